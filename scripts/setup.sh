@@ -1,0 +1,140 @@
+# Sourced by scripts/demo and scripts/test: brings a bare Debian or Ubuntu machine to the point
+# where benchflow runs. Idempotent; installs only what is missing; says what it does.
+# Leaves: $UV (a working uv), .venv (the locked environment). POSIX sh.
+
+say() { printf '\033[1m==>\033[0m %s\n' "$*"; }
+die() { printf 'error: %s\n' "$1" >&2; [ -z "${2:-}" ] || printf 'hint: %s\n' "$2" >&2; exit 1; }
+
+# What the main job needs, as "program:package" (or "/file:package" where there is no program).
+BENCHFLOW_PACKAGES='
+bwrap:bubblewrap
+newuidmap:uidmap
+slirp4netns:slirp4netns
+buildah:buildah
+mmdebstrap:mmdebstrap
+qemu-system-x86_64:qemu-system-x86
+qemu-system-aarch64:qemu-system-arm
+qemu-system-riscv64:qemu-system-misc
+qemu-img:qemu-utils
+/usr/share/OVMF/OVMF_CODE.fd:ovmf
+/usr/share/qemu-efi-aarch64/QEMU_EFI.fd:qemu-efi-aarch64
+/usr/share/seabios/bios-256k.bin:seabios
+mke2fs:e2fsprogs
+sfdisk:fdisk
+mcopy:mtools
+mkfs.vfat:dosfstools
+xorriso:xorriso
+7z:p7zip-full
+cpio:cpio
+gzip:gzip
+xz:xz-utils
+zstd:zstd
+git:git
+/usr/lib/x86_64-linux-gnu/libseccomp.so.2:libseccomp2
+/usr/share/keyrings/debian-archive-keyring.gpg:debian-archive-keyring
+/etc/ssl/certs/ca-certificates.crt:ca-certificates
+'
+# Used by the tests only.
+BENCHFLOW_TEST_PACKAGES='
+debootstrap:debootstrap
+busybox:busybox-static
+qemu-aarch64-static:qemu-user-static
+/usr/lib/python3/dist-packages/pytest/__init__.py:python3-pytest
+/usr/lib/python3/dist-packages/pexpect/__init__.py:python3-pexpect
+ssh:openssh-client
+gcc:gcc
+/usr/include/stdio.h:libc6-dev
+strace:strace
+'
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+missing_packages() {
+  PATH="$PATH:/usr/sbin:/sbin"
+  for pair in $1; do
+    case $pair in
+      /*) [ -e "${pair%%:*}" ] || printf '%s ' "${pair##*:}" ;;
+      *) command -v "${pair%%:*}" >/dev/null 2>&1 || printf '%s ' "${pair##*:}" ;;
+    esac
+  done
+}
+
+install_packages() {
+  wanted=$(missing_packages "$1")
+  [ -n "$wanted" ] || return 0
+  command -v apt-get >/dev/null 2>&1 ||
+    die "this is not Debian or Ubuntu (no apt-get), and these are missing: $wanted" \
+        "install them by hand with your system's package manager, then run this again"
+  [ "$(id -u)" = 0 ] || command -v sudo >/dev/null 2>&1 ||
+    die "these packages are missing and there is neither root nor sudo: $wanted" \
+        "ask an administrator to run: apt-get install $wanted"
+  say "installing Debian packages: $wanted"
+  log=$(mktemp)
+  as_root apt-get -qq update >"$log" 2>&1 || {
+    tail -n 5 "$log" >&2
+    die "the package mirror does not answer" "check the network and /etc/apt, then run this again"
+  }
+  # shellcheck disable=SC2086
+  as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get -qq -y --no-install-recommends install $wanted >"$log" 2>&1 || {
+    tail -n 15 "$log" >&2
+    die "apt-get could not install: $wanted" "the log's end is above; all of it is in $log"
+  }
+  rm -f "$log"
+}
+
+# A pyenv shim named uv may exist and refuse to run under this folder's .python-version.
+works() { "$1" --version >/dev/null 2>&1; }
+
+find_uv() {
+  tools="${XDG_CACHE_HOME:-$HOME/.cache}/benchflow/tools"
+  for candidate in "$(command -v uv || true)" "$HOME/.local/bin/uv" "$tools/uv/bin/uv"; do
+    if [ -n "$candidate" ] && works "$candidate"; then UV=$candidate; return 0; fi
+  done
+  say "installing uv into $tools/uv"
+  python3 -c 'import ensurepip, venv' 2>/dev/null ||
+    install_packages '/nonexistent:python3-venv'
+  mkdir -p "$tools"
+  python3 -m venv --clear "$tools/uv" && "$tools/uv/bin/python" -m pip -q install uv ||
+    die "uv could not be installed from PyPI" "check the network, or install uv by hand (https://docs.astral.sh/uv)"
+  UV=$tools/uv/bin/uv
+}
+
+sync_environment() {
+  "$UV" python find -q '>=3.12' >/dev/null 2>&1 || {
+    say "fetching Python $(cat .python-version) with uv"
+    "$UV" python install -q "$(cat .python-version)" ||
+      die "no Python 3.12 or newer is here and uv could not fetch one" \
+          "install Python 3.12 or newer (a package, pyenv, or from source), then run this again"
+  }
+  # The synced lock is remembered, so that a second run costs nothing.
+  stamp=.venv/.benchflow-synced
+  state=$(cksum uv.lock pyproject.toml .python-version)
+  if [ ! -x .venv/bin/benchflow ] || [ "$(cat "$stamp" 2>/dev/null)" != "$state" ]; then
+    say "installing the locked Python environment into .venv"
+    "$UV" sync -q --frozen || die "uv could not install the locked environment" "check the network to PyPI, then run this again"
+    printf '%s\n' "$state" >"$stamp"
+  fi
+}
+
+# A plain user needs ranges of subordinate ids; root maps any range by itself.
+ensure_id_ranges() {
+  [ "$(id -u)" != 0 ] || return 0
+  user=$(id -un)
+  for file in /etc/subuid /etc/subgid; do
+    if ! grep -q "^$user:" "$file" 2>/dev/null; then
+      say "giving $user a range of subordinate ids in $file"
+      printf '%s:%s:65536\n' "$user" "$((100000 + 65536 * ($(id -u) % 1000)))" |
+        as_root tee -a "$file" >/dev/null || die "cannot write $file" "add a line: $user:100000:65536"
+    fi
+  done
+}
+
+set_up() {
+  install_packages "$BENCHFLOW_PACKAGES"
+  ensure_id_ranges
+  find_uv
+  sync_environment
+}

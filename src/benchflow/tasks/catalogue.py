@@ -1,0 +1,81 @@
+"""Finds tasks: by name, by glob, by path."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import os
+from pathlib import Path
+
+from benchflow.errors import UsageError
+from benchflow.tasks.load import load
+from benchflow.tasks.model import Task
+
+
+def root() -> Path:
+    """The folder of the catalogue: `$BENCHFLOW_TASKS`, else `tasks/` of this checkout.
+
+    Raises UsageError when there is none.
+    """
+    given = os.environ.get("BENCHFLOW_TASKS")
+    checkout = Path(__file__).resolve().parents[3] / "tasks"
+    path = Path(given).resolve() if given else checkout
+    if not path.is_dir():
+        raise UsageError(
+            f"{path}: there is no catalogue here",
+            hint="run from a checkout, or set BENCHFLOW_TASKS to a folder of tasks",
+        )
+    return path
+
+
+def names(top: Path | None = None) -> list[str]:
+    """Names (`<family>/<variant>`) of all tasks below `top`, sorted; nothing is validated."""
+    base = top or root()
+    return sorted(
+        path.parent.relative_to(base).as_posix() for path in base.glob("*/*/task.toml")
+    )
+
+
+def catalogue(top: Path | None = None) -> list[Task]:
+    """All tasks below `top`, sorted by name. Raises TaskError at the first that is wrong."""
+    base = top or root()
+    return [load(base / name) for name in names(base)]
+
+
+def find(name: str) -> Task:
+    """One task by catalogue name or by path to its folder. Raises UsageError, TaskError."""
+    tasks = select([name])
+    if len(tasks) != 1:
+        raise UsageError(f"{name!r} names {len(tasks)} tasks", hint="name exactly one")
+    return tasks[0]
+
+
+def select(patterns: list[str]) -> list[Task]:
+    """Tasks by names, globs (`repair/*`) or paths of any Harbor task folder, without repeats.
+
+    Order: that of the patterns, then by name. Raises UsageError when a pattern matches nothing.
+    """
+    chosen: dict[Path, Task] = {}
+    for pattern in patterns:
+        folder = Path(pattern)
+        if (folder / "task.toml").is_file():
+            task = load(folder)
+            chosen.setdefault(task.path, task)
+            continue
+        if folder.is_dir() and (below := sorted(folder.glob("*/task.toml"))):
+            for config in below:
+                task = load(config.parent)
+                chosen.setdefault(task.path, task)
+            continue
+        known = names()
+        matching = fnmatch.filter(known, pattern)
+        if not matching:
+            matching = [name for name in known if name.split("/")[1] == pattern]
+        if not matching:
+            close = difflib.get_close_matches(pattern, known, n=1, cutoff=0.4)
+            hint = f"did you mean {close[0]}?" if close else "see benchflow tasks"
+            raise UsageError(f"no task {pattern!r}", hint=hint)
+        for name in matching:
+            task = load(root() / name)
+            chosen.setdefault(task.path, task)
+    return list(chosen.values())

@@ -1,0 +1,52 @@
+"""Content addresses: the same bytes give the same name, on any machine and at any time."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from benchflow.errors import TaskError
+
+_IGNORED = {"__pycache__", ".git", ".pytest_cache", ".DS_Store"}
+
+
+def files_below(root: Path) -> list[Path]:
+    """Regular files below `root`, sorted by relative path; symlinks are refused with TaskError.
+
+    A symlink in a task would make its content depend on the machine that reads it.
+    """
+    found: list[Path] = []
+    for directory, names, files in os.walk(root):
+        names[:] = sorted(name for name in names if name not in _IGNORED)
+        for name in [*names, *files]:
+            path = Path(directory) / name
+            mode = path.lstat().st_mode
+            if stat.S_ISLNK(mode) or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                raise TaskError(
+                    f"{path}: a task holds regular files and folders only",
+                    hint="replace the link or special file by a real file",
+                )
+        found += [
+            Path(directory) / name
+            for name in files
+            if name not in _IGNORED and not name.endswith(".pyc")
+        ]
+    return sorted(found, key=lambda path: path.relative_to(root).as_posix())
+
+
+def digest_of(root: Path, parts: Iterable[str]) -> str:
+    """SHA-256 (hex) over names, executable bits and contents of `parts` (files or folders)."""
+    total = hashlib.sha256()
+    for part in sorted(parts):
+        top = root / part
+        if not top.exists():
+            continue
+        for path in [top] if top.is_file() else files_below(top):
+            executable = b"x" if path.stat().st_mode & stat.S_IXUSR else b"-"
+            name = path.relative_to(root).as_posix().encode()
+            content = hashlib.sha256(path.read_bytes()).hexdigest().encode()
+            total.update(b"%s %s %s\n" % (content, executable, name))
+    return total.hexdigest()

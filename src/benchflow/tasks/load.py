@@ -1,0 +1,284 @@
+"""Reads a task folder. Every problem is named at once: file, key, what is wrong, what mends it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchflow.boot.scan import MilestoneSpec, ScanError, scan
+from benchflow.errors import TaskError, UsageError
+from benchflow.tasks.digest import digest_of
+from benchflow.tasks.model import Deliverable, Exploit, Step, Task
+
+if TYPE_CHECKING:
+    from benchflow.tasks.schema import TaskFile
+
+#: What a task's content address covers: all that can move a score.
+SCORED_PARTS = ("task.toml", "instruction.md", "hints", "environment", "solution", "tests", "steps")
+_REQUIREMENT = re.compile(r"\[(R\d+[a-z]?)\]")
+_HARBOR_SCHEMAS = {"1.0", "1.1", "1.2", "1.3", "1.4"}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with a task, placed and with its remedy."""
+
+    file: str
+    key: str
+    message: str
+    fix: str
+
+    def __str__(self) -> str:
+        where = f"{self.file}: {self.key}" if self.key else self.file
+        return f"{where}: {self.message} — {self.fix}"
+
+
+def load(path: Path | str) -> Task:
+    """The task in folder `path`: ours when it has [metadata.benchflow], else plain Harbor.
+
+    Raises UsageError when there is no task at `path`, TaskError listing every problem otherwise.
+    """
+    folder = Path(path).resolve()
+    config = folder / "task.toml"
+    if not config.is_file():
+        raise UsageError(f"{path}: no task here (task.toml is missing)", hint="see benchflow tasks")
+    data = _read_toml(config)
+    metadata = data.get("metadata")
+    if not isinstance(metadata, dict) or "benchflow" not in metadata:
+        return _load_plain(folder, data)
+    parsed, problems = _parse(data)
+    problems += list(_missing_files(folder, data))
+    if parsed is None or problems:
+        raise _error(folder, problems)
+    milestones = _scan(folder, folder / "tests" / "checks.py", problems)
+    steps = tuple(
+        Step(s.name, _scan(folder, folder / "steps" / s.name / "tests" / "checks.py", problems))
+        for s in parsed.steps
+    )
+    task = _assemble(folder, parsed, milestones, steps)
+    problems += list(_inconsistencies(task))
+    if problems:
+        raise _error(folder, problems)
+    return task
+
+
+def _error(folder: Path, problems: list[Problem]) -> TaskError:
+    lines = "\n".join(f"  {problem}" for problem in problems)
+    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    return TaskError(f"{folder}: {count}\n{lines}", hint="docs/design.md, “A task on disk”")
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TaskError(f"{path}: not valid TOML: {error}", hint="mend the line it names") from None
+
+
+def _load_plain(folder: Path, data: dict[str, Any]) -> Task:
+    schema = str(data.get("schema_version", data.get("version", "1.0")))
+    if schema not in _HARBOR_SCHEMAS:
+        raise TaskError(
+            f"{folder / 'task.toml'}: schema_version: {schema!r} is not one that we know",
+            hint=f"use one of {', '.join(sorted(_HARBOR_SCHEMAS))}",
+        )
+    if not data.get("steps") and not (folder / "instruction.md").is_file():
+        raise TaskError(
+            f"{folder / 'instruction.md'}: the file is missing", hint="write the instruction"
+        )
+    package = data.get("task") if isinstance(data.get("task"), dict) else {}
+    assert isinstance(package, dict)
+    return Task(
+        path=folder,
+        name=folder.name,
+        version=str(package.get("version", "")),
+        digest=digest_of(folder, SCORED_PARTS),
+        is_benchflow=False,
+        description=str(package.get("description", "")),
+        agent_timeout_sec=_seconds(data, "agent"),
+        verifier_timeout_sec=_seconds(data, "verifier"),
+    )
+
+
+def _seconds(data: dict[str, Any], section: str) -> float:
+    table = data.get(section)
+    value = table.get("timeout_sec") if isinstance(table, dict) else None
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _parse(data: dict[str, Any]) -> tuple[TaskFile | None, list[Problem]]:
+    from pydantic import ValidationError
+
+    from benchflow.tasks.schema import TaskFile
+
+    try:
+        return TaskFile.model_validate(data), []
+    except ValidationError as error:
+        return None, [_from_pydantic(dict(item), TaskFile) for item in error.errors()]
+
+
+def _from_pydantic(item: dict[str, Any], root: Any) -> Problem:
+    location = tuple(item["loc"])
+    key = ".".join(str(part) for part in location)
+    if item["type"] == "extra_forbidden":
+        known = _fields_at(root, location[:-1])
+        close = difflib.get_close_matches(str(location[-1]), known, n=1)
+        fix = f"did you mean {close[0]!r}?" if close else f"remove it; known: {', '.join(known)}"
+        return Problem("task.toml", key, "unknown key", fix)
+    if item["type"] == "missing":
+        return Problem("task.toml", key, "the key is missing", "add it")
+    given = repr(item["input"])
+    shown = given if len(given) <= 60 else given[:57] + "..."
+    return Problem("task.toml", key, f"{shown} is not right", item["msg"])
+
+
+def _fields_at(model: Any, location: tuple[str | int, ...]) -> list[str]:
+    from pydantic import BaseModel
+
+    current: Any = model
+    for part in location:
+        if isinstance(part, int):
+            continue
+        annotation = current.model_fields[part].annotation
+        arguments = getattr(annotation, "__args__", ())
+        models = [a for a in (annotation, *arguments) if isinstance(a, type)]
+        current = next(a for a in models if issubclass(a, BaseModel))
+    return sorted(current.model_fields)
+
+
+def _missing_files(folder: Path, data: dict[str, Any]) -> Iterator[Problem]:
+    wanted = {
+        "instruction.md": "write what a customer would write, demands numbered [R1], [R2] …",
+        "environment/Dockerfile": "start it with FROM debian:bookworm",
+        "solution/solve.sh": "write the oracle; it honours STOP_AFTER",
+        "tests/checks.py": "write the checks (docs/checks.md)",
+    }
+    steps = data.get("steps")
+    names = [s.get("name") for s in steps if isinstance(s, dict)] if isinstance(steps, list) else []
+    for name in names:
+        for part in ("instruction.md", "solution/solve.sh", "tests/checks.py"):
+            wanted[f"steps/{name}/{part}"] = "every step has its own"
+    if names:
+        for part in ("instruction.md", "solution/solve.sh", "tests/checks.py"):
+            del wanted[part]
+    for relative, fix in wanted.items():
+        path = folder / relative
+        if not path.is_file():
+            yield Problem(relative, "", "the file is missing", fix)
+        elif path.stat().st_size == 0:
+            yield Problem(relative, "", "the file is empty", fix)
+
+
+def _scan(folder: Path, path: Path, problems: list[Problem]) -> tuple[MilestoneSpec, ...]:
+    if not path.is_file():
+        return ()
+    try:
+        return tuple(scan(path))
+    except ScanError as error:
+        problems.append(
+            Problem(str(path.relative_to(folder)), "", str(error), "mend the line it names")
+        )
+        return ()
+
+
+def _assemble(
+    folder: Path,
+    parsed: TaskFile,
+    milestones: tuple[MilestoneSpec, ...],
+    steps: tuple[Step, ...],
+) -> Task:
+    ours = parsed.metadata.benchflow
+    declared = {e.script: e for e in ours.exploits}
+    exploits = tuple(
+        Exploit(
+            name=path.stem,
+            path=path,
+            allowed=tuple(declared[path.stem].allowed) if path.stem in declared else (),
+            why=declared[path.stem].why if path.stem in declared else "",
+        )
+        for path in sorted((folder / "exploits").glob("*.sh"))
+    )
+    instructions = [folder / "instruction.md"]
+    instructions += [folder / "steps" / step.name / "instruction.md" for step in steps]
+    text = "\n".join(p.read_text(encoding="utf-8") for p in instructions if p.is_file())
+    return Task(
+        path=folder,
+        name=f"{ours.family}/{ours.variant}",
+        version=parsed.task.version,
+        digest=digest_of(folder, SCORED_PARTS),
+        is_benchflow=True,
+        description=parsed.task.description,
+        authors=tuple(author.name for author in parsed.task.authors),
+        family=ours.family,
+        skills=tuple(ours.skills),
+        arch=ours.arch,
+        firmware=ours.firmware,
+        machine_memory_mb=ours.machine_memory_mb,
+        expert_minutes=ours.expert_minutes,
+        expert_minutes_basis=ours.expert_minutes_basis,
+        oracle_minutes=ours.oracle_minutes,
+        needs=tuple(ours.needs),
+        unverified=ours.unverified,
+        agent_timeout_sec=parsed.agent.timeout_sec,
+        verifier_timeout_sec=parsed.verifier.timeout_sec,
+        milestones=milestones,
+        requirements=tuple(dict.fromkeys(_REQUIREMENT.findall(text))),
+        deliverables=tuple(
+            Deliverable(d.path, d.kind, d.max_mb, d.max_stored_mb or d.max_mb)
+            for d in ours.deliverables
+        ),
+        exploits=exploits,
+        steps=steps,
+        hints=tuple(
+            path for n in (1, 2, 3) if (path := folder / "hints" / f"{n}.md").is_file()
+        ),
+    )
+
+
+def _inconsistencies(task: Task) -> Iterator[Problem]:
+    parts = task.path.parts
+    if parts[-2:] != tuple(task.name.split("/")):
+        yield Problem(
+            "task.toml",
+            "metadata.benchflow.family/variant",
+            f"says {task.name!r}, the folder says {'/'.join(parts[-2:])!r}",
+            "make them equal",
+        )
+    milestones = list(task.milestones)
+    for step in task.steps:
+        milestones += step.milestones
+    known = set(task.requirements)
+    for milestone in milestones:
+        for check in milestone.checks:
+            for name in check.proves:
+                if name not in known:
+                    yield Problem(
+                        "tests/checks.py",
+                        f"{check.name} (line {check.line})",
+                        f"proves {name}, which the instruction does not ask for",
+                        f"write [{name}] into instruction.md, or take it out of proves",
+                    )
+    ids = {milestone.id for milestone in milestones}
+    declared = _read_toml(task.path / "task.toml")["metadata"]["benchflow"].get("exploits", [])
+    shipped = {exploit.name for exploit in task.exploits}
+    for entry in declared:
+        if entry["script"] not in shipped:
+            yield Problem(
+                "task.toml",
+                "metadata.benchflow.exploits",
+                f"exploits/{entry['script']}.sh does not exist",
+                "add the script or remove the entry",
+            )
+        for name in entry["allowed"]:
+            if name not in ids:
+                yield Problem(
+                    "task.toml",
+                    "metadata.benchflow.exploits.allowed",
+                    f"no milestone {name!r}",
+                    f"use one of {', '.join(sorted(ids))}",
+                )

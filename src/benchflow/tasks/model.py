@@ -1,0 +1,81 @@
+"""What a task is, once read: plain values that the rest of benchflow passes around."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchflow.boot.scan import MilestoneSpec
+
+
+@dataclass(frozen=True)
+class Deliverable:
+    """A file or directory that crosses from the agent's sandbox into the verifier; sizes in MiB."""
+
+    path: str
+    kind: str
+    max_mb: int
+    max_stored_mb: int
+
+
+@dataclass(frozen=True)
+class Exploit:
+    """A cheat shipped with the task. `allowed`: milestones that it may reach, and `why`."""
+
+    name: str
+    path: Path
+    allowed: tuple[str, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A follow-up of a multi-step task; its checks are in `steps/<name>/tests/checks.py`."""
+
+    name: str
+    milestones: tuple[MilestoneSpec, ...]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task folder. `name` is `<family>/<variant>` for ours, the folder's name for plain Harbor.
+
+    A plain Harbor folder (`is_benchflow` false) has no milestones, deliverables or skills here:
+    Harbor itself knows how to run and grade it. Times are in seconds or minutes as named.
+    """
+
+    path: Path
+    name: str
+    version: str
+    digest: str
+    is_benchflow: bool
+    description: str = ""
+    authors: tuple[str, ...] = ()
+    family: str = ""
+    skills: tuple[str, ...] = ()
+    arch: str = ""
+    firmware: str = ""
+    machine_memory_mb: int = 0
+    expert_minutes: float = 0.0
+    expert_minutes_basis: str = ""
+    oracle_minutes: float = 0.0
+    needs: tuple[str, ...] = ()
+    unverified: str = ""
+    agent_timeout_sec: float = 0.0
+    verifier_timeout_sec: float = 0.0
+    milestones: tuple[MilestoneSpec, ...] = ()
+    requirements: tuple[str, ...] = ()
+    deliverables: tuple[Deliverable, ...] = ()
+    exploits: tuple[Exploit, ...] = ()
+    steps: tuple[Step, ...] = ()
+    hints: tuple[Path, ...] = field(default=())
+
+    @property
+    def slug(self) -> str:
+        """The name as one path component: `repair/dead-server` → `repair-dead-server`."""
+        return self.name.replace("/", "-")
+
+    @property
+    def n_checks(self) -> int:
+        """Number of checks over all milestones."""
+        return sum(len(milestone.checks) for milestone in self.milestones)

@@ -1,0 +1,200 @@
+"""Staging: a task folder becomes a self-contained Harbor folder that also runs without us.
+
+The staged folder holds what the agent's and the verifier's images are built from, `boot` as one
+file included. It is content-addressed (`<home>/staged/<key>/<slug>`), so that equal inputs are
+staged once, and what `benchflow run` runs is byte for byte what `benchflow tasks export` writes.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from benchflow.boot.requirements import packages
+from benchflow.errors import UsageError
+from benchflow.home import home
+from benchflow.tasks.digest import files_below
+from benchflow.tasks.model import Task
+
+_FORMAT = 1
+_SUITE = "bookworm"
+#: What QEMU, pytest and the inspection tools need beside the guest's own memory, in MiB.
+_VERIFIER_MEMORY_MB = 1536
+
+_TEST_SH = """#!/bin/sh
+# Boots what was delivered and writes /logs/verifier/reward.json; a status other than 0 means that
+# the verifier itself broke and that no reward was written.
+exec python3 /tests/boot.pyz verify --tests /tests --logs /logs/verifier
+"""
+
+
+def stage(task: Task, hint: int = 0) -> Path:
+    """The staged folder of `task` with hints 1..`hint` in its instruction; cached.
+
+    A plain Harbor folder is already what Harbor runs: its own path is returned.
+    Raises UsageError when the task has no hint of that level.
+    """
+    if not task.is_benchflow:
+        if hint:
+            raise UsageError(f"{task.name}: plain Harbor tasks have no hints", hint="leave --hint out")
+        return task.path
+    if hint > len(task.hints):
+        raise UsageError(f"{task.name} has {len(task.hints)} hints", hint=f"use --hint 0-{len(task.hints)}")
+    boot = boot_zipapp()
+    key = hashlib.sha256(f"{_FORMAT} {task.digest} {boot.stem} {hint}".encode()).hexdigest()[:20]
+    final = home() / "staged" / key / task.slug
+    if final.is_dir():
+        return final
+    final.parent.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=".staging-", dir=final.parent.parent))
+    try:
+        write_staged(task, scratch / task.slug, boot, hint)
+        scratch.chmod(0o755)
+        try:
+            scratch.rename(final.parent)
+        except OSError:
+            if not final.is_dir():
+                raise
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return final
+
+
+def export(tasks: list[Task], destination: Path, hint: int = 0) -> list[Path]:
+    """Copies the staged folders of `tasks` below `destination`; returns their paths.
+
+    Raises UsageError when a folder of that name exists and differs: nothing is overwritten.
+    """
+    destination.mkdir(parents=True, exist_ok=True)
+    written = []
+    for task in tasks:
+        source, target = stage(task, hint), destination / task.slug
+        if target.exists():
+            if _content(target) != _content(source):
+                raise UsageError(
+                    f"{target} exists and is not the same", hint="choose another folder or remove it"
+                )
+        else:
+            shutil.copytree(source, target)
+        written.append(target)
+    return written
+
+
+@functools.cache
+def boot_zipapp() -> Path:
+    """`boot` as one file, named by its content: `<home>/boot/<sha256, 20 digits>.pyz`."""
+    from benchflow.boot.pack import build_boot_zipapp
+
+    folder = home() / "boot"
+    folder.mkdir(exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=".packing-", suffix=".pyz", dir=folder)
+    os.close(handle)
+    scratch = Path(name)
+    try:
+        build_boot_zipapp(scratch)
+        final = folder / f"{hashlib.sha256(scratch.read_bytes()).hexdigest()[:20]}.pyz"
+        scratch.chmod(0o644)
+        scratch.replace(final)
+    finally:
+        scratch.unlink(missing_ok=True)
+    return final
+
+
+def write_staged(task: Task, target: Path, boot: Path, hint: int) -> None:
+    """Writes the staged form of `task` into the new folder `target`."""
+    target.mkdir(parents=True)
+    for part in ("environment", "solution"):
+        _copy(task.path / part, target / part)
+    hints = "".join(f"\n### Hint {n}\n\n{path.read_text()}" for n, path in enumerate(task.hints[:hint], 1))
+    appendix = f"\n\n## Hints\n{hints}" if hints else ""
+    if task.steps:
+        for step in task.steps:
+            source, folder = task.path / "steps" / step.name, target / "steps" / step.name
+            folder.mkdir(parents=True)
+            _copy(source / "solution", folder / "solution")
+            (folder / "instruction.md").write_text((source / "instruction.md").read_text() + appendix)
+            _write_tests(task, source / "tests", folder / "tests", boot)
+    else:
+        (target / "instruction.md").write_text((task.path / "instruction.md").read_text() + appendix)
+        _write_tests(task, task.path / "tests", target / "tests", boot)
+    (target / "task.toml").write_text(_staged_toml(task))
+
+
+def _write_tests(task: Task, source: Path, target: Path, boot: Path) -> None:
+    _copy(source, target)
+    shutil.copyfile(boot, target / "boot.pyz")
+    (target / "task.json").write_text(json.dumps(manifest(task), indent=1) + "\n")
+    (target / "test.sh").write_text(_TEST_SH)
+    (target / "test.sh").chmod(0o755)
+    (target / "Dockerfile").write_text(verifier_dockerfile(task.arch, task.firmware))
+
+
+def manifest(task: Task) -> dict[str, Any]:
+    """What `boot` needs to know of the task (`tests/task.json`, schema 1; sizes in MiB)."""
+    return {
+        "schema": 1,
+        "name": task.name,
+        "version": task.version,
+        "digest": task.digest,
+        "arch": task.arch,
+        "firmware": task.firmware,
+        "memory_mb": task.machine_memory_mb,
+        "deliverables": [
+            {"path": d.path, "kind": d.kind, "max_mb": d.max_mb, "max_stored_mb": d.max_stored_mb}
+            for d in task.deliverables
+        ],
+    }
+
+
+def verifier_dockerfile(arch: str, firmware: str) -> str:
+    """The verifier's image. The packages come first, so that all tasks share that layer."""
+    wanted = " \\\n      ".join(packages(arch, firmware))
+    return f"""FROM debian:{_SUITE}
+RUN apt-get update \\
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \\
+      {wanted} \\
+ && apt-get clean && rm -rf /var/lib/apt/lists/*
+COPY . /tests
+WORKDIR /tests
+"""
+
+
+def _staged_toml(task: Task) -> str:
+    import tomli_w
+
+    data = tomllib.loads((task.path / "task.toml").read_text(encoding="utf-8"))
+    resources = data["environment"]
+    data["verifier"]["environment_mode"] = "separate"
+    data["verifier"]["environment"] = {
+        "network_mode": "no-network",
+        "build_timeout_sec": resources.get("build_timeout_sec", 1800),
+        "cpus": resources.get("cpus", 2),
+        "memory_mb": _VERIFIER_MEMORY_MB + task.machine_memory_mb,
+        "storage_mb": 4096 + 2 * sum(d.max_stored_mb for d in task.deliverables),
+    }
+    data["environment"].setdefault("build_timeout_sec", 1800)
+    data["artifacts"] = [d.path for d in task.deliverables]
+    data["metadata"]["benchflow"]["digest"] = task.digest
+    return tomli_w.dumps(data)
+
+
+def _copy(source: Path, target: Path) -> None:
+    for path in files_below(source):
+        copy = target / path.relative_to(source)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
+        copy.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)
+
+
+def _content(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).digest()
+        for path in files_below(folder)
+    }

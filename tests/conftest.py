@@ -1,0 +1,53 @@
+"""Slow tests run by turns: every run takes its share of them, so that some runs cover all.
+
+The turn is the number of commits, so that consecutive commits take consecutive shares and a run
+can be repeated. `--slow all` runs every slow test, `--slow none` leaves them all out.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+TURNS = 5
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--slow",
+        choices=["turn", "all", "none"],
+        default="turn",
+        help=f"slow tests: one share of {TURNS} by turns (default), all, or none",
+    )
+
+
+def current_turn() -> int:
+    root = Path(__file__).parents[1]
+    counted = subprocess.run(
+        ["git", "-C", str(root), "rev-list", "--count", "HEAD"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return int(counted.stdout) % TURNS if counted.returncode == 0 else 0
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    choice = config.getoption("--slow")
+    named = [a for a in config.invocation_params.args if "::" in str(a)]
+    if choice == "all" or named:
+        return
+    slow = sorted((item for item in items if item.get_closest_marker("slow")), key=_nodeid)
+    turn = current_turn()
+    chosen = slow[turn::TURNS] if choice == "turn" else []
+    left_out = [item for item in slow if item not in chosen]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _nodeid(item: pytest.Item) -> str:
+    return item.nodeid

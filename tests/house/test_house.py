@@ -1,0 +1,58 @@
+"""The rules of the house hold: style, types, imports, scripts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        [str(BIN / "ruff"), "check", "."],
+        [str(BIN / "ruff"), "format", "--check", "."],
+        [str(BIN / "mypy")],
+        [str(BIN / "lint-imports")],
+        ["sh", "-n", "scripts/setup.sh"],
+        ["sh", "-n", "scripts/demo"],
+        ["sh", "-n", "scripts/test"],
+    ],
+    ids=["ruff", "format", "types", "imports", "setup.sh", "demo", "test"],
+)
+def test_the_house_is_in_order(command: list[str]) -> None:
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+
+
+def test_boot_is_python_3_11_and_needs_nothing_else_of_ours() -> None:
+    """The verifier's image has Debian 12's Python: every module of boot compiles there."""
+    files = [str(path) for path in (ROOT / "src/benchflow/boot").rglob("*.py")]
+    done = subprocess.run(
+        ["/usr/bin/python3", "-c", "import sys; [compile(open(f).read(), f, 'exec') for f in sys.argv[1:]]", *files],
+        capture_output=True, text=True, check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_help_answers_at_once() -> None:
+    """A generous bound for a busy machine; benchmarks/cli_help.py measures the real figure."""
+    started = time.monotonic()
+    done = subprocess.run([str(BIN / "benchflow"), "--help"], capture_output=True, text=True, check=True)
+    assert "doctor" in done.stdout
+    assert time.monotonic() - started < 3
+
+
+def test_no_module_is_longer_than_a_few_screens() -> None:
+    long = {
+        str(path.relative_to(ROOT)): count
+        for path in (ROOT / "src").rglob("*.py")
+        if (count := len(path.read_text().splitlines())) > 450
+    }
+    assert long == {}
