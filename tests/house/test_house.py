@@ -35,8 +35,15 @@ def test_boot_is_python_3_11_and_needs_nothing_else_of_ours() -> None:
     """The verifier's image has Debian 12's Python: every module of boot compiles there."""
     files = [str(path) for path in (ROOT / "src/benchflow/boot").rglob("*.py")]
     done = subprocess.run(
-        ["/usr/bin/python3", "-c", "import sys; [compile(open(f).read(), f, 'exec') for f in sys.argv[1:]]", *files],
-        capture_output=True, text=True, check=False,
+        [
+            "/usr/bin/python3",
+            "-c",
+            "import sys; [compile(open(f).read(), f, 'exec') for f in sys.argv[1:]]",
+            *files,
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
 
@@ -44,7 +51,9 @@ def test_boot_is_python_3_11_and_needs_nothing_else_of_ours() -> None:
 def test_help_answers_at_once() -> None:
     """A generous bound for a busy machine; benchmarks/cli_help.py measures the real figure."""
     started = time.monotonic()
-    done = subprocess.run([str(BIN / "benchflow"), "--help"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [str(BIN / "benchflow"), "--help"], capture_output=True, text=True, check=True
+    )
     assert "doctor" in done.stdout
     assert time.monotonic() - started < 3
 

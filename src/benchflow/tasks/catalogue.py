@@ -31,9 +31,7 @@ def root() -> Path:
 def names(top: Path | None = None) -> list[str]:
     """Names (`<family>/<variant>`) of all tasks below `top`, sorted; nothing is validated."""
     base = top or root()
-    return sorted(
-        path.parent.relative_to(base).as_posix() for path in base.glob("*/*/task.toml")
-    )
+    return sorted(path.parent.relative_to(base).as_posix() for path in base.glob("*/*/task.toml"))
 
 
 def catalogue(top: Path | None = None) -> list[Task]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchflow.boot.scan import MilestoneSpec, ScanError, scan
+from benchflow.boot.milestones import ChecksError, MilestoneSpec
+from benchflow.boot.scan import scan
 from benchflow.errors import TaskError, UsageError
 from benchflow.tasks.digest import digest_of
 from benchflow.tasks.model import Deliverable, Exploit, Step, Task
@@ -61,8 +62,7 @@ def load(path: Path | str) -> Task:
         for s in parsed.steps
     )
     task = _assemble(folder, parsed, milestones, steps)
-    problems += list(_inconsistencies(task))
-    if problems:
+    if problems or (problems := list(_inconsistencies(task))):
         raise _error(folder, problems)
     return task
 
@@ -179,10 +179,10 @@ def _scan(folder: Path, path: Path, problems: list[Problem]) -> tuple[MilestoneS
         return ()
     try:
         return tuple(scan(path))
-    except ScanError as error:
-        problems.append(
-            Problem(str(path.relative_to(folder)), "", str(error), "mend the line it names")
-        )
+    except ChecksError as error:
+        where = f"line {error.line}" if error.line else ""
+        relative = str(path.relative_to(folder))
+        problems.append(Problem(relative, where, error.problem, error.fix or "mend it"))
         return ()
 
 
@@ -234,9 +234,7 @@ def _assemble(
         ),
         exploits=exploits,
         steps=steps,
-        hints=tuple(
-            path for n in (1, 2, 3) if (path := folder / "hints" / f"{n}.md").is_file()
-        ),
+        hints=tuple(path for n in (1, 2, 3) if (path := folder / "hints" / f"{n}.md").is_file()),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchflow.boot.scan import MilestoneSpec
+from benchflow.boot.milestones import MilestoneSpec
 
 
 @dataclass(frozen=True)

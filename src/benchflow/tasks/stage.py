@@ -17,7 +17,6 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from benchflow.boot.requirements import packages
 from benchflow.errors import UsageError
 from benchflow.home import home
 from benchflow.tasks.digest import files_below
@@ -43,10 +42,14 @@ def stage(task: Task, hint: int = 0) -> Path:
     """
     if not task.is_benchflow:
         if hint:
-            raise UsageError(f"{task.name}: plain Harbor tasks have no hints", hint="leave --hint out")
+            raise UsageError(
+                f"{task.name}: plain Harbor tasks have no hints", hint="leave --hint out"
+            )
         return task.path
     if hint > len(task.hints):
-        raise UsageError(f"{task.name} has {len(task.hints)} hints", hint=f"use --hint 0-{len(task.hints)}")
+        raise UsageError(
+            f"{task.name} has {len(task.hints)} hints", hint=f"use --hint 0-{len(task.hints)}"
+        )
     boot = boot_zipapp()
     key = hashlib.sha256(f"{_FORMAT} {task.digest} {boot.stem} {hint}".encode()).hexdigest()[:20]
     final = home() / "staged" / key / task.slug
@@ -79,7 +82,8 @@ def export(tasks: list[Task], destination: Path, hint: int = 0) -> list[Path]:
         if target.exists():
             if _content(target) != _content(source):
                 raise UsageError(
-                    f"{target} exists and is not the same", hint="choose another folder or remove it"
+                    f"{target} exists and is not the same",
+                    hint="choose another folder or remove it",
                 )
         else:
             shutil.copytree(source, target)
@@ -112,17 +116,23 @@ def write_staged(task: Task, target: Path, boot: Path, hint: int) -> None:
     target.mkdir(parents=True)
     for part in ("environment", "solution"):
         _copy(task.path / part, target / part)
-    hints = "".join(f"\n### Hint {n}\n\n{path.read_text()}" for n, path in enumerate(task.hints[:hint], 1))
+    hints = "".join(
+        f"\n### Hint {n}\n\n{path.read_text()}" for n, path in enumerate(task.hints[:hint], 1)
+    )
     appendix = f"\n\n## Hints\n{hints}" if hints else ""
     if task.steps:
         for step in task.steps:
             source, folder = task.path / "steps" / step.name, target / "steps" / step.name
             folder.mkdir(parents=True)
             _copy(source / "solution", folder / "solution")
-            (folder / "instruction.md").write_text((source / "instruction.md").read_text() + appendix)
+            (folder / "instruction.md").write_text(
+                (source / "instruction.md").read_text() + appendix
+            )
             _write_tests(task, source / "tests", folder / "tests", boot)
     else:
-        (target / "instruction.md").write_text((task.path / "instruction.md").read_text() + appendix)
+        (target / "instruction.md").write_text(
+            (task.path / "instruction.md").read_text() + appendix
+        )
         _write_tests(task, task.path / "tests", target / "tests", boot)
     (target / "task.toml").write_text(_staged_toml(task))
 
@@ -155,6 +165,8 @@ def manifest(task: Task) -> dict[str, Any]:
 
 def verifier_dockerfile(arch: str, firmware: str) -> str:
     """The verifier's image. The packages come first, so that all tasks share that layer."""
+    from benchflow.boot.requirements import packages
+
     wanted = " \\\n      ".join(packages(arch, firmware))
     return f"""FROM debian:{_SUITE}
 RUN apt-get update \\

@@ -1,0 +1,117 @@
+"""A task that is wrong says what is wrong: file, key, fix. A task that is right loads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from benchflow.errors import TaskError, UsageError
+from benchflow.tasks import load
+
+Edit = Callable[[str, str, str], Path]
+
+
+def test_a_task_loads_whole(lamp: Path) -> None:
+    task = load(lamp)
+    assert task.name == "embedded/lamp"
+    assert task.slug == "embedded-lamp"
+    assert [m.id for m in task.milestones] == ["lit", "warm"]
+    assert task.n_checks == 3
+    assert task.requirements == ("R1", "R2")
+    assert task.deliverables[0].max_stored_mb == 64
+    assert task.exploits[0].allowed == ("lit",)
+    assert len(task.hints) == 2
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "named"),
+    [
+        (
+            "task.toml",
+            "memory_mb = 1024",
+            "memmory_mb = 1024",
+            ["environment.memmory_mb", "memory_mb"],
+        ),
+        ("task.toml", "timeout_sec = 600", 'timeout_sec = "soon"', ["agent.timeout_sec"]),
+        ("task.toml", 'arch = "x86_64"', 'arch = "z80"', ["metadata.benchflow.arch", "z80"]),
+        ("task.toml", 'family = "embedded"\n', "", ["metadata.benchflow.family", "missing"]),
+        ("task.toml", 'variant = "lamp"', 'variant = "torch"', ["embedded/torch", "embedded/lamp"]),
+        ("task.toml", '"/app/lamp.img"', '"../lamp.img"', ["deliverables.0.path"]),
+        ("task.toml", 'script = "painted"', 'script = "drawn"', ["exploits/drawn.sh"]),
+        ("task.toml", 'allowed = ["lit"]', 'allowed = ["hot"]', ["no milestone 'hot'"]),
+        ("task.toml", "[task]", "[task", ["not valid TOML"]),
+        ("tests/checks.py", 'requires=["lit"]', 'requires=["dim"]', ["dim", "checks.py"]),
+        (
+            "tests/checks.py",
+            '@milestone("lit", weight=1',
+            '@milestone("lit", requires=["warm"]',
+            ["lit → warm → lit"],
+        ),
+        ("tests/checks.py", '@milestone("warm"', '@milestone("lit"', ["lit"]),
+        ("tests/checks.py", '@check("warm"', '@check("cold"', ["cold"]),
+        ("tests/checks.py", 'proves=["R2"]', 'proves=["R7"]', ["R7", "instruction.md"]),
+        ("tests/checks.py", "def test_lit(machine):", "def test_lit(machine:", ["checks.py"]),
+    ],
+)
+def test_bad_input_is_named(edit: Edit, file: str, old: str, new: str, named: list[str]) -> None:
+    with pytest.raises(TaskError) as caught:
+        load(edit(file, old, new))
+    for part in named:
+        assert part in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "missing", ["instruction.md", "environment/Dockerfile", "solution/solve.sh", "tests/checks.py"]
+)
+def test_missing_and_empty_files_are_named(lamp: Path, missing: str) -> None:
+    (lamp / missing).write_text("")
+    with pytest.raises(TaskError, match=f"{missing}: the file is empty"):
+        load(lamp)
+    (lamp / missing).unlink()
+    with pytest.raises(TaskError, match=f"{missing}: the file is missing"):
+        load(lamp)
+
+
+def test_all_problems_are_named_at_once(lamp: Path, edit: Edit) -> None:
+    edit("task.toml", "memory_mb = 1024", "memmory_mb = 1024")
+    edit("task.toml", "timeout_sec = 300", "timeout_sec = 0")
+    (lamp / "instruction.md").unlink()
+    with pytest.raises(TaskError) as caught:
+        load(lamp)
+    assert "3 problems" in str(caught.value)
+
+
+def test_a_link_in_a_task_is_refused(lamp: Path) -> None:
+    (lamp / "environment" / "name").symlink_to("/etc/hostname")
+    with pytest.raises(TaskError, match="regular files"):
+        load(lamp)
+
+
+def test_where_there_is_no_task(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no task here"):
+        load(tmp_path)
+
+
+def test_the_digest_follows_what_can_move_a_score_and_nothing_else(lamp: Path) -> None:
+    before = load(lamp).digest
+    (lamp / "exploits" / "another.sh").write_text("#!/bin/sh\n")
+    assert load(lamp).digest == before
+    (lamp / "solution" / "solve.sh").chmod(0o755)
+    assert load(lamp).digest != before
+
+
+@pytest.mark.parametrize("schema", ["1.0", "1.1", "1.2", "1.3", "1.4"])
+def test_plain_harbor_folders_load(tmp_path: Path, schema: str) -> None:
+    (tmp_path / "task.toml").write_text(f'schema_version = "{schema}"\n[agent]\ntimeout_sec = 60\n')
+    (tmp_path / "instruction.md").write_text("do it\n")
+    task = load(tmp_path)
+    assert not task.is_benchflow
+    assert task.agent_timeout_sec == 60
+
+
+def test_an_unknown_schema_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "task.toml").write_text('schema_version = "9.0"\n')
+    with pytest.raises(TaskError, match="schema_version"):
+        load(tmp_path)

@@ -1,0 +1,85 @@
+"""A staged task is self-contained, content-addressed and what Harbor itself accepts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from benchflow.errors import UsageError
+from benchflow.tasks import export, load, stage
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCHFLOW_HOME", str(tmp_path / "home"))
+    from benchflow.tasks.stage import boot_zipapp
+
+    boot_zipapp.cache_clear()
+
+
+def test_harbor_accepts_the_staged_folder(lamp: Path) -> None:
+    from harbor.models.task.task import Task as HarborTask
+
+    staged = stage(load(lamp))
+    config = HarborTask(staged).config
+    assert config.verifier.environment is not None
+    assert config.verifier.environment.network_mode.value == "no-network"
+    assert config.verifier.environment_mode is not None
+    assert config.verifier.environment_mode.value == "separate"
+    assert config.artifacts == ["/app/lamp.img"]
+
+
+def test_everything_the_verifier_needs_is_inside_and_nothing_that_it_must_not_have(
+    lamp: Path,
+) -> None:
+    staged = stage(load(lamp))
+    names = {path.relative_to(staged).as_posix() for path in staged.rglob("*") if path.is_file()}
+    assert {"tests/boot.pyz", "tests/test.sh", "tests/Dockerfile", "tests/checks.py"} <= names
+    assert not [name for name in names if name.startswith(("exploits", "hints"))]
+    manifest = json.loads((staged / "tests" / "task.json").read_text())
+    assert manifest["deliverables"] == [
+        {"path": "/app/lamp.img", "kind": "disk", "max_mb": 64, "max_stored_mb": 64}
+    ]
+
+
+def test_the_staged_boot_runs_on_debian_12s_python(lamp: Path) -> None:
+    staged = stage(load(lamp))
+    done = subprocess.run(
+        ["/usr/bin/python3", str(staged / "tests" / "boot.pyz"), "--help"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "verify" in done.stdout
+
+
+def test_equal_tasks_are_staged_once_and_changed_ones_again(lamp: Path) -> None:
+    first = stage(load(lamp))
+    assert stage(load(lamp)) == first
+    (lamp / "instruction.md").write_text("A brighter lamp. [R1] Light. [R2] Warmth.\n")
+    assert stage(load(lamp)) != first
+
+
+def test_hints_are_added_up_to_the_level_asked_for(lamp: Path) -> None:
+    task = load(lamp)
+    text = (stage(task, hint=1) / "instruction.md").read_text()
+    assert "electricity" in text
+    assert "socket" not in text
+    assert "socket" in (stage(task, hint=2) / "instruction.md").read_text()
+    with pytest.raises(UsageError, match="2 hints"):
+        stage(task, hint=3)
+
+
+def test_export_never_overwrites(lamp: Path, tmp_path: Path) -> None:
+    task = load(lamp)
+    (folder,) = export([task], tmp_path / "dataset")
+    assert folder == tmp_path / "dataset" / "embedded-lamp"
+    export([task], tmp_path / "dataset")
+    (folder / "instruction.md").write_text("mine now\n")
+    with pytest.raises(UsageError, match="not the same"):
+        export([task], tmp_path / "dataset")
+    assert (folder / "instruction.md").read_text() == "mine now\n"
