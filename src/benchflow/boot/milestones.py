@@ -144,7 +144,9 @@ def _attach(function: _Function, declaration: Declaration) -> _Function:
     return function
 
 
-def build_ladder(file: str, declared: Iterable[tuple[str, int, Declaration]]) -> list[MilestoneSpec]:
+def build_ladder(
+    file: str, declared: Iterable[tuple[str, int, Declaration]]
+) -> list[MilestoneSpec]:
     """The milestones of `file` from its (function name, line, declaration) triples in file order.
 
     Raises ChecksError on duplicate ids or function names, a check of an unknown milestone, unknown

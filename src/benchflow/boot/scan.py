@@ -95,7 +95,9 @@ class _Reader:
         if found and isinstance(node, ast.AsyncFunctionDef):
             self._fail(f"{node.name} is async", node, "write a plain def")
         if found and not node.name.startswith("test_"):
-            self._fail(f"{node.name} is a check but is never run", node, "begin its name with test_")
+            self._fail(
+                f"{node.name} is a check but is never run", node, "begin its name with test_"
+            )
         if at_top and not found and node.name.startswith("test_"):
             self._fail(
                 f"{node.name} belongs to no milestone", node, 'add @milestone("…") or @check("…")'

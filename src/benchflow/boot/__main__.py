@@ -1,0 +1,49 @@
+"""`python3 boot.pyz verify --tests DIR --logs DIR` and `python3 boot.pyz selfcheck`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Exit status: 0 a reward was written, 2 wrong usage, 3 the verifier broke."""
+    parser = argparse.ArgumentParser(prog="boot.pyz")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    run = verbs.add_parser("verify", help="run checks.py and write the reward")
+    run.add_argument("--tests", type=Path, required=True, help="folder of checks.py and task.json")
+    run.add_argument("--logs", type=Path, required=True, help="folder for reward and evidence")
+    run.add_argument("--json", action="store_true", help="end with milestones.json on stdout")
+    verbs.add_parser("selfcheck", help="print tools and versions as JSON")
+    options = parser.parse_args(arguments)
+    _close_against_outside()
+    if options.verb == "selfcheck":
+        from .selfcheck import selfcheck
+
+        print(json.dumps(selfcheck(), indent=1))
+        return 0
+    from .verify import verify
+
+    status = verify(options.tests, options.logs)
+    if options.json and status == 0:
+        print((options.logs / "milestones.json").read_text(encoding="utf-8"))
+    return status
+
+
+def _close_against_outside() -> None:
+    """Start again with `-I` (no PYTHON* variables, no user site, no current folder) if need be."""
+    for name in [name for name in os.environ if name.startswith(("PYTEST_", "PYTHON"))]:
+        del os.environ[name]
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    os.environ.pop("CI", None)
+    os.environ.pop("BUILD_NUMBER", None)
+    archive = Path(sys.path[0])
+    if not sys.flags.isolated and archive.is_file():
+        os.execv(sys.executable, [sys.executable, "-I", "-B", str(archive), *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

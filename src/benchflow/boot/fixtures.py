@@ -1,0 +1,126 @@
+"""The fixtures that checks use: machines, deliverables, images, metrics."""
+
+from __future__ import annotations
+
+import math
+import re
+import secrets
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .deliverable import validate
+from .evidence import Evidence
+from .manifest import Manifest
+from .milestones import ChecksError, Ladder
+
+if TYPE_CHECKING:
+    from .image import Image
+    from .machine import Machine
+
+_METRIC = re.compile(r"[a-z][a-z0-9_-]{0,40}\Z")
+_DISK_KINDS = ("disk", "iso")
+
+
+class Machines:
+    """Creates machines and closes them all at the end of the run."""
+
+    def __init__(self, manifest: Manifest, evidence: Evidence, scratch: Path) -> None:
+        self._manifest = manifest
+        self._evidence = evidence
+        self._scratch = scratch
+        self._machines: dict[str, Machine] = {}
+
+    def create(self, name: str, **spec: Any) -> Machine:
+        """A machine that is switched off. Omitted: the task's arch, firmware and memory."""
+        from .machine import Machine
+
+        if name in self._machines:
+            raise ChecksError(f"machine {name!r} exists already", fix="give it another name")
+        spec.setdefault("arch", self._manifest.arch)
+        spec.setdefault("firmware", self._manifest.firmware)
+        spec.setdefault("memory_mb", self._manifest.memory_mb)
+        scratch = self._scratch / name
+        scratch.mkdir(parents=True)
+        machine = Machine(name=name, observer=self._evidence, scratch=scratch, **spec)
+        self._machines[name] = machine
+        return machine
+
+    def close(self) -> None:
+        """Stop every machine that was created."""
+        for machine in self._machines.values():
+            machine.close()
+
+
+class Fixtures:
+    """The fixtures as methods, so that they share the run without globals."""
+
+    ladder: Ladder
+
+    def __init__(self, manifest: Manifest, evidence: Evidence) -> None:
+        self.manifest = manifest
+        self.evidence = evidence
+
+    @pytest.fixture(scope="session")
+    def work(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
+        """A scratch folder of this run; removed at its end."""
+        return tmp_path_factory.mktemp("work")
+
+    @pytest.fixture(scope="session")
+    def deliverable(self) -> Callable[..., Path]:
+        """`deliverable(path=None) -> Path`: the validated deliverable (the first by default)."""
+        return lambda path=None: validate(self.manifest.deliverable(path))
+
+    @pytest.fixture(scope="session")
+    def image(self, work: Path) -> Callable[..., Image]:
+        """`image(path=None) -> Image`: offline inspection of a deliverable."""
+        from .image import Image
+
+        return lambda path=None: Image(validate(self.manifest.deliverable(path)), scratch=work)
+
+    @pytest.fixture(scope="session")
+    def machines(self, work: Path) -> Generator[Machines, None, None]:
+        """Creates machines: `machines.create(name, **spec)`."""
+        machines = Machines(self.manifest, self.evidence, work / "machines")
+        yield machines
+        machines.close()
+
+    @pytest.fixture(scope="session")
+    def machine(self, machines: Machines, deliverable: Callable[..., Path]) -> Machine:
+        """The first disk or ISO (or kernel) of the task, in the machine that the task states."""
+        from .machine import Disk
+
+        paths = {d.kind: d.path for d in reversed(self.manifest.deliverables)}
+        bootable = [d for d in self.manifest.deliverables if d.kind in _DISK_KINDS]
+        if bootable and bootable[0].kind == "disk":
+            return machines.create("main", disks=[Disk(deliverable(bootable[0].path))])
+        if bootable:
+            return machines.create("main", cdrom=deliverable(bootable[0].path))
+        if "kernel" in paths:
+            spec = {"kernel": deliverable(paths["kernel"])}
+            if "initramfs" in paths:
+                spec["initrd"] = deliverable(paths["initramfs"])
+            return machines.create("main", **spec)
+        raise ChecksError(
+            "no deliverable can be booted", fix="write a fixture `machine` in checks.py"
+        )
+
+    @pytest.fixture(scope="session")
+    def metric(self) -> Callable[[str, float], None]:
+        """`metric(name, value)`: a number for `metric.<name>` of the reward file."""
+
+        def record(name: str, value: float) -> None:
+            if not _METRIC.match(name):
+                raise ChecksError(f"metric name {name!r} is not allowed", fix="like boot_seconds")
+            if isinstance(value, bool) or not math.isfinite(value):
+                raise ChecksError(f"metric {name!r} is {value!r}, not a finite number")
+            self.ladder.metrics[name] = value
+
+        return record
+
+    @pytest.fixture(scope="session")
+    def nonce(self) -> Callable[[], str]:
+        """`nonce()`: a fresh string of 32 hexadecimal digits for every call."""
+        return lambda: secrets.token_hex(16)

@@ -1,0 +1,56 @@
+"""Whose fault is an exception? The only place that decides."""
+
+from __future__ import annotations
+
+import errno
+from typing import Literal
+
+from .errors import CheckMisuse, GuestError, VerifierBroken
+
+Fault = Literal["failed", "crashed", "broken"]
+
+# The verifier's own resources ran out. What a guest lacks is text on its console, never an OSError.
+_RESOURCES = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EROFS, errno.EIO}
+)
+
+
+class Interrupted(KeyboardInterrupt):
+    """The run was told to stop (SIGTERM, SIGINT, SIGHUP): no verdict."""
+
+
+class CheckTimeout(GuestError):
+    """One check took so long that nobody honest can still be at work."""
+
+
+def fault(error: BaseException) -> Fault:
+    """`failed` and `crashed` count against the agent, `broken` stops the run without a reward.
+
+    An exhausted or missing resource of the verifier is `broken` also when a check wrapped it in
+    another exception; everything that is not known to be one of those is the agent's loss, so that
+    crashing a check gains nothing.
+    """
+    if any(_is_broken(link) for link in _chain(error)):
+        return "broken"
+    return "failed" if isinstance(error, AssertionError | GuestError) else "crashed"
+
+
+def reason(error: BaseException) -> str:
+    """One word for broken.json: the name of the class at fault."""
+    culprit = next((link for link in _chain(error) if _is_broken(link)), error)
+    return type(culprit).__name__
+
+
+def _is_broken(error: BaseException) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in _RESOURCES
+    return isinstance(error, VerifierBroken | CheckMisuse | MemoryError)
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    chain: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and link not in chain:
+        chain.append(link)
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+    return chain
