@@ -1,0 +1,184 @@
+"""A running QEMU: its process, its two sockets, and how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from typing import IO
+
+from qemu.qmp import ConnectError
+
+from .errors import ToolMissing
+from .loop import io_loop
+from .qmp import Event, Monitor
+
+STDERR_MAX = 16 * 1024
+HANDSHAKE_SECONDS = 120.0
+_READ = 64 * 1024
+
+
+def sockets() -> tuple[socket.socket, socket.socket]:
+    """(our end, QEMU's end) of an anonymous stream: no path on disk that could be raced."""
+    return socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+
+
+class Process:
+    """Starts QEMU in a session of its own; it dies with us and cannot fill the disk.
+
+    `on_output` gets what the guest prints, `on_event` QMP's events, `on_exit` is called once,
+    after the last output: all in the background thread.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        serial: tuple[socket.socket, socket.socket],
+        qmp: tuple[socket.socket, socket.socket],
+        extra_fds: Sequence[int] = (),
+        file_size_limit: int,
+        on_output: Callable[[bytes], None],
+        on_event: Callable[[Event], None],
+        on_exit: Callable[[], None],
+    ) -> None:
+        self.monitor = Monitor(argv[0], on_event)
+        self._on_output = on_output
+        self._on_exit = on_exit
+        self._serial = serial[0]
+        self._unsent = bytearray()
+        self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives with the process
+        self._finished = threading.Event()
+        self._greeted = threading.Event()
+        self.killed = False
+        self._child = io_loop().run(
+            self._start(
+                _limited(argv, file_size_limit),
+                (serial[1].fileno(), qmp[1].fileno(), *extra_fds),
+            )
+        )
+        serial[1].close()
+        qmp[1].close()
+        self.connected = self._connect(qmp[0])
+
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
+    @property
+    def status(self) -> int | None:
+        """The exit status (negative: the signal), None while it runs."""
+        return self._child.returncode if self._finished.is_set() else None
+
+    @property
+    def stderr(self) -> str:
+        """What QEMU itself complained about."""
+        size = os.fstat(self._stderr.fileno()).st_size
+        data = os.pread(self._stderr.fileno(), STDERR_MAX, max(0, size - STDERR_MAX))
+        return data.decode(errors="replace").strip()
+
+    def write(self, data: bytes) -> None:
+        """Send bytes to the guest's serial port, as fast as it takes them."""
+        io_loop().call(self._write, data)
+
+    def kill(self) -> None:
+        """kill -9, and wait for the end."""
+        self.killed = True
+        if not self._finished.is_set():
+            self._child.send_signal(signal.SIGKILL)
+        self.wait(30)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the end; False when it still runs after real seconds."""
+        return self._finished.wait(seconds)
+
+    async def _start(self, argv: list[str], fds: tuple[int, ...]) -> subprocess.Popen[bytes]:
+        child = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=self._stderr,
+            pass_fds=fds,
+            start_new_session=True,
+            # Python ignores SIGXFSZ; so does QEMU then, and the guest sees an I/O error
+            # where it would have died at the limit.
+            restore_signals=False,
+        )
+        self._serial.setblocking(False)
+        asyncio.get_running_loop().add_reader(self._serial, self._readable)
+        return child
+
+    def _connect(self, sock: socket.socket) -> bool:
+        try:
+            io_loop().run(self.monitor.connect(sock), HANDSHAKE_SECONDS)
+        except (ConnectError, TimeoutError):
+            return False
+        finally:
+            self._greeted.set()
+        return True
+
+    def drain(self) -> None:
+        """Take what the guest printed up to now. Only for the background thread."""
+        while self._serial.fileno() >= 0 and select.select([self._serial], [], [], 0)[0]:
+            self._readable()
+
+    def _readable(self) -> None:
+        try:
+            data = self._serial.recv(_READ)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if data:
+            self._on_output(data)
+            return
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(self._serial)
+        loop.remove_writer(self._serial)
+        self._serial.close()
+        # The console is at its end, so QEMU is ending: what is left of it is a few milliseconds.
+        threading.Thread(target=self._reap, daemon=True).start()
+
+    def _reap(self) -> None:
+        self._child.wait()
+        self._greeted.wait()
+        io_loop().run(self.monitor.close())
+        self._finished.set()
+        self._on_exit()
+
+    def _write(self, data: bytes) -> None:
+        self._unsent += data
+        self._writable()
+
+    def _writable(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._serial.fileno() < 0:
+            self._unsent.clear()
+            return
+        try:
+            sent = self._serial.send(self._unsent)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            sent = len(self._unsent)
+        del self._unsent[:sent]
+        if self._unsent:
+            loop.add_writer(self._serial, self._writable)
+        else:
+            loop.remove_writer(self._serial)
+
+
+def _limited(argv: Sequence[str], file_size_limit: int) -> list[str]:
+    """`argv` behind util-linux programs that set the limits and then become it (same pid)."""
+    for tool in ("prlimit", "setpriv"):
+        if shutil.which(tool) is None:
+            raise ToolMissing(f"{tool} is not installed (Debian package util-linux)")
+    limits = ["prlimit", "--core=0", f"--fsize={file_size_limit}"]
+    return [*limits, "setpriv", "--pdeathsig", "KILL", *argv]

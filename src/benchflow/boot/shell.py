@@ -1,0 +1,303 @@
+"""A shell on a hostile serial console.
+
+Nothing that answers is believed for its looks. A command is framed by three numbers that the
+guest's shell has to compute: we type sums of random numbers, and look for the results, which are
+never typed. So neither an echo, nor a forged prompt, nor text prepared before the question can
+pass for an answer. (A guest that runs a real shell with false programs in it can of course lie
+about what those programs would say: see docs/boot.md for what to ask of such a guest.)
+
+Works with bash, dash and busybox ash; needs nothing but built-ins for `run` and `write_file`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .errors import (
+    CheckMisuse,
+    CommandFailed,
+    CommandTimeout,
+    GuestError,
+    GuestTimeout,
+    LoginFailed,
+    ShellBroken,
+)
+from .watch import Watch
+
+OUTPUT_MAX = 4 * 1024 * 1024  # characters of a command's output that are returned
+LINE_MAX = 900  # a tty in canonical mode drops what exceeds 4096 bytes of one line
+ASK_AGAIN = 3.0  # real seconds between questions to a shell that may not have been listening
+_LOGIN = re.compile(r"(?:^|\n)[^\n]*login: ?\Z")
+_PASSWORD = re.compile(r"(?:^|\n)[^\n]*[Pp]assword(?: for [^\n]*)?: ?\Z")
+_REFUSED = re.compile(r"(?i)login incorrect|authentication failure|permission denied")
+_PROMPT = re.compile(r"[#$%>] ?\Z")
+_PRINTK = re.compile(r"^\[ *\d+\.\d{6}\](?:\[ *[TC]\d+\])? .*\n?", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command wrote (standard error too, escapes removed) and its exit status."""
+
+    stdout: str
+    status: int
+    truncated: bool = False
+
+
+class Sum:
+    """A random number that is typed only as a sum."""
+
+    def __init__(self) -> None:
+        left, right = (secrets.randbelow(9 * 10**8) + 10**8 for _ in range(2))
+        self.typed = f"$(({left}+{right}))"
+        self.value = str(left + right)
+
+
+class Shell:
+    """One session. Obtained from `Machine.login` or `Machine.attach`."""
+
+    def __init__(self, watch: Watch, send: Callable[[str], None], user: str) -> None:
+        self.user = user
+        self._watch = watch
+        self._console = watch.console
+        self._send = send
+        self._resets = watch.resets
+        self._broken = ""
+        self._reader = ""
+
+    # -- beginning and end ----------------------------------------------------------------------
+
+    def log_in(self, password: str, start: int, timeout: float) -> None:
+        """Answer `login:` and `Password:` seen after `start`, and prove that a shell is there."""
+        deadline = self._watch.deadline(timeout)
+        self._await_prompt(_LOGIN, start, timeout, "login prompt")
+        mark = self._console.end
+        self._send(f"{self.user}\n")
+        self._prove(mark, max(1.0, min(deadline.seconds, timeout)), password)
+
+    def take(self, timeout: float) -> None:
+        """Prove that a shell listens on the console, without a login."""
+        self._prove(self._console.end, timeout, None)
+
+    def usable(self) -> bool:
+        """Whether this session still answers."""
+        if self._broken or self._resets != self._watch.resets or not self._watch.running:
+            return False
+        try:
+            self._challenge(10.0)
+        except GuestError:
+            return False
+        return True
+
+    def leave(self, command: str) -> None:
+        """Type a last command without waiting for its end."""
+        self._need()
+        self._broken = f"it was left by {command!r}"
+        self._send(f" {command}\n")
+
+    # -- commands -------------------------------------------------------------------------------
+
+    def run(self, command: str, timeout: float = 30.0, check: bool = False) -> Result:
+        """Run `command` in a subshell, with empty standard input; returns output and status.
+
+        Raises CommandTimeout after `timeout` reference seconds (the command is then interrupted),
+        and with `check` CommandFailed when the status is not 0.
+        """
+        self._need()
+        if "\0" in command:
+            raise CheckMisuse("a command cannot contain NUL")
+        result = self._framed(command, timeout)
+        if check and result.status:
+            raise CommandFailed(
+                f"{command!r} ended with status {result.status}",
+                status=result.status,
+                output=result.stdout,
+            )
+        return result
+
+    def read_file(self, path: str, timeout: float = 60.0, limit: int = 1 << 20) -> bytes:
+        """The bytes of a file in the guest. Raises CommandFailed when it cannot be read."""
+        quoted = quote(path)
+        if not self._reader:
+            found = self.run("command -v base64 || command -v od || command -v hexdump")
+            self._reader = found.stdout.strip().rpartition("/")[2]
+        encode = {
+            "base64": "base64",
+            "od": "od -An -v -tx1",
+            "hexdump": 'hexdump -v -e \'16/1 "%02x " "\\n"\'',
+        }.get(self._reader)
+        if encode is None:
+            raise CommandFailed(
+                f"cannot read {path}: the guest has neither base64, od nor hexdump",
+                status=127,
+                output="",
+            )
+        self.run(f"[ -f {quoted} ] && [ -r {quoted} ]", timeout, check=True)
+        for _ in range(3):
+            result = self.run(f"head -c {limit} < {quoted} | {encode}", timeout, check=True)
+            size = self.run(f"head -c {limit} < {quoted} | wc -c", timeout, check=True).stdout
+            data = _decode(self._reader, result.stdout)
+            if data is not None and size.strip() == str(len(data)):
+                return data
+        raise ShellBroken(f"reading {path} gave three times something that is not its content")
+
+    def write_file(self, path: str, data: bytes, timeout: float = 60.0) -> None:
+        """Create or replace a file in the guest."""
+        quoted = quote(path)
+        self.run(f": > {quoted}", timeout, check=True)
+        for offset in range(0, len(data), 256):
+            octal = "".join(_octal(byte) for byte in data[offset : offset + 256])
+            self.run(f"printf '{octal}' >> {quoted}", timeout, check=True)
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _need(self) -> None:
+        if self._broken:
+            raise ShellBroken(f"the shell of {self._watch.name} cannot be used: {self._broken}")
+        if self._resets != self._watch.resets:
+            raise ShellBroken(f"{self._watch.name} restarted; log in again")
+
+    def _framed(self, command: str, timeout: float) -> Result:
+        begin, end = Sum(), Sum()
+        start = self._console.end
+        self._type(command)
+        # Leading blank: many shells keep such a line out of their history.
+        self._send(
+            f' printf "\\n%s[\\n" "{begin.typed}"; ( eval "$__b" ) </dev/null 2>&1; '
+            f'set -- $?; printf "\\n]%s:%s:%s;\\n]%s:%s:%s;\\n" '
+            f'"{end.typed}" "$1" "{end.typed}" "{end.typed}" "$1" "{end.typed}"\n'
+        )
+        pattern = re.compile(rf"\]{end.value}:(\d+):{end.value};")
+        scanned = start
+
+        def step() -> tuple[int, int] | None:
+            nonlocal scanned
+            found = self._console.search(pattern, start, scanned)
+            scanned = self._console.end
+            return (found.start, int(found.match[1])) if found else None
+
+        what = f"end of the command {command[:200]!r}"
+        try:
+            position, status = self._watch.wait(step, timeout, what, in_session=True)
+        except GuestTimeout as error:
+            self._interrupt()
+            raise CommandTimeout(error.message, evidence=error.evidence) from error
+        text = self._console.since(start)
+        text = text[: len(text) - (self._console.end - position)]
+        opened = text.rfind(f"{begin.value}[\n")
+        output = text[opened + len(begin.value) + 2 :] if opened >= 0 else text
+        truncated = opened < 0 or len(output) > OUTPUT_MAX
+        output = output.removesuffix("\n")
+        return Result(output[:OUTPUT_MAX], status, truncated)
+
+    def _type(self, command: str) -> None:
+        """Put the command into the guest's variable `__b`, in lines that a tty can take."""
+        quoted = command.replace("'", "'\\''")
+        pieces = [quoted[at : at + LINE_MAX] for at in range(0, len(quoted), LINE_MAX)] or [""]
+        if len(pieces) == 1:
+            self._send(f" __b='{quoted}';")
+            return
+        # A quote must not be cut in its escape, so split the command itself and quote each part.
+        step = LINE_MAX // 4
+        self._send(" __b=\n")
+        for at in range(0, len(command), step):
+            part = command[at : at + step].replace("'", "'\\''")
+            self._send(f" __b=$__b'{part}'\n")
+            self._challenge(30.0)
+
+    def _challenge(self, timeout: float) -> None:
+        answer = Sum()
+        start = self._console.end
+        self._send(f' echo "{answer.typed}"\n')
+        self._await(re.compile(answer.value), start, timeout, "answer of the shell")
+
+    def _interrupt(self) -> None:
+        self._send("\x03")
+        try:
+            self._challenge(10.0)
+        except GuestError as error:
+            self._broken = f"it does not answer since a command timed out ({error.message})"
+
+    def _await(self, pattern: re.Pattern[str], start: int, timeout: float, what: str) -> None:
+        def step() -> bool | None:
+            return True if self._console.search(pattern, start) else None
+
+        self._watch.wait(step, timeout, what, in_session=True)
+
+    def _await_prompt(
+        self, pattern: re.Pattern[str], start: int, timeout: float, what: str
+    ) -> None:
+        def step() -> bool | None:
+            text = self._console.since(max(start, self._console.end - 512))
+            return True if pattern.search(text) else None
+
+        self._watch.wait(step, timeout, what)
+
+    def _prove(self, start: int, timeout: float, password: str | None) -> None:
+        """Find a shell: answer a password prompt once, then question until the answer comes."""
+        answers: list[str] = []
+        asked_at = -1
+        console = self._console
+        given = password is None
+
+        def ask() -> None:
+            nonlocal asked_at
+            answer = Sum()
+            answers.append(answer.value)
+            self._send(f' stty -echo 2>/dev/null; PS1= PS2=; echo "{answer.typed}"\n')
+            asked_at = console.end
+
+        def step() -> bool | None:
+            nonlocal given, start
+            text = console.since(start)[-4096:]
+            if any(answer in text for answer in answers):
+                return True
+            if not given and _PASSWORD.search(text):
+                given = True
+                start = console.end
+                self._send(f"{password}\n")
+                return None
+            if given and password is not None and (_REFUSED.search(text) or _LOGIN.search(text)):
+                raise LoginFailed(
+                    f"{self._watch.name} refused the login of {self.user!r}", evidence=text
+                )
+            if console.end != asked_at and _PROMPT.search(text):
+                ask()
+            return None
+
+        def retry() -> float:
+            if given and console.end > start:
+                ask()
+            return ASK_AGAIN
+
+        if password is None:
+            ask()
+        self._watch.wait(step, timeout, "shell after the login", retry=retry)
+        self._resets = self._watch.resets
+        self._challenge(30.0)
+        self._framed("dmesg -n 1 2>/dev/null || :", 30.0)
+
+
+def quote(text: str) -> str:
+    """`text` as one word for any POSIX shell."""
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _octal(byte: int) -> str:
+    character = chr(byte)
+    return character if character.isascii() and character.isalnum() else f"\\{byte:03o}"
+
+
+def _decode(reader: str, text: str) -> bytes | None:
+    """The bytes of an encoded file, None when noise got into them."""
+    words = "".join(_PRINTK.sub("", text).split())
+    try:
+        return (
+            base64.b64decode(words, validate=True) if reader == "base64" else bytes.fromhex(words)
+        )
+    except (binascii.Error, ValueError):
+        return None

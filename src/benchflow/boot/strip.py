@@ -1,0 +1,59 @@
+"""Turns the bytes of a hostile serial console into plain text, incrementally.
+
+Removed: terminal escapes (CSI, OSC, DCS, SOS, PM, APC, two-character escapes, and their 8-bit C1
+forms), NULs and other control characters. A carriage return (alone, or several before a line
+feed) becomes a line feed, and so does a cursor-positioning escape, because full-screen firmware
+menus separate words by nothing else. Invalid UTF-8 becomes U+FFFD.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+HELD_MAX = 4096  # an escape longer than this is no escape: a guest could hide all its output in one
+
+_STRING = r"[^\x07\x1b\x9c]*"
+_COMPLETE = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*(?P<final>[@-~])"
+    rf"|(?:\x1b\]|\x9d){_STRING}(?:\x07|\x1b\\|\x9c)"
+    rf"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f]){_STRING}(?:\x07|\x1b\\|\x9c)"
+    r"|\x1b[ -/]+[0-~]"
+    r"|\x1b[0-OQ-WYZ\\`-~]"
+)
+_PARTIAL = re.compile(
+    r"(?:(?:\x1b\[|\x9b)[0-?]*[ -/]*"
+    rf"|(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f]){_STRING}\x1b?"
+    r"|\x1b[ -/]*"
+    r"|\r+)\Z"
+)
+_RETURNS = re.compile(r"\r+\n?")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+class Stripper:
+    """One per console; `feed` returns the plain text that the bytes add."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._held = ""
+
+    def feed(self, data: bytes) -> str:
+        text = self._held + self._decoder.decode(data)
+        partial = _PARTIAL.search(text, max(0, len(text) - HELD_MAX))
+        self._held = ""
+        if partial is not None:
+            self._held = text[partial.start() :]
+            text = text[: partial.start()]
+        return plain(text)
+
+
+def plain(text: str) -> str:
+    """`text` without escapes and control characters; see the module's own words."""
+    text = _COMPLETE.sub(_replace, text)
+    text = _RETURNS.sub("\n", text)
+    return _CONTROLS.sub("", text)
+
+
+def _replace(match: re.Match[str]) -> str:
+    return "\n" if match["final"] in ("H", "f") else ""

@@ -1,0 +1,217 @@
+"""What is known of a running guest, and the one way to wait for more.
+
+QEMU stops the guest at every reset and power-off (`-action reboot=shutdown,shutdown=pause`). We
+take the console to its end, note where the old boot ended, and only then let the guest go on: no
+text of one boot is ever taken for text of another, however slow we are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from qemu.qmp import QMPError
+
+from .console import Console
+from .deadline import Deadline, RunQueue
+from .errors import (
+    ConsoleFlood,
+    GuestExited,
+    GuestPanic,
+    GuestRebooted,
+    GuestTimeout,
+    NoSpace,
+    QemuFailed,
+    RebootLoop,
+)
+from .process import Process
+from .qmp import Event
+
+T = TypeVar("T")
+
+RESETS_MAX = 5  # firmware restarts itself once or twice (OVMF, shim); more is a loop
+FLOOD = 1024 * 1024  # characters in one wait that no sound guest prints
+EVIDENCE = 2000
+PANIC = re.compile(r"Kernel panic - not syncing[^\n]*")
+PANIC_GRACE = 3.0  # reference seconds a command has to prove that it only printed an old log
+
+
+class Watch:
+    """The state of one machine's guest. The background thread writes it, `wait` reads it."""
+
+    def __init__(self, name: str, speed: float, on_reset: Callable[[], None]) -> None:
+        self.name = name
+        self.speed = speed
+        self.changed = threading.Condition()
+        self.console = Console(self.changed)
+        self.process: Process | None = None
+        self.boot_start = 0  # where on the console the present boot began
+        self.resets = 0  # since the last deliberate start
+        self.running = False
+        self.powered_off = False  # the guest itself asked for it
+        self.no_space = False
+        self.jobs: dict[str, str] = {}
+        self._on_reset = on_reset
+
+    # -- the background thread ------------------------------------------------------------------
+
+    def on_event(self, event: Event) -> None:
+        """Take a QMP event."""
+        name, data = event["event"], event.get("data", {})
+        if name == "SHUTDOWN" and data.get("reason") == "guest-reset":
+            self._spawn(self._restart())
+        elif name == "SHUTDOWN" and data.get("guest"):
+            self._spawn(self._end())
+        elif name == "JOB_STATUS_CHANGE":
+            with self.changed:
+                self.jobs[data["id"]] = data["status"]
+                self.changed.notify_all()
+        elif name == "BLOCK_IO_ERROR" and data.get("nospace"):
+            with self.changed:
+                self.no_space = True
+                self.changed.notify_all()
+
+    def on_exit(self) -> None:
+        """Take QEMU's end."""
+        self.console.connect(None)
+        with self.changed:
+            self.running = False
+            self.changed.notify_all()
+
+    def _spawn(self, coroutine: object) -> None:
+        task = asyncio.ensure_future(coroutine)  # type: ignore[call-overload]
+        self._tasks = [*(t for t in getattr(self, "_tasks", []) if not t.done()), task]
+
+    async def _restart(self) -> None:
+        process = self.process
+        assert process is not None
+        process.drain()
+        with self.changed:
+            self.resets += 1
+            self.boot_start = self.console.end
+            self.changed.notify_all()
+        if self.resets > RESETS_MAX:
+            return
+        self._on_reset()
+        try:
+            await process.monitor.request("set-action", reboot="reset")
+            await process.monitor.request("system_reset")
+            await process.monitor.request("set-action", reboot="shutdown")
+            await process.monitor.request("cont")
+        except (QMPError, EOFError, OSError):
+            return  # killed in the meantime: on_exit tells
+
+    async def _end(self) -> None:
+        process = self.process
+        assert process is not None
+        process.drain()
+        with self.changed:
+            self.powered_off = True
+        try:
+            await process.monitor.request("quit")
+        except (QMPError, EOFError, OSError):
+            return
+
+    # -- the caller -----------------------------------------------------------------------------
+
+    def deadline(self, seconds: float) -> Deadline:
+        """`seconds` of reference time from now."""
+        process = self.process
+        queue = RunQueue(process.pid) if process is not None else None
+        return Deadline(seconds, self.speed, queue.waited if queue else lambda: 0.0)
+
+    def wait(
+        self,
+        step: Callable[[], T | None],
+        timeout: float,
+        what: str,
+        *,
+        in_session: bool = False,
+        retry: Callable[[], float] | None = None,
+    ) -> T:
+        """Call `step` whenever something happened, until it returns something.
+
+        `step` is called with the state locked. Raises GuestTimeout (or ConsoleFlood) after
+        `timeout` reference seconds, and at once GuestExited, GuestPanic, RebootLoop, NoSpace,
+        QemuFailed; with `in_session` also GuestRebooted, and a panic only counts when the step
+        does not succeed soon after. `retry` is called first and each time the real seconds that
+        it returned are over.
+        """
+        deadline = self.deadline(timeout)
+        began, resets = self.console.end, self.resets
+        panic_deadline: Deadline | None = None
+        scanned = began
+        again = 0.0
+        with self.changed:
+            while True:
+                found = step()
+                if found is not None:
+                    return found
+                if in_session and self.resets != resets:
+                    raise GuestRebooted(f"{self.name} restarted while waiting for {what}")
+                self._raise_if_over(what)
+                panic = self.console.search(PANIC, began, scanned)
+                scanned = self.console.end
+                if panic is not None:
+                    if not in_session:
+                        raise GuestPanic(
+                            f"{self.name}: {panic.match[0].strip()}", evidence=self._evidence()
+                        )
+                    panic_deadline = panic_deadline or self.deadline(PANIC_GRACE)
+                    if panic_deadline.remaining() <= 0:
+                        raise GuestPanic(
+                            f"{self.name}: {panic.match[0].strip()}", evidence=self._evidence()
+                        )
+                remaining = deadline.remaining()
+                if remaining <= 0:
+                    raise self._too_late(what, timeout, self.console.end - began)
+                if panic_deadline is not None:
+                    remaining = min(remaining, panic_deadline.remaining())
+                if retry is not None:
+                    if time.monotonic() >= again:
+                        again = time.monotonic() + retry()
+                    remaining = min(remaining, max(0.0, again - time.monotonic()))
+                self.changed.wait(remaining)
+
+    def _raise_if_over(self, what: str) -> None:
+        if self.no_space:
+            raise NoSpace("the verifier's disk is full; the guest was stopped")
+        if self.resets > RESETS_MAX:
+            raise RebootLoop(
+                f"{self.name} restarted {self.resets} times while waiting for {what}",
+                evidence=self._evidence(),
+            )
+        if not self.running:
+            raise self._ended(what)
+
+    def _ended(self, what: str) -> Exception:
+        process = self.process
+        if process is None:
+            return GuestExited(f"{self.name} is not running, so there is no {what}")
+        if self.powered_off:
+            return GuestExited(
+                f"{self.name} switched itself off before {what}", evidence=self._evidence()
+            )
+        if process.killed:
+            return GuestExited(f"{self.name} is not running, so there is no {what}")
+        if process.status == -signal.SIGKILL:
+            return QemuFailed("QEMU was killed (out of memory?)", evidence=process.stderr)
+        return GuestExited(
+            f"{self.name} broke its virtual machine (status {process.status}) before {what}",
+            evidence=process.stderr or self._evidence(),
+        )
+
+    def _too_late(self, what: str, timeout: float, printed: int) -> Exception:
+        message = f"{self.name}: no {what} within {timeout:g} reference seconds"
+        if printed > FLOOD:
+            message += f", but {printed} characters of other output"
+            return ConsoleFlood(message, evidence=self._evidence())
+        return GuestTimeout(message, evidence=self._evidence())
+
+    def _evidence(self) -> str:
+        return self.console.tail(EVIDENCE)
