@@ -67,7 +67,7 @@ class Machine:
         cpu: str = "",
         rng: bool = True,
         vga: bool | None = None,
-        work: Path | None = None,
+        scratch: Path | None = None,
         observer: Observer | None = None,
     ) -> None:
         self.name = name
@@ -89,8 +89,8 @@ class Machine:
             vga=vga,
         )
         self._observer = observer or Observer()
-        self._own_work = work is None
-        self._work = Path(tempfile.mkdtemp(prefix="benchflow-boot-")) if work is None else work
+        self._own_work = scratch is None
+        self._work = scratch or Path(tempfile.mkdtemp(prefix="benchflow-boot-"))
         self._work.mkdir(parents=True, exist_ok=True)
         self._overlays = [
             Overlay(disk, self._work / f"{name}.disk{index}.qcow2")

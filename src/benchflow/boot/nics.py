@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import re
 import socket
 import threading
@@ -13,6 +12,7 @@ from .errors import CheckMisuse
 from .loop import io_loop
 
 _MAC = re.compile(r"(?:[0-9a-f]{2}:){5}[0-9a-f]{2}", re.IGNORECASE)
+_FORWARD = re.compile(r"^\s*TCP\[HOST_FORWARD\]\s+\d+\s+\S+\s+(\d+)\s+\S+\s+(\d+)", re.MULTILINE)
 _FRAME_MAX = 65536
 
 
@@ -96,19 +96,9 @@ def lan(name: str) -> Lan:
         return _lans.setdefault(name, Lan())
 
 
-def forwarded_ports(usernet: str) -> dict[tuple[int, int], int]:
-    """`info usernet` read: {(index of the network, guest port): host port}.
+def forwarded_ports(usernet: str) -> dict[int, int]:
+    """`info usernet` read: {guest port: host port}.
 
     QEMU was asked to bind host port 0, so the kernel chose a free one: no port is ever guessed.
     """
-    ports: dict[tuple[int, int], int] = {}
-    network = -1
-    for line in usernet.splitlines():
-        header = re.search(r"\(net(\d+)\)", line)
-        if header:
-            network = int(header[1])
-        words = line.split()
-        if words and words[0].startswith("TCP[HOST_FORWARD]"):
-            with contextlib.suppress(ValueError, IndexError):
-                ports[network, int(words[5])] = int(words[3])
-    return ports
+    return {int(guest): int(host) for host, guest in _FORWARD.findall(usernet)}
