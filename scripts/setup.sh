@@ -102,6 +102,7 @@ find_uv() {
   UV=$tools/uv/bin/uv
 }
 
+# "run" leaves out what only developers need; "dev" brings all of it.
 sync_environment() {
   "$UV" python find -q '>=3.12' >/dev/null 2>&1 || {
     say "fetching Python $(cat .python-version) with uv"
@@ -110,11 +111,14 @@ sync_environment() {
           "install Python 3.12 or newer (a package, pyenv, or from source), then run this again"
   }
   # The synced lock is remembered, so that a second run costs nothing.
-  stamp=.venv/.benchflow-synced
+  stamp=.venv/.benchflow-synced-$1
   state=$(cksum uv.lock pyproject.toml .python-version)
   if [ ! -x .venv/bin/benchflow ] || [ "$(cat "$stamp" 2>/dev/null)" != "$state" ]; then
     say "installing the locked Python environment into .venv"
-    "$UV" sync -q --frozen || die "uv could not install the locked environment" "check the network to PyPI, then run this again"
+    flags='--frozen --inexact'
+    [ "$1" = dev ] || flags="$flags --no-dev"
+    # shellcheck disable=SC2086
+    "$UV" sync -q $flags || die "uv could not install the locked environment" "check the network to PyPI, then run this again"
     printf '%s\n' "$state" >"$stamp"
   fi
 }
@@ -132,9 +136,10 @@ ensure_id_ranges() {
   done
 }
 
+# set_up run|dev
 set_up() {
   install_packages "$BENCHFLOW_PACKAGES"
   ensure_id_ranges
   find_uv
-  sync_environment
+  sync_environment "$1"
 }
