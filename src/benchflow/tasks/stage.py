@@ -17,6 +17,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from benchflow.boot.requirements import packages
 from benchflow.errors import UsageError
 from benchflow.home import home
 from benchflow.tasks.digest import files_below
@@ -143,7 +144,7 @@ def _write_tests(task: Task, source: Path, target: Path, boot: Path) -> None:
     (target / "task.json").write_text(json.dumps(manifest(task), indent=1) + "\n")
     (target / "test.sh").write_text(_TEST_SH)
     (target / "test.sh").chmod(0o755)
-    (target / "Dockerfile").write_text(verifier_dockerfile(task.arch, task.firmware))
+    (target / "Dockerfile").write_text(verifier_dockerfile(task.arch))
 
 
 def manifest(task: Task) -> dict[str, Any]:
@@ -163,11 +164,12 @@ def manifest(task: Task) -> dict[str, Any]:
     }
 
 
-def verifier_dockerfile(arch: str, firmware: str) -> str:
-    """The verifier's image. The packages come first, so that all tasks share that layer."""
-    from benchflow.boot.requirements import packages
+def verifier_dockerfile(arch: str) -> str:
+    """The verifier's image: one layer of packages per architecture, whatever the firmware.
 
-    wanted = " \\\n      ".join(packages(arch, firmware))
+    The packages come first, so that all tasks of an architecture share that layer.
+    """
+    wanted = " \\\n      ".join(packages(arch, "uefi"))
     return f"""FROM debian:{_SUITE}
 RUN apt-get update \\
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \\
