@@ -98,6 +98,9 @@ class Machine:
         ]
         self._variables: Path | None = None
         self.host: Host = measure(arch)
+        self._observer.calibrated(
+            speed=self.host.speed, accelerator=self.host.accelerator, qemu=self.host.qemu_version
+        )
         self._watch = Watch(name, self.host.speed, self._restarted)
         self._watch.console.subscribe(lambda _, data: self._observer.output(name, data))
         self._process: Process | None = None
@@ -277,13 +280,12 @@ class Machine:
         watch.resets, watch.powered_off, watch.boot_start = 0, False, watch.console.end
         self._cursor = watch.console.end
         self._shell = None
-        process = self._launch(self.spec, load_snapshot)
-        if not process.connected:
-            self._refused(process)
+        if not self._launch(self.spec, load_snapshot):
+            self._refused()
         self._started = time.monotonic()
         self._observer.boot(self.name, self._boots)
 
-    def _launch(self, spec: Spec, load_snapshot: str = "") -> Process:
+    def _launch(self, spec: Spec, load_snapshot: str = "") -> bool:
         serial, qmp = sockets(), sockets()
         cables = {
             index: networks.lan(nic.lan).attach()
@@ -298,6 +300,7 @@ class Machine:
             variables=self._own_variables(),
             lan_fds={index: cable.fileno() for index, cable in cables.items()},
             load_snapshot=load_snapshot,
+            sandbox=self.host.sandbox,
         )
         watch = self._watch
         self.command = command(spec, wiring)
@@ -315,9 +318,10 @@ class Machine:
             on_exit=watch.on_exit,
         )
         watch.console.connect(process.write)
+        connected = process.start()
         for cable in cables.values():
             cable.close()
-        return process
+        return connected
 
     @property
     def versions(self) -> dict[str, Any]:
@@ -328,8 +332,10 @@ class Machine:
             "speed": self.host.speed,
         }
 
-    def _refused(self, process: Process) -> None:
+    def _refused(self) -> None:
         """QEMU ended before it greeted us: find out whether the delivered kernel is to blame."""
+        process = self._process
+        assert process is not None
         process.wait(30)
         complaint = process.stderr
         if self.spec.kernel is not None:
@@ -338,9 +344,9 @@ class Machine:
                 **{**vars(self.spec), "kernel": None, "initrd": None, "append": "",
                    "firmware": "direct"}
             )  # fmt: skip
-            trial = self._launch(bare)
-            trial.kill()
-            if trial.connected:
+            starts = self._launch(bare)
+            self._stop()
+            if starts:
                 raise BadDeliverable("QEMU cannot load the kernel", evidence=complaint)
         raise QemuFailed(f"{self.name}: QEMU did not start", evidence=complaint)
 

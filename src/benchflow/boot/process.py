@@ -6,7 +6,6 @@ import asyncio
 import os
 import select
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
@@ -31,7 +30,7 @@ def sockets() -> tuple[socket.socket, socket.socket]:
 
 
 class Process:
-    """Starts QEMU in a session of its own; it dies with us and cannot fill the disk.
+    """QEMU in a session of its own; it dies with us and cannot fill the disk. See `start`.
 
     `on_output` gets what the guest prints, `on_event` QMP's events, `on_exit` is called once,
     after the last output: all in the background thread.
@@ -58,24 +57,36 @@ class Process:
         self._finished = threading.Event()
         self._greeted = threading.Event()
         self.killed = False
-        self._child = io_loop().run(
-            self._start(
-                _limited(argv, file_size_limit),
-                (serial[1].fileno(), qmp[1].fileno(), *extra_fds),
-            )
-        )
-        serial[1].close()
-        qmp[1].close()
-        self.connected = self._connect(qmp[0])
+        self._qmp = qmp
+        self._given = (serial[1], qmp[1])
+        self._argv = _limited(argv, file_size_limit)
+        self._fds = (serial[1].fileno(), qmp[1].fileno(), *extra_fds)
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> bool:
+        """Start QEMU and greet it over QMP; False when it ended instead of answering."""
+        try:
+            self._child = io_loop().run(self._start())
+        finally:
+            for end in self._given:
+                end.close()
+        try:
+            io_loop().run(self.monitor.connect(self._qmp[0]), HANDSHAKE_SECONDS)
+        except (ConnectError, TimeoutError):
+            return False
+        finally:
+            self._greeted.set()
+        return True
 
     @property
     def pid(self) -> int:
-        return self._child.pid
+        """The process id; 0 before the start."""
+        return self._child.pid if self._child else 0
 
     @property
     def status(self) -> int | None:
         """The exit status (negative: the signal), None while it runs."""
-        return self._child.returncode if self._finished.is_set() else None
+        return self._child.returncode if self._child and self._finished.is_set() else None
 
     @property
     def stderr(self) -> str:
@@ -91,38 +102,30 @@ class Process:
     def kill(self) -> None:
         """kill -9, and wait for the end."""
         self.killed = True
-        if not self._finished.is_set():
-            self._child.send_signal(signal.SIGKILL)
-        self.wait(30)
+        if self._child is not None:
+            self._child.kill()
+            self.wait(30)
 
     def wait(self, seconds: float) -> bool:
         """Wait for the end; False when it still runs after real seconds."""
         return self._finished.wait(seconds)
 
-    async def _start(self, argv: list[str], fds: tuple[int, ...]) -> subprocess.Popen[bytes]:
+    async def _start(self) -> subprocess.Popen[bytes]:
         child = subprocess.Popen(
-            argv,
+            self._argv,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=self._stderr,
-            pass_fds=fds,
+            pass_fds=self._fds,
             start_new_session=True,
             # Python ignores SIGXFSZ; so does QEMU then, and the guest sees an I/O error
-            # where it would have died at the limit.
+            # where QEMU would have died at the limit.
             restore_signals=False,
         )
+        self._child = child
         self._serial.setblocking(False)
         asyncio.get_running_loop().add_reader(self._serial, self._readable)
         return child
-
-    def _connect(self, sock: socket.socket) -> bool:
-        try:
-            io_loop().run(self.monitor.connect(sock), HANDSHAKE_SECONDS)
-        except (ConnectError, TimeoutError):
-            return False
-        finally:
-            self._greeted.set()
-        return True
 
     def drain(self) -> None:
         """Take what the guest printed up to now. Only for the background thread."""
@@ -147,6 +150,7 @@ class Process:
         threading.Thread(target=self._reap, daemon=True).start()
 
     def _reap(self) -> None:
+        assert self._child is not None
         self._child.wait()
         self._greeted.wait()
         io_loop().run(self.monitor.close())
