@@ -6,6 +6,7 @@ import math
 import re
 import secrets
 from collections.abc import Callable, Generator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ class Machines:
         self._evidence = evidence
         self._scratch = scratch
         self._machines: dict[str, Machine] = {}
+        self._calibrated = False
 
     def create(self, name: str, **spec: Any) -> Machine:
         """A machine that is switched off. Omitted: the task's arch, firmware and memory."""
@@ -46,12 +48,19 @@ class Machines:
         scratch.mkdir(parents=True)
         machine = Machine(name=name, observer=self._evidence, scratch=scratch, **spec)
         self._machines[name] = machine
+        if not self._calibrated:
+            host = machine.host
+            self._calibrated = True
+            self._evidence.calibrated(
+                speed=host.speed, accelerator=host.accelerator, qemu=host.qemu_version
+            )
         return machine
 
     def close(self) -> None:
-        """Stop every machine that was created."""
-        for machine in self._machines.values():
-            machine.close()
+        """Stop every machine that was created, also when stopping one of them fails."""
+        with ExitStack() as stack:
+            for machine in self._machines.values():
+                stack.callback(machine.close)
 
 
 class Fixtures:

@@ -35,6 +35,8 @@ def build_boot_zipapp(dest: Path) -> None:
         folder = _folder(library)
         for path in sorted(folder.rglob("*.py")):
             members[f"{library}/{path.relative_to(folder).as_posix()}"] = path.read_bytes()
+        # A package without this file cannot be imported from an archive.
+        members.setdefault(f"{library}/__init__.py", b"")
     temporary = dest.with_name(f".{dest.name}.{os.getpid()}")
     with temporary.open("wb") as stream:
         stream.write(b"#!/usr/bin/env python3\n")

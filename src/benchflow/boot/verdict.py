@@ -44,7 +44,7 @@ def reason(error: BaseException) -> str:
 def _is_broken(error: BaseException) -> bool:
     if isinstance(error, OSError):
         return error.errno in _RESOURCES
-    return isinstance(error, VerifierBroken | CheckMisuse | MemoryError)
+    return isinstance(error, VerifierBroken | CheckMisuse | MemoryError | ImportError)
 
 
 def _chain(error: BaseException) -> list[BaseException]:
