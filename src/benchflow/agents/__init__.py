@@ -1,0 +1,1 @@
+"""Harbor agents of ours: `ladder`, `exploit` and `scripted` (docs/agents.md)."""

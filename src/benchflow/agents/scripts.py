@@ -1,0 +1,146 @@
+"""Agents that run a script of the task: the oracle stopped at a milestone, and the cheats."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+from shlex import quote
+from typing import Any, override
+
+from harbor.agents.base import BaseAgent
+from harbor.agents.installed.base import NonZeroAgentExitCodeError
+from harbor.environments.base import BaseEnvironment
+from harbor.models.agent.context import AgentContext
+from harbor.models.trial.result import AgentInfo
+
+from benchflow import __version__
+from benchflow.errors import UsageError
+
+#: What a script left on stdout and stderr, below the trial's folder for the agent.
+LOG = "script.txt"
+
+
+class ScriptAgent(BaseAgent):
+    """Uploads folders of the task into the sandbox and runs one script there.
+
+    A script that exits with another status than 0 has ended its work: it is verified all the same.
+    """
+
+    @override
+    def version(self) -> str:
+        return __version__
+
+    @override
+    def to_agent_info(self) -> AgentInfo:
+        return AgentInfo(name=self.label(), version=self.version())
+
+    def label(self) -> str:
+        """The name that tables show: which script of the task this agent runs."""
+        raise NotImplementedError
+
+    @override
+    async def setup(self, environment: BaseEnvironment) -> None:
+        """Nothing to install."""
+
+    async def play(
+        self, environment: BaseEnvironment, script: PurePosixPath, env: dict[str, str]
+    ) -> None:
+        """Runs `script` in the sandbox, its output going to `LOG`.
+
+        Raises NonZeroAgentExitCodeError when it does not exit with 0.
+        """
+        log = self.environment_logs_dir / LOG
+        result = await environment.exec(
+            command=f"bash {quote(str(script))} > {quote(str(log))} 2>&1",
+            env={"DEBIAN_FRONTEND": "noninteractive", **env},
+        )
+        if not environment.capabilities.mounted:
+            await environment.download_file(str(log), self.logs_dir / LOG)
+        if result.return_code != 0:
+            raise NonZeroAgentExitCodeError(f"{script} exited with status {result.return_code}")
+
+
+def task_folder(environment: BaseEnvironment) -> Path:
+    """The task folder that an agent's environment was made from."""
+    return Path(environment.environment_dir).parent
+
+
+class LadderAgent(ScriptAgent):
+    """The oracle, told by STOP_AFTER to stop once it has reached one milestone.
+
+    In a task of several steps, `stop_after` is `<step>/<milestone>`: the steps before run whole,
+    those after do not run.
+    """
+
+    def __init__(self, logs_dir: Path, stop_after: str, **kwargs: Any) -> None:
+        super().__init__(logs_dir=logs_dir, **kwargs)
+        self._stop_step, _, self._stop_after = stop_after.rpartition("/")
+        self._label = f"ladder:{stop_after}"
+        self._runs = 0
+
+    @staticmethod
+    @override
+    def name() -> str:
+        return "ladder"
+
+    @override
+    def label(self) -> str:
+        return self._label
+
+    @override
+    async def run(
+        self, instruction: str, environment: BaseEnvironment, context: AgentContext
+    ) -> None:
+        from harbor.models.task.task import Task
+
+        folder = task_folder(environment)
+        steps = [step.name for step in Task(folder).config.steps or []]
+        step = steps[self._runs] if steps else ""
+        self._runs += 1
+        env = {"STOP_AFTER": self._stop_after}
+        if steps and self._stop_step in steps:
+            here, stop = steps.index(step), steps.index(self._stop_step)
+            if here > stop:
+                return
+            env = env if here == stop else {}
+        solution = folder / "steps" / step / "solution" if step else folder / "solution"
+        await environment.upload_dir(source_dir=solution, target_dir="/solution")
+        await self.play(environment, PurePosixPath("/solution/solve.sh"), env)
+
+
+class ExploitAgent(ScriptAgent):
+    """Runs one of the task's cheats in place of a solution.
+
+    A staged task holds no cheats, so `sources` maps each staged folder to the task it came from.
+    The cheat finds the task's own solution beside it in /solution: a cheat may start from honest
+    work.
+    """
+
+    def __init__(
+        self, logs_dir: Path, exploit: str, sources: dict[str, str], **kwargs: Any
+    ) -> None:
+        super().__init__(logs_dir=logs_dir, **kwargs)
+        self._exploit = exploit
+        self._sources = sources
+
+    @staticmethod
+    @override
+    def name() -> str:
+        return "exploit"
+
+    @override
+    def label(self) -> str:
+        return f"exploit:{self._exploit}"
+
+    @override
+    async def run(
+        self, instruction: str, environment: BaseEnvironment, context: AgentContext
+    ) -> None:
+        staged = task_folder(environment)
+        source = Path(self._sources.get(str(staged), staged))
+        script = source / "exploits" / f"{self._exploit}.sh"
+        if not script.is_file():
+            raise UsageError(f"{source}: no exploit {self._exploit!r}")
+        await environment.upload_dir(source_dir=script.parent, target_dir="/exploits")
+        if (staged / "solution").is_dir():
+            await environment.upload_dir(source_dir=staged / "solution", target_dir="/solution")
+        await self.play(environment, PurePosixPath("/exploits") / script.name, {})

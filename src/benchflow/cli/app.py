@@ -1,0 +1,161 @@
+"""The group of verbs, and what becomes of errors: a sentence, a hint and an exit status."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from benchflow import __version__
+from benchflow.errors import BenchflowError
+
+#: Verbs in the order in which a person needs them; each is a module `benchflow.cli.<verb>` with a
+#: command of that name. Loaded only when asked for, so that `--help` answers at once.
+VERBS = {
+    "doctor": "Say what this machine can do, and mend what it cannot.",
+    "tasks": "List, show, check and export the tasks.",
+    "run": "Let agents try tasks; boot what they built.",
+    "verify": "Boot a file made by anyone and print its ladder.",
+    "results": "Show trials, verdicts, ladders, times and evidence.",
+    "resume": "Go on with a job that was stopped.",
+}
+
+BROKEN_PIPE = 141
+INTERRUPTED = 130
+BUG = 70
+
+
+class Verbs(click.Group):
+    """A group that imports a verb when it is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        module = importlib.import_module(f"benchflow.cli.{cmd_name}")
+        command = module.command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in VERBS:
+            import difflib
+
+            close = difflib.get_close_matches(args[0], VERBS, n=1)
+            hint = f"Did you mean {close[0]}?" if close else f"Known: {', '.join(VERBS)}."
+            raise click.UsageError(f"no command {args[0]!r}. {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.command(
+    cls=Verbs,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit status: 0 done, 1 a deliverable failed, 2 wrong usage, 3 a task is wrong, "
+    "4 infrastructure failed, 130 interrupted.",
+)
+@click.version_option(__version__, message="benchflow %(version)s")
+def benchflow() -> None:
+    """Hard systems tasks for coding agents, verified by booting what they built.
+
+    \b
+    First steps:
+      benchflow doctor                                      can this machine do it?
+      benchflow tasks                                       what is there to try?
+      benchflow run repair/dead-server --agent oracle       watch the ladder fill up
+      benchflow results                                     what came out, and where is the proof?
+    """
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command line and returns its exit status; prints errors, never a traceback."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        status = benchflow.main(args=given, prog_name="benchflow", standalone_mode=False)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else 0
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else "benchflow"
+        return _say(given, error.format_message(), f"see {where} --help", error.exit_code, error)
+    except click.ClickException as error:
+        return _say(given, error.format_message(), "", error.exit_code, error)
+    except BenchflowError as error:
+        return _say(given, error.message, error.hint, error.exit_code, error)
+    except (KeyboardInterrupt, click.Abort):
+        _debug()
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader went away, which is its right. Python would complain again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except Exception as error:
+        log = _write_crash_log(given)
+        hint = f"please report it with {log}" if log else "set BENCHFLOW_DEBUG=1 to see where"
+        message = f"this is a bug of benchflow: {type(error).__name__}: {error}"
+        return _say(given, message, hint, BUG, error)
+
+
+def _say(given: list[str], message: str, hint: str, status: int, error: BaseException) -> int:
+    from benchflow.results.text import printable
+
+    _debug()
+    print(f"error: {printable(message, 8000)}", file=sys.stderr)
+    if hint:
+        print(f"hint:  {printable(hint)}", file=sys.stderr)
+    if "--json" in given:
+        import json
+
+        kind = type(error).__name__
+        fault = {"kind": kind, "message": message, "hint": hint, "exit_status": status}
+        print(json.dumps({"schema": 1, "error": fault}, indent=2))
+    return status
+
+
+def _debug() -> None:
+    if os.environ.get("BENCHFLOW_DEBUG"):
+        import traceback
+
+        traceback.print_exc()
+
+
+def _write_crash_log(given: list[str]) -> Path | None:
+    import platform
+    import traceback
+
+    from benchflow.home import home
+
+    text = (
+        f"benchflow {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
+        f"arguments: {given}\n\n{traceback.format_exc()}"
+    )
+    try:
+        folder = home() / "crashes"
+        folder.mkdir(exist_ok=True)
+        path = folder / f"{time.strftime('%Y-%m-%d__%H-%M-%S')}-{os.getpid()}.log"
+        path.write_text(text)
+    except OSError:
+        print(text, file=sys.stderr)
+        return None
+    return path
+
+
+def refuse(message: str, hint: str = "") -> NoReturn:
+    """Ends the command as wrongly used."""
+    from benchflow.errors import UsageError
+
+    raise UsageError(message, hint=hint)

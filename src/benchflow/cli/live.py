@@ -1,0 +1,139 @@
+"""Shows a running job: redrawn in place on a terminal, plain lines anywhere else."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
+
+from benchflow.cli.table import SIGNS, duration, signs
+from benchflow.run.board import Board, Listener, Phase, Silence, TrialState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import RenderableType
+
+#: With more trials than this, plain output has no line for a phase or a milestone.
+_FEW = 4
+
+
+@contextmanager
+def display(*, quiet: bool, stream: TextIO | None = None) -> Iterator[Listener]:
+    """The listener that suits the output: silent, live or plain."""
+    stream = stream or sys.stdout
+    if quiet:
+        yield Silence()
+    elif stream.isatty():
+        with _Live(stream) as live:
+            yield live
+    else:
+        yield Plain(stream)
+
+
+class Plain:
+    """A line when something happened. For logs, pipes and CI."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._started = time.monotonic()
+
+    def phase(self, board: Board, trial: TrialState) -> None:
+        """The trial's new phase, with the time that it may take."""
+        if trial.phase is Phase.DONE:
+            self._say(trial, finished_line(trial))
+        elif board.planned <= _FEW:
+            limit = f" (limit {duration(trial.limit)})" if trial.limit else ""
+            self._say(trial, f"{trial.phase.value}{limit}")
+
+    def milestone(self, board: Board, trial: TrialState, milestone: str) -> None:
+        """The milestone and what became of it."""
+        if board.planned <= _FEW:
+            status = trial.ladder[milestone]
+            self._say(trial, f"{SIGNS[status]} {milestone}: {status}")
+
+    def tick(self, board: Board) -> None:
+        """Nothing happened, so nothing is said."""
+
+    def _say(self, trial: TrialState, text: str) -> None:
+        seconds = time.monotonic() - self._started
+        line = f"{seconds:7.1f} s  {trial.task}  {trial.agent}  {text}"
+        print(line, file=self._stream, flush=True)
+
+
+def finished_line(trial: TrialState) -> str:
+    """What a finished trial came to, in one line."""
+    result = trial.result
+    if result is None:
+        return f"done, but {trial.note}"
+    words = [result.verdict.value]
+    if result.milestones:
+        words.append(f"{result.n_passed}/{len(result.milestones)} milestones")
+    if result.reward is not None:
+        words.append(f"reward {result.reward:.2f}")
+    if result.cause:
+        words.append(result.cause)
+    words.append(f"in {duration(result.phases.total)}")
+    return ", ".join(words)
+
+
+class _Live:
+    """A panel of the running trials under the lines of the finished ones."""
+
+    def __init__(self, stream: TextIO) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._console = Console(file=stream, highlight=False)
+        self._live = Live(console=self._console, refresh_per_second=8, transient=True)
+
+    def __enter__(self) -> _Live:
+        self._live.__enter__()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._live.stop()
+
+    def phase(self, board: Board, trial: TrialState) -> None:
+        """Redraws; a finished trial leaves its line above the panel."""
+        if trial.phase is Phase.DONE:
+            from rich.text import Text
+
+            self._console.print(Text(f"{trial.task}  {trial.agent}  {finished_line(trial)}"))
+        self.tick(board)
+
+    def milestone(self, board: Board, trial: TrialState, milestone: str) -> None:
+        """Redraws."""
+        self.tick(board)
+
+    def tick(self, board: Board) -> None:
+        """Redraws, so that clocks run."""
+        self._live.update(panel(board, self._console.height - 2))
+
+
+def panel(board: Board, height: int) -> RenderableType:
+    """The running trials as rich shows them, in at most `height` lines.
+
+    One trial alone has its whole ladder, a line a milestone; several have one line each.
+    """
+    from rich.text import Text
+
+    running = board.running
+    lines = []
+    for trial in running[: max(height - 2, 1)]:
+        limit = f" of {duration(trial.limit)}" if trial.limit else ""
+        rungs = signs(trial.ladder.values())
+        clock = f"{duration(trial.elapsed)}{limit}"
+        lines.append(
+            f"{trial.task}  {trial.agent}  {trial.phase.value:<9}  {clock}  {rungs}  {trial.note}"
+        )
+    if len(running) == 1 and height > len(running[0].ladder) + 3:
+        only = running[0]
+        lines += [f"  {SIGNS[status]} {name}" for name, status in only.ladder.items()]
+    hidden = len(running) - max(height - 2, 1)
+    if hidden > 0:
+        lines.append(f"… and {hidden} more")
+    if board.planned > 1:
+        lines.append(f"{board.finished} of {board.planned} trials finished")
+    return Text("\n".join(lines), no_wrap=True, overflow="ellipsis")

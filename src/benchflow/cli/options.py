@@ -1,0 +1,49 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+def json_option[F: Callable[..., Any]](function: F) -> F:
+    """`--json`: one JSON document on stdout instead of text, errors included."""
+    return click.option("as_json", "--json", is_flag=True, help="Print JSON instead of text.")(
+        function
+    )
+
+
+def jobs_dir_option[F: Callable[..., Any]](function: F) -> F:
+    """`--jobs-dir`: the folder that jobs are kept in."""
+    return click.option(
+        "--jobs-dir",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=Path("jobs"),
+        show_default="./jobs",
+        help="Folder that jobs are kept in.",
+    )(function)
+
+
+def pairs(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str]:
+    """Callback for options of the form KEY=VALUE that may be repeated."""
+    found: dict[str, str] = {}
+    for value in values:
+        key, separator, text = value.partition("=")
+        if not separator or not key:
+            raise click.BadParameter(f"{value!r} is not KEY=VALUE")
+        found[key] = text
+    return found
+
+
+def print_json(value: Any) -> None:
+    """Prints `value` as one JSON document; dataclasses and paths are made plain."""
+    import json
+
+    from benchflow.results.dump import plain
+
+    click.echo(json.dumps(plain(value), indent=2, ensure_ascii=False))

@@ -1,0 +1,40 @@
+"""`benchflow resume`: goes on with a job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from benchflow.cli.options import jobs_dir_option, json_option
+
+
+@click.command("resume")
+@click.argument("job")
+@click.option("--errors", is_flag=True, help="Run the trials again whose verdict is error, too.")
+@jobs_dir_option
+@json_option
+def command(job: str, errors: bool, jobs_dir: Path, as_json: bool) -> int:
+    """Go on with a job that was stopped, killed or cut off.
+
+    JOB is the name of a job or the path of its folder. Finished trials are kept as they are; what
+    was cut off in the middle of a write is named, moved aside and run again.
+
+    \b
+    Examples:
+      benchflow resume 2026-01-31__12-00-00
+      benchflow resume jobs/nightly --errors
+    """
+    from benchflow.run.engine import keep_quiet
+
+    keep_quiet()
+    from benchflow.cli.live import display
+    from benchflow.cli.report import finish, job_folder
+    from benchflow.run.jobs import resume
+
+    folder = job_folder(job, jobs_dir)
+    with display(quiet=as_json) as listener:
+        finished, mended = resume(folder, listener, retry_errors=errors)
+    for problem in mended:
+        click.echo(f"mended: {problem.path} {problem.message}", err=True)
+    return finish(finished, as_json=as_json)

@@ -1,0 +1,146 @@
+"""`benchflow run`: agents try tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from benchflow.cli.options import jobs_dir_option, json_option, pairs
+
+
+@click.command("run")
+@click.argument("task", nargs=-1, required=True)
+@click.option(
+    "-a",
+    "--agent",
+    "agents",
+    multiple=True,
+    metavar="AGENT",
+    help="Who tries: oracle, nop, any agent of Harbor's, module:Class, ladder:MILESTONE, "
+    "exploit:NAME or scripted:FILE. Repeat it to compare.  [default: oracle]",
+)
+@click.option(
+    "-m", "--model", "models", multiple=True, help="Model of the agent. Repeat it to compare."
+)
+@click.option(
+    "-k", "--attempts", type=click.IntRange(1), default=1, help="Trials per agent and task."
+)
+@click.option(
+    "-n",
+    "--concurrent",
+    type=click.IntRange(1),
+    help="Trials at once.  [default: what cores and memory allow]",
+)
+@click.option(
+    "--sandbox",
+    default="namespace",
+    show_default=True,
+    help="namespace, docker, another of Harbor's, or module:Class.",
+)
+@click.option("--hint", type=click.IntRange(0, 3), default=0, help="Hints to give (0-3).")
+@click.option("--stop-after", default="", metavar="MILESTONE", help="Where the ladder agent stops.")
+@click.option(
+    "--script",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Commands of the scripted agent, one a line.",
+)
+@click.option("--job-name", default="", help="Name of the job.  [default: the present time]")
+@jobs_dir_option
+@click.option(
+    "--agent-option", multiple=True, callback=pairs, metavar="KEY=VALUE", help="For the agent."
+)
+@click.option(
+    "--agent-env", multiple=True, callback=pairs, metavar="KEY=VALUE", help="For the agent."
+)
+@click.option(
+    "--sandbox-option", multiple=True, callback=pairs, metavar="KEY=VALUE", help="For the sandbox."
+)
+@click.option("--agent-timeout-multiplier", type=click.FloatRange(0.01), default=1.0)
+@click.option("--verifier-timeout-multiplier", type=click.FloatRange(0.01), default=1.0)
+@click.option("--build-timeout-multiplier", type=click.FloatRange(0.01), default=1.0)
+@json_option
+def command(
+    task: tuple[str, ...],
+    agents: tuple[str, ...],
+    models: tuple[str, ...],
+    attempts: int,
+    concurrent: int | None,
+    sandbox: str,
+    hint: int,
+    stop_after: str,
+    script: Path | None,
+    job_name: str,
+    jobs_dir: Path,
+    agent_option: dict[str, str],
+    agent_env: dict[str, str],
+    sandbox_option: dict[str, str],
+    agent_timeout_multiplier: float,
+    verifier_timeout_multiplier: float,
+    build_timeout_multiplier: float,
+    as_json: bool,
+) -> int:
+    """Let agents try tasks; boot what they built; say how far each got.
+
+    TASK is a name of the catalogue, a glob or the path of any Harbor task folder. Every agent,
+    with every model, tries every task -k times. Ctrl-C keeps what is finished.
+
+    \b
+    Examples:
+      benchflow run repair/dead-server --agent oracle
+      benchflow run repair/dead-server --agent nop --agent oracle      side by side
+      benchflow run 'repair/*' -a claude-code -m anthropic/MODEL -k 3 -n 2
+      benchflow run repair/dead-server -a ladder --stop-after kernel   the oracle, stopped there
+      benchflow run spin/appliance -a exploit:NAME                     a cheat; it should fail
+      benchflow run ./my-task -a scripted --script commands.txt
+      benchflow run repair/dead-server -a my_package.agent:MyAgent --sandbox docker
+
+    Exit status: 0 when every trial was judged, whatever the verdict; 4 when one could not be.
+    """
+    from benchflow.run.engine import keep_quiet
+    from benchflow.run.request import RunRequest
+
+    keep_quiet()
+    from benchflow.cli.live import display
+    from benchflow.cli.report import finish
+    from benchflow.run.jobs import start
+    from benchflow.run.plan import plan
+
+    prepared = plan(
+        RunRequest(
+            tasks=task,
+            agents=agents or ("oracle",),
+            models=models,
+            attempts=attempts,
+            concurrent=concurrent,
+            sandbox=sandbox,
+            hint=hint,
+            job_name=job_name,
+            jobs_dir=jobs_dir,
+            stop_after=stop_after,
+            script=script,
+            agent_options=agent_option,
+            agent_env=agent_env,
+            sandbox_options=sandbox_option,
+            agent_timeout_multiplier=agent_timeout_multiplier,
+            verifier_timeout_multiplier=verifier_timeout_multiplier,
+            build_timeout_multiplier=build_timeout_multiplier,
+        )
+    )
+    if not as_json:
+        plural = "trial" if prepared.n_trials == 1 else "trials"
+        click.echo(
+            f"job {prepared.config.job_name}: {prepared.n_trials} {plural}, "
+            f"{min(prepared.config.n_concurrent_trials, prepared.n_trials)} at once, "
+            f"in {_shown(prepared.job_dir)}"
+        )
+    with display(quiet=as_json) as listener:
+        job = start(prepared, listener)
+    return finish(job, as_json=as_json)
+
+
+def _shown(path: Path) -> str:
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

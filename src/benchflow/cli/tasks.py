@@ -1,0 +1,156 @@
+"""`benchflow tasks`: the catalogue."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from benchflow.cli.options import json_option, print_json
+
+
+@click.group("tasks", invoke_without_command=True)
+@json_option
+@click.pass_context
+def command(context: click.Context, as_json: bool) -> None:
+    """List, show, check and export the tasks.
+
+    A task is named as in the catalogue (repair/dead-server), by a glob ('repair/*') or by the path
+    of any Harbor task folder.
+
+    \b
+    Examples:
+      benchflow tasks
+      benchflow tasks show repair/dead-server
+      benchflow tasks validate ./my-task
+      benchflow tasks export ./dataset 'repair/*'    then: harbor run -p ./dataset
+    """
+    if context.invoked_subcommand is None:
+        context.invoke(list_command, as_json=as_json)
+
+
+@command.command("list")
+@json_option
+def list_command(as_json: bool) -> None:
+    """One line a task."""
+    from benchflow.cli.table import table
+    from benchflow.tasks import catalogue
+
+    tasks = catalogue()
+    if as_json:
+        print_json({"schema": 1, "tasks": tasks})
+        return
+    rows = [
+        [
+            task.name,
+            f"{task.arch} {task.firmware}",
+            f"{len(task.milestones) + sum(len(s.milestones) for s in task.steps)}",
+            f"{task.expert_minutes / 60:.1f} h",
+            ", ".join(task.skills),
+            "not verified: " + task.unverified if task.unverified else "",
+        ]
+        for task in tasks
+    ]
+    click.echo(table(["task", "machine", "milestones", "expert", "skills", "state"], rows))
+    click.echo("\nMore: benchflow tasks show TASK; try one: benchflow run TASK --agent oracle")
+
+
+@command.command("show")
+@click.argument("task")
+@json_option
+def show_command(task: str, as_json: bool) -> None:
+    """What one task asks for, and how it is proved.
+
+    \b
+    Example:
+      benchflow tasks show repair/dead-server
+    """
+    from benchflow.cli.table import duration, table
+    from benchflow.tasks import find
+
+    found = find(task)
+    if as_json:
+        print_json({"schema": 1, "task": found})
+        return
+    click.echo(f"{found.name} {found.version}  ({found.digest[:12]})\n{found.description}\n")
+    facts = [
+        ["folder", str(found.path)],
+        ["machine", f"{found.arch}, {found.firmware}" if found.arch else ""],
+        ["skills", ", ".join(found.skills)],
+        ["time limits", _limits(found.agent_timeout_sec, found.verifier_timeout_sec)],
+        ["expert", duration(found.expert_minutes * 60) if found.expert_minutes else ""],
+        ["oracle", duration(found.oracle_minutes * 60) if found.oracle_minutes else ""],
+        ["needs", ", ".join(found.needs)],
+        ["deliverables", ", ".join(f"{d.path} ({d.kind})" for d in found.deliverables)],
+        ["hints", str(len(found.hints)) if found.hints else ""],
+        ["exploits", ", ".join(exploit.name for exploit in found.exploits)],
+        ["unverified", found.unverified],
+    ]
+    click.echo("\n".join(f"{key:<13} {value}" for key, value in facts if value))
+    rows = [
+        [f"{prefix}{m.id}", f"{m.weight:g}", f"{len(m.checks)}", ", ".join(m.requires), m.title]
+        for prefix, milestones in [
+            ("", found.milestones),
+            *((f"{step.name}/", step.milestones) for step in found.steps),
+        ]
+        for m in milestones
+    ]
+    if rows:
+        header = ["milestone", "weight", "checks", "requires", "what it proves"]
+        click.echo("\n" + table(header, rows))
+
+
+def _limits(agent: float, verifier: float) -> str:
+    from benchflow.cli.table import duration
+
+    parts = [f"agent {duration(agent)}" if agent else ""]
+    parts.append(f"verifier {duration(verifier)}" if verifier else "")
+    return ", ".join(part for part in parts if part)
+
+
+@command.command("validate")
+@click.argument("task", nargs=-1, required=True)
+@json_option
+def validate_command(task: tuple[str, ...], as_json: bool) -> int:
+    """Read tasks and name every problem: file, key, what is wrong, what mends it.
+
+    \b
+    Example:
+      benchflow tasks validate ./my-task
+    """
+    from benchflow.tasks import select, stage
+
+    found = select([*task])
+    for each in found:
+        stage(each)
+    if as_json:
+        print_json({"schema": 1, "valid": [each.name for each in found]})
+    else:
+        for each in found:
+            kind = f"{each.n_checks} checks" if each.is_benchflow else "a plain Harbor task"
+            click.echo(f"ok  {each.name}  {kind}")
+    return 0
+
+
+@command.command("export")
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("task", nargs=-1)
+@click.option("--hint", type=click.IntRange(0, 3), default=0, help="Hints to add (0-3).")
+@json_option
+def export_command(directory: Path, task: tuple[str, ...], hint: int, as_json: bool) -> None:
+    """Write tasks as a self-contained Harbor dataset that runs without us.
+
+    \b
+    Examples:
+      benchflow tasks export ./dataset
+      benchflow tasks export ./dataset repair/dead-server --hint 1
+    """
+    from benchflow.tasks import catalogue, export, select
+
+    written = export(select([*task]) if task else catalogue(), directory, hint)
+    if as_json:
+        print_json({"schema": 1, "exported": written})
+        return
+    for path in written:
+        click.echo(str(path))
+    click.echo(f"\nTry it: harbor run -p {directory} --agent oracle", err=True)

@@ -1,0 +1,91 @@
+"""`benchflow verify`: boots a file made by anyone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from benchflow.cli.options import json_option, pairs, print_json
+
+
+@click.command("verify")
+@click.argument("task")
+@click.argument("deliverable", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "-d",
+    "--deliverable",
+    "more",
+    multiple=True,
+    callback=pairs,
+    metavar="PATH=FILE",
+    help="For tasks with several: what PATH of the task is. Repeat it.",
+)
+@click.option("--step", default="", help="Step of a task that has several.")
+@click.option(
+    "--sandbox",
+    type=click.Choice(["namespace", "none"]),
+    default="namespace",
+    show_default=True,
+    help="none: run the verifier on this host, unprotected, for authors.",
+)
+@click.option(
+    "--logs",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="New folder for the evidence.  [default: ./verified/TASK__TIME]",
+)
+@click.option("--keep", is_flag=True, help="Keep the sandbox for a look inside.")
+@json_option
+def command(
+    task: str,
+    deliverable: Path | None,
+    more: dict[str, str],
+    step: str,
+    sandbox: str,
+    logs: Path | None,
+    keep: bool,
+    as_json: bool,
+) -> int:
+    """Boot a file made by anyone and say how far it gets.
+
+    No agent and no Harbor: the file is put where TASK expects its deliverable, in a clean sandbox
+    without a network, and is booted and questioned there.
+
+    \b
+    Examples:
+      benchflow verify repair/dead-server ./disk.img
+      benchflow verify spin/appliance --deliverable /app/out/disk.img=./a.img
+      benchflow verify ./my-task ./disk.img --sandbox none      while you write the checks
+
+    Exit status: 0 resolved, 1 failed, 4 when the verifier itself broke.
+    """
+    from benchflow.cli.live import display
+    from benchflow.cli.report import print_trial, shown
+    from benchflow.results import dump
+    from benchflow.results.model import Verdict
+    from benchflow.run.verify import VerifyRequest, free_folder, match, verify
+    from benchflow.tasks import find
+
+    if sandbox == "none":
+        click.echo("unsandboxed: the verifier and what it boots run on this host", err=True)
+    found = find(task)
+    request = VerifyRequest(
+        task=found,
+        given=match(found, deliverable, {key: Path(value) for key, value in more.items()}),
+        folder=(logs or free_folder(found, Path("verified"))).resolve(),
+        step=step,
+        sandboxed=sandbox != "none",
+        keep=keep,
+    )
+    with display(quiet=as_json) as listener:
+        outcome = verify(request, listener)
+    if as_json:
+        print_json({"schema": 1, "notes": outcome.notes, "trial": dump.trial(outcome.trial)})
+    else:
+        click.echo()
+        print_trial(outcome.trial)
+        for note in outcome.notes:
+            click.echo(f"note: {note}")
+    if outcome.kept:
+        click.echo(f"sandbox kept in {shown(outcome.kept)}", err=True)
+    return {Verdict.RESOLVED: 0, Verdict.FAILED: 1, Verdict.ERROR: 4}[outcome.trial.verdict]

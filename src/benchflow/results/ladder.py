@@ -1,0 +1,78 @@
+"""Reads a verifier's ladder: `milestones.json`, or the rewards where it is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from benchflow.results.files import UnreadableRecord, read_object
+from benchflow.results.model import Check, Milestone, Problem
+from benchflow.results.text import one_line, printable
+
+STATUSES = ("passed", "failed", "not reached")
+
+
+def read_ladder(
+    verifier_dir: Path, rewards: Mapping[str, float], prefix: str = ""
+) -> tuple[tuple[Milestone, ...], list[Problem]]:
+    """The milestones in `verifier_dir`, ids prefixed; what was unreadable is named beside them."""
+    path = verifier_dir / "milestones.json"
+    if not path.exists() and not path.is_symlink():
+        return from_rewards(rewards, prefix), []
+    try:
+        record = read_object(path)
+    except UnreadableRecord as error:
+        return from_rewards(rewards, prefix), [Problem(path, str(error))]
+    return parse(record, prefix), []
+
+
+def from_rewards(rewards: Mapping[str, float], prefix: str = "") -> tuple[Milestone, ...]:
+    """Milestones as the flat rewards tell them: which passed, but neither checks nor reasons."""
+    return tuple(
+        Milestone(
+            id=prefix + one_line(key.removeprefix("milestone."), 80),
+            status="passed" if value >= 1 else "not reached",
+        )
+        for key, value in rewards.items()
+        if key.startswith("milestone.")
+    )
+
+
+def parse(record: Mapping[str, Any], prefix: str = "") -> tuple[Milestone, ...]:
+    """The milestones of a `milestones.json`. Text in it may come from a guest: it is cleaned."""
+    return tuple(
+        Milestone(
+            id=prefix + one_line(str(item.get("id", "?")), 80),
+            status=_status(item.get("status")),
+            title=one_line(str(item.get("title") or "")),
+            weight=_number(item.get("weight")) or 0.0,
+            requires=tuple(one_line(str(r), 80) for r in _list(item.get("requires"))),
+            checks=tuple(_check(c) for c in _list(item.get("checks")) if isinstance(c, dict)),
+        )
+        for item in _list(record.get("milestones"))
+        if isinstance(item, dict)
+    )
+
+
+def _check(item: Mapping[str, Any]) -> Check:
+    return Check(
+        name=one_line(str(item.get("name", "?"))),
+        status=one_line(str(item.get("status", "?")), 20),
+        proves=tuple(one_line(str(p), 20) for p in _list(item.get("proves"))),
+        seconds=_number(item.get("seconds")),
+        message=printable(str(item.get("message") or "")),
+    )
+
+
+def _status(value: Any) -> str:
+    return value if value in STATUSES else "not reached"
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _number(value: Any) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number else None

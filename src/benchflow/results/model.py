@@ -1,0 +1,125 @@
+"""Values that finished work is read into. Seconds are floats; None means "not recorded"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+
+class Verdict(StrEnum):
+    """What a trial came to. `error` is infrastructure: it never counts against an agent."""
+
+    RESOLVED = "resolved"
+    FAILED = "failed"
+    ERROR = "error"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One assertion of a verifier. status: passed, failed, crashed, not run."""
+
+    name: str
+    status: str
+    proves: tuple[str, ...] = ()
+    seconds: float | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Milestone:
+    """One rung. status: passed, failed, not reached. A multi-step task's ids are `<step>/<id>`."""
+
+    id: str
+    status: str
+    title: str = ""
+    weight: float = 1.0
+    requires: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def first_failure(self) -> Check | None:
+        """The first check that failed or crashed, which is where to look first."""
+        return next((c for c in self.checks if c.status in ("failed", "crashed")), None)
+
+
+@dataclass(frozen=True)
+class Phases:
+    """Seconds spent per phase; `hand_over` is from the agent's end to the verifier's start."""
+
+    environment: float | None = None
+    agent_setup: float | None = None
+    agent: float | None = None
+    hand_over: float | None = None
+    verifier: float | None = None
+    total: float | None = None
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What the agent says it used: unmetered, so for orientation only."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One finished attempt. `cause` names why a trial is an error, or what ended its agent."""
+
+    name: str
+    path: Path
+    task: str
+    agent: str
+    model: str
+    verdict: Verdict
+    reward: float | None
+    cause: str = ""
+    cause_message: str = ""
+    started_at: str = ""
+    milestones: tuple[Milestone, ...] = ()
+    metrics: dict[str, float] = field(default_factory=dict)
+    phases: Phases = Phases()
+    usage: Usage = Usage()
+    evidence: dict[str, Path] = field(default_factory=dict)
+
+    @property
+    def n_passed(self) -> int:
+        """How many milestones passed."""
+        return sum(m.status == "passed" for m in self.milestones)
+
+    @property
+    def furthest(self) -> str:
+        """Id of the last milestone, in ladder order, that passed; empty when none did."""
+        passed = [m.id for m in self.milestones if m.status == "passed"]
+        return passed[-1] if passed else ""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A file or folder that could not be read as what it should be. Never dropped silently."""
+
+    path: Path
+    message: str
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job folder. `unfinished`: trial folders without a result; `running`: someone holds it."""
+
+    path: Path
+    trials: tuple[Trial, ...]
+    unfinished: tuple[Path, ...] = ()
+    planned: int | None = None
+    running: bool = False
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self.path.name
+
+    def count(self, verdict: Verdict) -> int:
+        """How many finished trials came to `verdict`."""
+        return sum(trial.verdict is verdict for trial in self.trials)

@@ -1,0 +1,291 @@
+"""Reads job folders: Harbor's own layout, ours or anybody's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from benchflow.errors import UsageError
+from benchflow.results import verdict
+from benchflow.results.files import UnreadableRecord, read_object
+from benchflow.results.ladder import read_ladder
+from benchflow.results.lock import is_held
+from benchflow.results.model import Job, Milestone, Phases, Problem, Trial, Usage
+from benchflow.results.text import one_line
+
+_EVIDENCE = (
+    "verifier/milestones.json",
+    "verifier/test-stdout.txt",
+    "trial.log",
+    "exception.txt",
+    "agent",
+    "artifacts",
+)
+
+
+def find_jobs(where: Path) -> list[Path]:
+    """Job folders at `where`: itself when it is one, else those directly below, by name.
+
+    Raises UsageError when there is none.
+    """
+    if not where.is_dir():
+        raise UsageError(f"{where}: no such folder", hint="name a job folder or a folder of jobs")
+    if is_job(where):
+        return [where]
+    jobs = sorted(p for p in where.iterdir() if not p.name.startswith(".") and is_job(p))
+    if not jobs:
+        raise UsageError(
+            f"{where}: no job here", hint="name a job folder, or start one with benchflow run"
+        )
+    return jobs
+
+
+def is_job(path: Path) -> bool:
+    """A folder that Harbor or we keep a job in, whole or torn."""
+    if not path.is_dir() or is_trial(path):
+        return False
+    if any((path / name).exists() for name in ("benchflow.json", "lock.json", "job.log")):
+        return True
+    return any(is_trial(child) for child in path.iterdir() if child.is_dir())
+
+
+def is_trial(path: Path) -> bool:
+    """A folder that a trial was started in."""
+    return (path / "trial.log").exists() or (
+        (path / "result.json").exists() and (path / "verifier").is_dir()
+    )
+
+
+def read_job(path: Path) -> Job:
+    """The job in folder `path`. What cannot be read is listed in `problems`, never dropped."""
+    trials: list[Trial] = []
+    unfinished: list[Path] = []
+    names, problems = _our_names(path)
+    for child in sorted(path.iterdir()):
+        if not child.is_dir() or child.name.startswith("."):
+            continue
+        if not (child / "result.json").exists():
+            if is_trial(child):
+                unfinished.append(child)
+            else:
+                problems.append(Problem(child, "is not a trial folder"))
+            continue
+        try:
+            trial, faults = read_trial(child, names)
+        except UnreadableRecord as error:
+            problems.append(Problem(child / "result.json", str(error)))
+            continue
+        trials.append(trial)
+        problems += faults
+    planned, faults = _planned(path)
+    return Job(
+        path=path,
+        trials=tuple(sorted(trials, key=lambda t: (t.task, t.agent, t.started_at, t.name))),
+        unfinished=tuple(unfinished),
+        planned=planned,
+        running=is_held(path),
+        problems=(*faults, *problems),
+    )
+
+
+def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Trial, list[Problem]]:
+    """One finished trial. Raises UnreadableRecord when its result.json is torn or foreign.
+
+    `names` maps a task folder's path, as the trial was given it, to the name to show.
+    """
+    record = read_object(path / "result.json")
+    if "trial_name" not in record or "agent_info" not in record:
+        raise UnreadableRecord("is not a trial's result")
+    rewards = _rewards(record)
+    exception, message = _exception(record)
+    steps = [step for step in _items(record.get("step_results")) if isinstance(step, dict)]
+    unjudged = [s for s in steps if _rewards(s) is None and s.get("exception_info")]
+    if unjudged:
+        # Harbor leaves such a step out of the mean; the trial as a whole was not judged.
+        exception, message = _exception(unjudged[0])
+        rewards = None
+    decision, cause = verdict.decide(rewards, exception)
+    if rewards is None:
+        cause, message = broken_verifier(path) or (cause, message)
+    milestones, problems = _ladder(path, rewards or {}, steps)
+    agent = _object(record.get("agent_info"))
+    return (
+        Trial(
+            name=one_line(str(record["trial_name"]), 120),
+            path=path,
+            task=_task_name(record, names or {}),
+            agent=one_line(str(agent.get("name", "?")), 80),
+            model=one_line(str(_object(agent.get("model_info")).get("name") or ""), 80),
+            verdict=decision,
+            reward=verdict.reward(rewards or {}),
+            cause=one_line(cause, 80),
+            cause_message=message,
+            started_at=str(record.get("started_at") or ""),
+            milestones=milestones,
+            metrics={
+                one_line(key.removeprefix("metric."), 80): value
+                for key, value in (rewards or {}).items()
+                if key.startswith("metric.")
+            },
+            phases=_phases(record, steps),
+            usage=_usage(record, steps),
+            evidence=evidence_in(path),
+        ),
+        problems,
+    )
+
+
+def _ladder(
+    path: Path, rewards: Mapping[str, float], steps: list[dict[str, Any]]
+) -> tuple[tuple[Milestone, ...], list[Problem]]:
+    if not steps:
+        return read_ladder(path / "verifier", rewards)
+    milestones: list[Milestone] = []
+    problems: list[Problem] = []
+    for step in steps:
+        name = one_line(str(step.get("step_name", "?")), 80)
+        folder = path / "steps" / name / "verifier"
+        found, faults = read_ladder(folder, _rewards(step) or {}, f"{name}/")
+        milestones += found
+        problems += faults
+    return tuple(milestones), problems
+
+
+def _task_name(record: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    source = str(_object(_object(record.get("config")).get("task")).get("path") or "")
+    return one_line(names.get(source) or str(record.get("task_name") or source or "?"), 120)
+
+
+def _our_names(job: Path) -> tuple[dict[str, str], list[Problem]]:
+    path = job / "benchflow.json"
+    if not path.exists():
+        return {}, []
+    try:
+        tasks = _items(read_object(path).get("tasks"))
+    except UnreadableRecord as error:
+        return {}, [Problem(path, str(error))]
+    return {
+        str(task.get("staged")): str(task.get("name")) for task in tasks if isinstance(task, dict)
+    }, []
+
+
+def _rewards(record: Mapping[str, Any]) -> dict[str, float] | None:
+    rewards = _object(record.get("verifier_result")).get("rewards")
+    if not isinstance(rewards, dict):
+        return None
+    return {
+        str(key): float(value) for key, value in rewards.items() if isinstance(value, int | float)
+    }
+
+
+def _exception(record: Mapping[str, Any]) -> tuple[str, str]:
+    info = _object(record.get("exception_info"))
+    return str(info.get("exception_type") or ""), one_line(
+        str(info.get("exception_message") or ""), 400
+    )
+
+
+def broken_verifier(trial: Path) -> tuple[str, str] | None:
+    """Why our own verifier gave no reward: it says so itself, better than Harbor can."""
+    for path in [*trial.glob("verifier/broken.json"), *trial.glob("steps/*/verifier/broken.json")]:
+        try:
+            record = read_object(path)
+        except UnreadableRecord:
+            continue
+        if record.get("reason"):
+            return str(record["reason"]), one_line(str(record.get("message") or ""), 400)
+    return None
+
+
+def _phases(record: Mapping[str, Any], steps: list[dict[str, Any]]) -> Phases:
+    parts: list[Mapping[str, Any]] = [*steps] or [record]
+    return Phases(
+        environment=_sum(record, keys=["environment_setup"]),
+        agent_setup=_sum(record, keys=["agent_setup"]),
+        agent=_sum(*parts, keys=["agent_execution"]),
+        hand_over=_hand_over(parts),
+        verifier=_sum(*parts, keys=["verifier"]),
+        total=_span(record.get("started_at"), record.get("finished_at")),
+    )
+
+
+def _sum(*records: Mapping[str, Any], keys: list[str]) -> float | None:
+    spans = [
+        span
+        for record in records
+        for key in keys
+        if (timing := _object(record.get(key)))
+        and (span := _span(timing.get("started_at"), timing.get("finished_at"))) is not None
+    ]
+    return sum(spans) if spans else None
+
+
+def _hand_over(parts: list[Mapping[str, Any]]) -> float | None:
+    spans = [
+        _span(
+            _object(part.get("agent_execution")).get("finished_at"),
+            _object(part.get("verifier")).get("started_at"),
+        )
+        for part in parts
+    ]
+    known = [span for span in spans if span is not None]
+    return sum(known) if known else None
+
+
+def _span(start: Any, end: Any) -> float | None:
+    try:
+        return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+    except (TypeError, ValueError):
+        return None
+
+
+def _usage(record: Mapping[str, Any], steps: list[dict[str, Any]]) -> Usage:
+    parts: list[Mapping[str, Any]] = [*steps] or [record]
+    contexts = [_object(part.get("agent_result")) for part in parts]
+
+    def total(key: str) -> float | None:
+        known = [c[key] for c in contexts if isinstance(c.get(key), int | float)]
+        return float(sum(known)) if known else None
+
+    tokens_in, tokens_out = total("n_input_tokens"), total("n_output_tokens")
+    return Usage(
+        input_tokens=None if tokens_in is None else int(tokens_in),
+        output_tokens=None if tokens_out is None else int(tokens_out),
+        cost_usd=total("cost_usd"),
+    )
+
+
+def evidence_in(path: Path) -> dict[str, Path]:
+    """What there is to look at in a trial's folder: path below it → path."""
+    found = {name: path / name for name in _EVIDENCE if _holds_something(path / name)}
+    for folder in [path / "verifier", *sorted((path / "steps").glob("*/verifier"))]:
+        for cast in sorted(folder.glob("*console.cast")) if folder.is_dir() else []:
+            found[cast.relative_to(path).as_posix()] = cast
+    return found
+
+
+def _holds_something(path: Path) -> bool:
+    if path.is_symlink():
+        return False
+    return any(path.iterdir()) if path.is_dir() else path.is_file() and path.stat().st_size > 0
+
+
+def _planned(job: Path) -> tuple[int | None, list[Problem]]:
+    path = job / "result.json"
+    if not path.exists():
+        return None, []
+    try:
+        planned = read_object(path).get("n_total_trials")
+    except UnreadableRecord as error:
+        return None, [Problem(path, str(error))]
+    return (planned, []) if isinstance(planned, int) else (None, [])
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _items(value: Any) -> Iterator[Any]:
+    return iter(value if isinstance(value, list) else [])

@@ -1,0 +1,77 @@
+"""From what a trial left behind to its verdict.
+
+The rule, in order:
+1. No rewards: `error`. The environment did not start, the verifier wrote no reward, the trial was
+   cancelled, our own code failed: nobody judged the work, so nothing counts against the agent.
+2. The task is resolved: `resolved`, whatever else happened on the way.
+3. The agent was cut short by infrastructure (the model's provider, our sandbox): `error`.
+4. Otherwise `failed`. An agent's own timeout or non-zero exit is the agent's: it was verified.
+
+Decided by exception class, never by an exception's text.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+
+from benchflow import errors
+from benchflow.results.model import Verdict
+
+#: Harbor's exception classes for a model provider or network that failed under a working agent.
+#: (Not here, because they are the agent's own: AgentTimeoutError, NonZeroAgentExitCodeError,
+#: OutputTokenExceededError, ContextWindowExceededError, AgentSafetyRefusalError.)
+PROVIDER_FAULTS = frozenset(
+    {
+        "AgentAuthenticationError",
+        "ApiConnectionClosedError",
+        "ApiConnectionError",
+        "ApiInternalServerError",
+        "ApiOverloadedError",
+        "ApiProviderResourceNotFoundError",
+        "ApiRateLimitError",
+        "ApiResponseStalledError",
+        "ApiUsageLimitError",
+        "ModelNotFoundError",
+        "NetworkConnectionError",
+    }
+)
+
+_INFRASTRUCTURE = frozenset(
+    name
+    for name, kind in inspect.getmembers(errors, inspect.isclass)
+    if issubclass(kind, errors.InfrastructureError)
+)
+
+
+def is_resolved(rewards: Mapping[str, float]) -> bool:
+    """Ours say so with `resolved`; a plain Harbor task is resolved by a reward of at least 1.
+
+    A plain task that names its rewards otherwise is resolved when each of them is at least 1.
+    """
+    if "resolved" in rewards and any(key.startswith("milestone.") for key in rewards):
+        return rewards["resolved"] >= 1
+    if "reward" in rewards:
+        return rewards["reward"] >= 1
+    return bool(rewards) and min(rewards.values()) >= 1
+
+
+def reward(rewards: Mapping[str, float]) -> float | None:
+    """The one number to show: `reward`, else the mean of what the verifier named."""
+    if not rewards:
+        return None
+    return rewards.get("reward", sum(rewards.values()) / len(rewards))
+
+
+def decide(rewards: Mapping[str, float] | None, exception: str) -> tuple[Verdict, str]:
+    """Verdict and cause, from the rewards and the class name of what was raised ("" for nothing).
+
+    The cause of an `error` is never empty.
+    """
+    if not rewards:
+        return Verdict.ERROR, exception or "NoReward"
+    if is_resolved(rewards):
+        return Verdict.RESOLVED, exception
+    if exception in PROVIDER_FAULTS or exception in _INFRASTRUCTURE:
+        return Verdict.ERROR, exception
+    return Verdict.FAILED, exception

@@ -1,0 +1,133 @@
+"""From the `--agent` that a person types to the agent configuration that Harbor runs.
+
+oracle, nop, claude-code …     Harbor's own, by name
+module.path:Class              any Harbor agent that can be imported
+ladder:MILESTONE               the oracle, stopped at a milestone   (or: ladder with --stop-after)
+exploit:NAME                   one of the task's cheats in place of a solution
+scripted:FILE                  plays commands from a file           (or: scripted with --script)
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchflow.errors import UsageError
+from benchflow.run.request import RunRequest
+from benchflow.tasks import Task
+
+if TYPE_CHECKING:
+    from harbor.models.trial.config import AgentConfig
+
+OURS = ("ladder", "exploit", "scripted")
+_MODULE = "benchflow.agents"
+
+
+@dataclass(frozen=True)
+class PlannedTask:
+    """A task and the Harbor folder that is run for it."""
+
+    task: Task
+    staged: Path
+
+
+def configure(request: RunRequest, tasks: list[PlannedTask]) -> list[AgentConfig]:
+    """Agent configurations in the order that they were asked for, one a model.
+
+    Raises UsageError for an unknown agent, milestone or exploit, before anything is started.
+    """
+    configs: list[AgentConfig] = []
+    for text in request.agents or ("oracle",):
+        kind, _, argument = text.partition(":")
+        if kind in OURS:
+            configs.append(_ours(kind, argument, request, tasks))
+            continue
+        models: tuple[str | None, ...] = request.models or (None,)
+        configs += [_harbors(text, model, request) for model in models]
+    return configs
+
+
+def _harbors(text: str, model: str | None, request: RunRequest) -> AgentConfig:
+    from harbor.agents.factory import AgentFactory
+    from harbor.models.trial.config import AgentConfig
+
+    options: dict[str, Any] = {key: _value(v) for key, v in request.agent_options.items()}
+    # Harbor passes options on to every agent, and its own utility agents refuse none.
+    config = AgentConfig(name=text, model_name=model, kwargs=options, env=dict(request.agent_env))
+    if ":" in text and not text.startswith("acp:"):
+        config = config.model_copy(update={"name": None, "import_path": text})
+    try:
+        AgentFactory.get_agent_class_from_config(config)
+    except (ValueError, ImportError, AttributeError) as error:
+        known = [*OURS, *AgentFactory.registered_names()]
+        close = difflib.get_close_matches(text, known, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
+        if ":" in text:
+            hint = str(error)
+        raise UsageError(f"no agent {text!r}", hint=hint) from error
+    return config
+
+
+def _ours(kind: str, argument: str, request: RunRequest, tasks: list[PlannedTask]) -> AgentConfig:
+    from harbor.models.trial.config import AgentConfig
+
+    if kind == "ladder":
+        milestone = argument or request.stop_after
+        _require(milestone, tasks, _milestones, "milestone", "--stop-after MILESTONE")
+        path, options = f"{_MODULE}.scripts:LadderAgent", {"stop_after": milestone}
+    elif kind == "exploit":
+        _require(argument, tasks, _exploits, "exploit", "--agent exploit:NAME")
+        sources = {str(planned.staged): str(planned.task.path) for planned in tasks}
+        path = f"{_MODULE}.scripts:ExploitAgent"
+        return AgentConfig(import_path=path, kwargs={"exploit": argument, "sources": sources})
+    else:
+        from benchflow.agents.scripted import read_script
+
+        script = Path(argument) if argument else request.script
+        if script is None:
+            raise UsageError("the scripted agent needs a file of commands", hint="--script FILE")
+        read_script(script)
+        path, options = f"{_MODULE}.scripted:ScriptedAgent", {"script": str(script.resolve())}
+    return AgentConfig(import_path=path, kwargs=options, env=dict(request.agent_env))
+
+
+def _milestones(task: Task) -> list[str]:
+    ids = [milestone.id for milestone in task.milestones]
+    return ids + [f"{step.name}/{m.id}" for step in task.steps for m in step.milestones]
+
+
+def _exploits(task: Task) -> list[str]:
+    if task.is_benchflow:
+        return [exploit.name for exploit in task.exploits]
+    return sorted(path.stem for path in (task.path / "exploits").glob("*.sh"))
+
+
+def _require(
+    name: str,
+    tasks: list[PlannedTask],
+    known_in: Callable[[Task], list[str]],
+    what: str,
+    how: str,
+) -> None:
+    if not name:
+        names = ", ".join(known_in(tasks[0].task)) or "none"
+        raise UsageError(f"which {what}?", hint=f"{how}; {tasks[0].task.name} has: {names}")
+    for planned in tasks:
+        known = known_in(planned.task)
+        # A plain Harbor task declares no milestones: its solution may honour any.
+        if name not in known and (planned.task.is_benchflow or what == "exploit"):
+            raise UsageError(
+                f"{planned.task.name} has no {what} {name!r}",
+                hint=f"it has: {', '.join(known) or 'none'}",
+            )
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text

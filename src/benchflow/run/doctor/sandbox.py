@@ -1,0 +1,124 @@
+"""What the namespace sandbox stands on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from benchflow.errors import BenchflowError
+from benchflow.home import home
+from benchflow.run.doctor.check import Check, State, first_line
+
+#: program → (Debian package, what it is for)
+PROGRAMS = {
+    "bwrap": ("bubblewrap", "sandboxes"),
+    "slirp4netns": ("slirp4netns", "the agent's network"),
+    "buildah": ("buildah", "images from Dockerfiles"),
+    "mmdebstrap": ("mmdebstrap", "base images"),
+}
+
+
+def user_namespaces() -> Check:
+    """Makes one."""
+    name = "user namespaces"
+    done = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "true"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode == 0:
+        return Check(name, State.OK, "root" if os.geteuid() == 0 else "unprivileged")
+    switches = {
+        "kernel.unprivileged_userns_clone": "1",
+        "kernel.apparmor_restrict_unprivileged_userns": "0",
+        "user.max_user_namespaces": "15000",
+    }
+    for key, wanted in switches.items():
+        path = Path("/proc/sys") / key.replace(".", "/")
+        if path.exists() and path.read_text().strip() in ({"0"} if wanted != "0" else {"1"}):
+            return Check(
+                name, State.BROKEN, f"{key} forbids them", f"as root: sysctl {key}={wanted}"
+            )
+    return Check(name, State.BROKEN, done.stderr.strip(), "leave the container that forbids them")
+
+
+def id_maps() -> Check:
+    """Asks for the 65,536 ids that a sandbox has."""
+    from benchflow.sandbox import idmap
+
+    try:
+        found = idmap.current()
+    except BenchflowError as error:
+        return Check("id maps", State.MISSING, error.message, error.hint)
+    how = "root's own" if found.privileged else "from /etc/subuid and /etc/subgid"
+    return Check("id maps", State.OK, f"{idmap.SIZE} ids from {found.uid_base}, {how}")
+
+
+def overlayfs() -> Check:
+    """Mounts one in a user namespace, over a folder where sandboxes will live."""
+    with tempfile.TemporaryDirectory(dir=home(), prefix="doctor-") as folder:
+        for part in ("lower", "upper", "work", "merged"):
+            (Path(folder) / part).mkdir()
+        script = (
+            'cd "$1" && mount -t overlay overlay '
+            "-o lowerdir=lower,upperdir=upper,workdir=work,userxattr merged && touch merged/x"
+        )
+        done = subprocess.run(
+            ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", folder],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if done.returncode == 0:
+        return Check("overlayfs", State.OK, f"Linux {os.uname().release}, in a user namespace")
+    return Check(
+        "overlayfs",
+        State.BROKEN,
+        (done.stderr.strip().splitlines() or ["mount failed"])[-1],
+        "needs Linux 5.11 or newer, and BENCHFLOW_HOME on ext4, xfs or btrfs",
+    )
+
+
+def seccomp_notify() -> Check:
+    """Whether the kernel hands system calls to a supervisor (mknod and mounts are answered so)."""
+    path = Path("/proc/sys/kernel/seccomp/actions_avail")
+    actions = path.read_text().split() if path.exists() else []
+    if "user_notif" in actions:
+        return Check("seccomp notify", State.OK, "user_notif")
+    hint = "needs Linux 5.0 or newer with CONFIG_SECCOMP_FILTER"
+    return Check("seccomp notify", State.MISSING, "the kernel has no user_notif", hint)
+
+
+def limits() -> Check:
+    """Which limits a sandbox could really be held to."""
+    from benchflow.sandbox.limits import create_groups
+    from benchflow.sandbox.model import Limits
+
+    groups = create_groups(f"doctor-{os.getpid()}", Limits(memory_mb=64, pids=64, cpus=1))
+    try:
+        report = dict(groups.report)
+    finally:
+        groups.remove()
+    lacking = sorted(name for name, how in report.items() if how.startswith("not enforced"))
+    if not lacking:
+        return Check("limits", State.OK, ", ".join(sorted(report)), needed=False)
+    return Check(
+        "limits",
+        State.OPTIONAL,
+        "not enforced: " + ", ".join(lacking),
+        "runs work without; a trial may then use more than its task grants",
+        needed=False,
+    )
+
+
+def program(name: str) -> Check:
+    """One program of `PROGRAMS`, with its version."""
+    package, purpose = PROGRAMS[name]
+    if shutil.which(name) is None:
+        return Check(name, State.MISSING, f"for {purpose}", f"apt-get install {package}")
+    version = first_line([name, "--version"])
+    return Check(name, State.OK, version.removeprefix(name).strip() or "installed")

@@ -1,0 +1,157 @@
+"""Starts a job and goes on with one. Harbor runs the trials; the folder is Harbor's."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchflow.errors import UsageError
+from benchflow.results import lock
+from benchflow.results.files import UnreadableRecord, read_object, write_json
+from benchflow.results.model import Job, Problem, Verdict
+from benchflow.results.read import read_job, read_trial
+from benchflow.run import engine, record
+from benchflow.run.board import Board, Listener
+from benchflow.run.plan import Plan
+from benchflow.run.watch import Watch
+from benchflow.tasks import Task, load, stage
+
+if TYPE_CHECKING:
+    from harbor.models.job.config import JobConfig
+
+
+def start(plan: Plan, listener: Listener) -> Job:
+    """Runs a new job to its end and reads it back.
+
+    Raises UsageError when a job of that name exists, else what `engine.run` raises.
+    """
+    clean_up()
+    job = plan.job_dir
+    try:
+        job.mkdir(parents=True)
+    except FileExistsError:
+        raise UsageError(
+            f"{job}: this job exists",
+            hint=f"go on with it: benchflow resume {job.name}; or choose another --job-name",
+        ) from None
+    with lock.hold(job):
+        record.write(plan)
+        tasks = {str(planned.staged): planned.task for planned in plan.tasks}
+        engine.run(plan.config, Watch(Board(plan.n_trials), listener, tasks))
+        return read_job(job)
+
+
+def resume(
+    job: Path, listener: Listener, *, retry_errors: bool = False
+) -> tuple[Job, list[Problem]]:
+    """Runs what is left of a job: trials without a result, cut off or cancelled.
+
+    With `retry_errors` those whose verdict is `error` too. Finished trials are never run again.
+    Returns the job and what had to be mended first. Raises UsageError, JobInUse and what
+    `engine.run` raises.
+    """
+    clean_up()
+    saved = record.read(job)
+    with lock.hold(job):
+        config, mended = _mend(job, saved, retry_errors=retry_errors)
+        tasks = _restage(saved)
+        before = read_job(job)
+        board = Board(int(saved.get("n_trials", 0)), finished_before=len(before.trials))
+        engine.run(config, Watch(board, listener, tasks))
+        return read_job(job), mended
+
+
+def clean_up() -> None:
+    """Removes what commands that were killed left behind: sandboxes, mounts, their scratch."""
+    from benchflow.sandbox import gc
+
+    gc()
+
+
+def torn_folder(job: Path) -> Path:
+    """Where what was cut off is moved: beside the job, because Harbor owns all inside it."""
+    return job.parent / ".torn" / job.name
+
+
+def _mend(
+    job: Path, saved: dict[str, Any], *, retry_errors: bool
+) -> tuple[JobConfig, list[Problem]]:
+    from harbor.models.job.config import JobConfig
+
+    mended: list[Problem] = []
+    try:
+        config = JobConfig.model_validate(read_object(job / "config.json"))
+    except (UnreadableRecord, ValueError) as error:
+        config = JobConfig.model_validate(saved["harbor"])
+        if (job / "config.json").exists():
+            mended.append(Problem(job / "config.json", f"{error}; written anew"))
+        write_json(job / "config.json", saved["harbor"])
+    if config.jobs_dir != job.parent.resolve() or config.job_name != job.name:
+        raise UsageError(
+            f"{job}: the job was moved; it was made as {config.jobs_dir / config.job_name}",
+            hint="move it back to resume it; benchflow results reads it anywhere",
+        )
+    for name in ("result.json", "lock.json"):
+        path = job / name
+        try:
+            if path.exists():
+                read_object(path)
+        except UnreadableRecord as error:
+            mended.append(Problem(path, f"{error}; moved to {_set_aside(path, job)}"))
+    for trial in sorted(p for p in job.iterdir() if p.is_dir() and (p / "result.json").exists()):
+        mended += _mend_trial(trial, job, retry_errors=retry_errors)
+    return config, mended
+
+
+def _mend_trial(trial: Path, job: Path, *, retry_errors: bool) -> list[Problem]:
+    from harbor.models.trial.config import TrialConfig
+    from harbor.models.trial.result import TrialResult
+
+    path = trial / "result.json"
+    try:
+        finished, _ = read_trial(trial)
+        result = TrialResult.model_validate(read_object(path))
+    except (UnreadableRecord, ValueError) as error:
+        why = str(error) if isinstance(error, UnreadableRecord) else "is not a trial's result"
+        return [Problem(path, f"{why}; moved to {_set_aside(trial, job)}, to run again")]
+    if finished.cause == "CancelledError":
+        shutil.rmtree(trial)
+        return []
+    if retry_errors and finished.verdict is Verdict.ERROR:
+        why = f"ended with {finished.cause}"
+        return [Problem(path, f"{why}; moved to {_set_aside(trial, job)}, to run again")]
+    try:
+        TrialConfig.model_validate(read_object(trial / "config.json"))
+    except (UnreadableRecord, ValueError) as error:
+        write_json(
+            trial / "config.json", result.config.model_dump(mode="json", exclude_defaults=True)
+        )
+        return [Problem(trial / "config.json", f"{error}; written anew from result.json")]
+    return []
+
+
+def _set_aside(path: Path, job: Path) -> Path:
+    folder = torn_folder(job)
+    folder.mkdir(parents=True, exist_ok=True)
+    target, n = folder / path.name, 1
+    while target.exists():
+        n += 1
+        target = folder / f"{path.name}.{n}"
+    path.rename(target)
+    return target
+
+
+def _restage(saved: dict[str, Any]) -> dict[str, Task]:
+    """Makes sure that the folders which the job runs are still there, and the same."""
+    tasks: dict[str, Task] = {}
+    for entry in saved["tasks"]:
+        task = load(entry["source"])
+        staged = stage(task, int(entry["hint"]))
+        if str(staged) != entry["staged"] or task.digest != entry["digest"]:
+            raise UsageError(
+                f"{entry['name']} has changed since this job was started",
+                hint="start a new job: the trials of one job must face the same task",
+            )
+        tasks[str(staged)] = task
+    return tasks

@@ -1,0 +1,83 @@
+"""`benchflow.json`: what we add to Harbor's job folder so that a job explains itself."""
+
+from __future__ import annotations
+
+import os
+import platform
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchflow import __version__
+from benchflow.errors import UsageError
+from benchflow.results.files import UnreadableRecord, read_object, write_json
+from benchflow.run.plan import Plan
+
+SCHEMA = 1
+NAME = "benchflow.json"
+
+
+def write(plan: Plan) -> None:
+    """Writes the record of a job that is about to start."""
+    config = plan.config
+    write_json(
+        plan.job_dir / NAME,
+        {
+            "schema": SCHEMA,
+            "benchflow": __version__,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "job": config.job_name,
+            "tasks": [
+                {
+                    "name": planned.task.name,
+                    "version": planned.task.version,
+                    "digest": planned.task.digest,
+                    "benchflow": planned.task.is_benchflow,
+                    "source": str(planned.task.path),
+                    "staged": str(planned.staged),
+                    "hint": plan.request.hint,
+                }
+                for planned in plan.tasks
+            ],
+            "agents": list(plan.request.agents),
+            "models": list(plan.request.models),
+            "attempts": config.n_attempts,
+            "concurrent": config.n_concurrent_trials,
+            "sandbox": plan.request.sandbox,
+            "n_trials": plan.n_trials,
+            "host": host(),
+            "harbor": config.model_dump(mode="json", exclude_defaults=True),
+        },
+    )
+
+
+def read(job: Path) -> dict[str, Any]:
+    """The record of folder `job`. Raises UsageError when it is not one of our jobs."""
+    try:
+        record = read_object(job / NAME)
+    except UnreadableRecord as error:
+        raise UsageError(
+            f"{job / NAME} {error}",
+            hint="only jobs that benchflow run started can be resumed",
+        ) from error
+    if record.get("schema") != SCHEMA:
+        raise UsageError(
+            f"{job / NAME} has schema {record.get('schema')!r}; we read {SCHEMA}",
+            hint="use the version of benchflow that started the job",
+        )
+    return record
+
+
+def host() -> dict[str, Any]:
+    """What the machine is, for whoever compares times later."""
+    from importlib.metadata import version
+
+    return {
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_mb": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20,
+        "machine": platform.machine(),
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+        "harbor": version("harbor"),
+        "root": os.geteuid() == 0,
+    }

@@ -1,0 +1,33 @@
+"""What a person asks of `benchflow run`, as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """One job: every agent (with every model) tries every task `attempts` times.
+
+    `tasks`: names, globs or paths. `agents`: see `run.agents`. `sandbox`: "namespace", a name of
+    Harbor's or `module:Class`. `concurrent` None: as many as cores and memory allow.
+    """
+
+    tasks: tuple[str, ...]
+    agents: tuple[str, ...]
+    models: tuple[str, ...] = ()
+    attempts: int = 1
+    concurrent: int | None = None
+    sandbox: str = "namespace"
+    hint: int = 0
+    job_name: str = ""
+    jobs_dir: Path = Path("jobs")
+    stop_after: str = ""
+    script: Path | None = None
+    agent_options: dict[str, str] = field(default_factory=dict)
+    agent_env: dict[str, str] = field(default_factory=dict)
+    sandbox_options: dict[str, str] = field(default_factory=dict)
+    agent_timeout_multiplier: float = 1.0
+    verifier_timeout_multiplier: float = 1.0
+    build_timeout_multiplier: float = 1.0
