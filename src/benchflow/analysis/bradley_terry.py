@@ -1,0 +1,73 @@
+"""Votes between pairs (design arena, expert ratings): strengths by Bradley–Terry.
+
+Votes of one voter, or on one task, are not independent: errors are clustered by both at once
+(Cameron, Gelbach and Miller 2011).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from benchflow.analysis.estimate import Floats, NotEnoughData
+
+
+@dataclass(frozen=True)
+class Strengths:
+    """Log-odds strengths, mean 0, in the order of `names`, with intervals at `level`."""
+
+    names: tuple[str, ...]
+    strength: Floats
+    error: Floats
+    low: Floats
+    high: Floats
+    level: float
+    n_votes: int
+
+
+def bradley_terry(
+    winners: Sequence[str],
+    losers: Sequence[str],
+    voters: Sequence[str],
+    tasks: Sequence[str],
+    level: float = 0.95,
+) -> Strengths:
+    """Strengths from votes (equal lengths: who won, who lost, who voted, on which task).
+
+    Raises NotEnoughData when fewer than two names, voters or tasks are there, or when somebody
+    never won or never lost (no finite strength), ValueError when lengths differ.
+    """
+    import statsmodels.api as sm
+
+    if not len(winners) == len(losers) == len(voters) == len(tasks):
+        raise ValueError("winners, losers, voters and tasks differ in length")
+    names = tuple(sorted({*winners, *losers}))
+    if len(names) < 2 or len(set(voters)) < 2 or len(set(tasks)) < 2:
+        raise NotEnoughData("votes need two names, two voters and two tasks or more")
+    if set(winners) != set(names) or set(losers) != set(names):
+        raise NotEnoughData("somebody never won or never lost: no finite strength")
+    index = {name: i for i, name in enumerate(names)}
+    # Every second vote is turned round, since a response that is always 1 has no variance.
+    turned = np.arange(len(winners)) % 2 == 1
+    design = np.zeros((len(winners), len(names)))
+    sign = np.where(turned, -1.0, 1.0)
+    design[np.arange(len(winners)), [index[w] for w in winners]] = sign
+    design[np.arange(len(losers)), [index[x] for x in losers]] -= sign
+    groups = np.column_stack(
+        [np.unique(voters, return_inverse=True)[1], np.unique(tasks, return_inverse=True)[1]]
+    )
+    # Sum to zero: the last strength is minus the sum of the others.
+    contrast = np.vstack([np.eye(len(names) - 1), -np.ones(len(names) - 1)])
+    fitted = sm.GLM((~turned).astype(float), design @ contrast, family=sm.families.Binomial()).fit(
+        cov_type="cluster", cov_kwds={"groups": groups}
+    )
+    strength = contrast @ fitted.params
+    error = np.sqrt(np.maximum(np.diag(contrast @ fitted.cov_params() @ contrast.T), 0))
+    freedom = min(len(set(voters)), len(set(tasks))) - 1
+    width = stats.t.ppf((1 + level) / 2, freedom) * error
+    return Strengths(
+        names, strength, error, strength - width, strength + width, level, len(winners)
+    )

@@ -1,0 +1,126 @@
+"""How hard each task is, on one scale with how able each model is (Rasch).
+
+P(success) = logistic(ability - difficulty). Models are few and fixed, tasks are many and drawn
+from a normal population, so abilities and the spread of difficulties are estimated by marginal
+maximum likelihood with the difficulties integrated out (Bock and Aitkin 1981), and a task's
+difficulty is its posterior mean: a task that nobody solved gets a finite one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy import optimize, special, stats
+
+from benchflow.analysis.estimate import Floats, Ints, NotEnoughData
+
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
+_LOG_WEIGHTS = np.log(_WEIGHTS) - 0.5 * np.log(2 * np.pi)
+
+Flag = Literal["", "never solved", "always solved", "misfit"]
+
+
+@dataclass(frozen=True)
+class Rasch:
+    """Abilities and difficulties in logits; difficulties have mean 0 in the population.
+
+    `ability_error`: standard errors of the abilities. `difficulty_sd`: posterior standard
+    deviation per task. `spread`: standard deviation of difficulties in the population.
+    `outfit`: mean squared standardised residual per task (1 when the model fits). `flags`: dead
+    tasks (never or always solved: they separate nobody) and tasks whose outfit is beyond 2, which
+    able models fail and weak ones solve.
+    """
+
+    ability: Floats
+    ability_error: Floats
+    difficulty: Floats
+    difficulty_sd: Floats
+    spread: float
+    outfit: Floats
+    flags: tuple[Flag, ...]
+    level: float
+
+    def ability_interval(self) -> tuple[Floats, Floats]:
+        """Two-sided intervals of the abilities at `level`."""
+        width = stats.norm.ppf((1 + self.level) / 2) * self.ability_error
+        return self.ability - width, self.ability + width
+
+
+def rasch(successes: Ints, trials: Ints, level: float = 0.95) -> Rasch:
+    """Fits successes out of trials, both of shape (models, tasks); trials may be 0.
+
+    Raises NotEnoughData below two models or five tasks, and for a model that solved all or
+    nothing (its ability has no finite estimate).
+    """
+    right: Floats = np.asarray(successes, dtype=np.float64)
+    of: Floats = np.asarray(trials, dtype=np.float64)
+    if right.shape != of.shape or right.ndim != 2:
+        raise ValueError("successes and trials are both of shape (models, tasks)")
+    n_models, n_tasks = right.shape
+    if n_models < 2 or n_tasks < 5:
+        raise NotEnoughData("the scale needs two models and five tasks or more")
+    solved, tried = right.sum(axis=1), of.sum(axis=1)
+    if np.any((solved == 0) | (solved == tried)):
+        raise NotEnoughData("a model that solved nothing, or everything, has no finite ability")
+
+    def negative_log_likelihood(parameters: Floats) -> float:
+        joint = _joint(parameters[:-1], float(np.exp(parameters[-1])), right, of)
+        return -float(special.logsumexp(joint, axis=1).sum())
+
+    start = np.append(special.logit((solved + 0.5) / (tried + 1)) * 1.5, np.log(1.5))
+    best = optimize.minimize(negative_log_likelihood, start, method="BFGS")
+    ability, spread = best.x[:-1], float(np.exp(best.x[-1]))
+    joint = _joint(ability, spread, right, of)
+    posterior = np.exp(joint - special.logsumexp(joint, axis=1, keepdims=True))
+    at = spread * _NODES
+    difficulty = posterior @ at
+    deviation = np.sqrt(np.maximum(posterior @ at**2 - difficulty**2, 0))
+    outfit = _outfit(ability, difficulty, right, of)
+    return Rasch(
+        ability=ability,
+        ability_error=np.sqrt(np.diag(_inverse_hessian(negative_log_likelihood, best.x)))[:-1],
+        difficulty=difficulty,
+        difficulty_sd=deviation,
+        spread=spread,
+        outfit=outfit,
+        flags=_flags(right, of, outfit),
+        level=level,
+    )
+
+
+def _joint(ability: Floats, spread: float, successes: Floats, trials: Floats) -> Floats:
+    """Log likelihood of each task's column at each quadrature node, weighted: (tasks, nodes)."""
+    gap = ability[:, None] - spread * _NODES[None, :]
+    right, wrong = special.log_expit(gap), special.log_expit(-gap)
+    weighted: Floats = successes.T @ right + (trials - successes).T @ wrong + _LOG_WEIGHTS
+    return weighted
+
+
+def _inverse_hessian(function: object, at: Floats) -> Floats:
+    from statsmodels.tools.numdiff import approx_hess
+
+    inverse: Floats = np.linalg.inv(approx_hess(at, function))
+    return inverse
+
+
+def _outfit(ability: Floats, difficulty: Floats, successes: Floats, trials: Floats) -> Floats:
+    chance = special.expit(ability[:, None] - difficulty[None, :])
+    variance = np.maximum(trials * chance * (1 - chance), 1e-9)
+    squared = np.where(trials > 0, (successes - trials * chance) ** 2 / variance, 0.0)
+    counted: Floats = squared.sum(axis=0) / np.maximum((trials > 0).sum(axis=0), 1)
+    return counted
+
+
+def _flags(successes: Floats, trials: Floats, outfit: Floats) -> tuple[Flag, ...]:
+    solved, tried = successes.sum(axis=0), trials.sum(axis=0)
+    flags: list[Flag] = []
+    for total, attempts, fit in zip(solved, tried, outfit, strict=True):
+        if total == 0:
+            flags.append("never solved")
+        elif total == attempts:
+            flags.append("always solved")
+        else:
+            flags.append("misfit" if fit > 2 else "")
+    return tuple(flags)
