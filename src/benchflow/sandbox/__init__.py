@@ -1,0 +1,52 @@
+"""The namespace sandbox: no daemon, no Docker, never the host's root inside.
+
+The names below load on first use, because the helper that runs inside a sandbox imports this
+package too and has to start in milliseconds.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from benchflow.sandbox.base import build_base as build_base
+    from benchflow.sandbox.cleanup import gc as gc
+    from benchflow.sandbox.images import build as build
+    from benchflow.sandbox.model import ExecResult as ExecResult
+    from benchflow.sandbox.model import Image as Image
+    from benchflow.sandbox.model import ImageConfig as ImageConfig
+    from benchflow.sandbox.model import Limits as Limits
+    from benchflow.sandbox.model import Mount as Mount
+    from benchflow.sandbox.namespace import Sandbox as Sandbox
+
+_HOMES = {
+    "ExecResult": "model",
+    "Image": "model",
+    "ImageConfig": "model",
+    "Limits": "model",
+    "Mount": "model",
+    "Sandbox": "namespace",
+    "build": "images",
+    "build_base": "base",
+    "gc": "cleanup",
+}
+
+__all__ = [
+    "ExecResult",
+    "Image",
+    "ImageConfig",
+    "Limits",
+    "Mount",
+    "Sandbox",
+    "build",
+    "build_base",
+    "gc",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{home}"), name)

@@ -1,0 +1,143 @@
+"""Process 1 of a sandbox: builds the root, serves exec requests, reaps."""
+
+# pathlib would cost every sandbox some milliseconds of its start
+# ruff: noqa: PTH108
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import warnings  # os.execvpe imports it, when nothing can be imported any more
+
+from benchflow.sandbox.inside import execs, kernel, mounts, porter, wire
+
+_ = warnings
+_SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
+
+
+def run(owner: socket.socket, outside: socket.socket, spec: wire.Message) -> None:
+    """Build the sandbox, say ready, and serve until the owner is gone."""
+    wire.receive_packet(owner)
+    # Only now is the helper our parent: the process in between, which forked us, has gone.
+    kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+    os.setsid()
+    os.unshare(
+        os.CLONE_NEWNS
+        | os.CLONE_NEWIPC
+        | os.CLONE_NEWUTS
+        | os.CLONE_NEWNET
+        | getattr(os, "CLONE_NEWCGROUP", 0)
+    )
+    _loopback_up()
+    ready = _request_network(outside, spec)
+    socket.sethostname(spec["hostname"])
+    mounts.build(spec)
+    _write_identity(spec)
+    if ready is not None and os.read(ready, 1) != b"1":
+        raise RuntimeError("the user-mode network (slirp4netns) did not start")
+    # No module may be imported from the file system that the sandboxed programs write.
+    sys.path.clear()
+    sys.meta_path.clear()
+    null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    kernel.set_name("benchflow-init")
+    wire.send_packet(owner, {"ready": True})
+    _serve(owner, spec)
+
+
+def _loopback_up() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        request = fcntl.ioctl(control, _SIOCGIFFLAGS, struct.pack("16sh14x", b"lo", 0))
+        flags = struct.unpack("16sh14x", request)[1] | _IFF_UP
+        fcntl.ioctl(control, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags))
+
+
+def _request_network(outside: socket.socket, spec: wire.Message) -> int | None:
+    if spec["network"] != "user":
+        return None
+    netns = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    read, write = os.pipe()
+    wire.send_packet(outside, {"network": "user"}, (netns, write))
+    os.close(netns)
+    os.close(write)
+    return read
+
+
+def _write_identity(spec: wire.Message) -> None:
+    for path, text in spec["files"].items():
+        if os.path.lexists(path):
+            os.unlink(path)
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        os.write(fd, text.encode())
+        os.close(fd)
+
+
+def _serve(owner: socket.socket, spec: wire.Message) -> None:
+    read, write = os.pipe()
+    os.set_blocking(read, False)
+    os.set_blocking(write, False)
+    signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    poller = select.poll()
+    poller.register(owner, select.POLLIN)
+    poller.register(read, select.POLLIN)
+    while True:
+        for fd, _events in poller.poll():
+            if fd == read:
+                os.read(read, 4096)
+                _reap()
+            elif fd == owner.fileno():
+                if not _request(owner, spec, poller):
+                    os._exit(0)
+            else:
+                _drain(fd, poller)
+
+
+def _reap() -> None:
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return
+
+
+def _request(owner: socket.socket, spec: wire.Message, poller: select.poll) -> bool:
+    try:
+        request, fds = wire.receive_packet(owner)
+    except (EOFError, ConnectionResetError):
+        return False
+    if "drain" in request:
+        for fd in fds:
+            os.set_blocking(fd, False)
+            poller.register(fd, select.POLLIN)
+        return True
+    if os.fork() == 0:
+        try:
+            owner.close()
+            if "porter" in request:
+                porter.main(fds[0])
+                os._exit(0)
+            execs.warden(fds, spec)
+        finally:
+            os._exit(127)
+    for fd in fds:
+        os.close(fd)
+    return True
+
+
+def _drain(fd: int, poller: select.poll) -> None:
+    """Swallow what a surviving daemon still prints, so that printing does not kill it."""
+    try:
+        if os.read(fd, 65536):
+            return
+    except BlockingIOError:
+        return
+    poller.unregister(fd)
+    os.close(fd)

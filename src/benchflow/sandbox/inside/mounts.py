@@ -1,0 +1,148 @@
+"""The file systems of a sandbox.
+
+Two steps. `stage` runs while the helper still is the caller: it shows the layers, the sandbox's
+own directory and the mounts under short paths on a private tmpfs, because the ids inside may not
+walk the caller's directories. `build` runs as process 1 and puts the root together from them.
+"""
+
+# pathlib would cost every sandbox some milliseconds of its start
+# ruff: noqa: PTH101, PTH102, PTH103, PTH110, PTH112, PTH114, PTH116, PTH119, PTH123, PTH211
+
+from __future__ import annotations
+
+import os
+import stat
+
+from benchflow.sandbox.inside import kernel
+from benchflow.sandbox.inside.wire import Message
+
+STAGE = "/tmp"  # any directory that exists everywhere; a private tmpfs is laid over it
+ROOT = f"{STAGE}/root"
+STATE = f"{STAGE}/state"
+DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+OPTIONAL_DEVICES = ("fuse", "net/tun")
+LINKS = {
+    "fd": "/proc/self/fd",
+    "stdin": "/proc/self/fd/0",
+    "stdout": "/proc/self/fd/1",
+    "stderr": "/proc/self/fd/2",
+    "ptmx": "pts/ptmx",
+    "core": "/proc/kcore",
+}
+
+
+def stage(spec: Message) -> None:
+    kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
+    sources = [os.open(path, os.O_PATH | os.O_CLOEXEC) for path in spec["layers"]]
+    sources.append(os.open(spec["state"], os.O_PATH | os.O_CLOEXEC))
+    names = [f"{STAGE}/l{number}" for number in range(len(spec["layers"]))] + [STATE]
+    for number, item in enumerate(spec["mounts"]):
+        sources.append(os.open(item["host"], os.O_PATH | os.O_CLOEXEC))
+        names.append(f"{STAGE}/m{number}")
+    kernel.mount("tmpfs", STAGE, "tmpfs", kernel.MS_NOSUID, "mode=0755")
+    os.mkdir(ROOT)
+    for source, name in zip(sources, names, strict=True):
+        if stat.S_ISDIR(os.fstat(source).st_mode):
+            os.mkdir(name)
+        else:
+            os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC))
+        kernel.mount(f"/proc/self/fd/{source}", name, "", kernel.MS_BIND)
+        os.close(source)
+    if spec["privileged"]:
+        _open_devices()
+
+
+def _open_devices() -> None:
+    """Let the ids inside open the optional devices where udev did not (mode 0666 is what systemd
+    gives both): nodes of our own, seen by this sandbox alone."""
+    for name in OPTIONAL_DEVICES:
+        device = f"/dev/{name}"
+        if not os.path.exists(device) or os.stat(device).st_mode & 0o006 == 0o006:
+            continue
+        node = f"{STAGE}/{os.path.basename(name)}"
+        try:
+            os.mknod(node, stat.S_IFCHR | 0o666, os.stat(device).st_rdev)
+        except PermissionError:  # root without CAP_MKNOD: the sandbox has no such device, then
+            continue
+        os.chmod(node, 0o666)
+        kernel.mount(node, device, "", kernel.MS_BIND)
+
+
+def prepare_upper() -> None:
+    """Make the sandbox's writable layer, owned by its own root."""
+    for name in ("upper", "work", "empty"):
+        os.makedirs(f"{STATE}/{name}", mode=0o755, exist_ok=True)
+
+
+def build(spec: Message) -> None:
+    """Put the root together and make it `/`."""
+    lower = ":".join(f"{STAGE}/l{number}" for number in reversed(range(len(spec["layers"]))))
+    options = f"lowerdir={lower},upperdir={STATE}/upper,workdir={STATE}/work,userxattr"
+    kernel.mount("overlay", ROOT, "overlay", 0, options)
+    for name in ("proc", "sys", "dev", "tmp", "run", "etc"):
+        os.makedirs(f"{ROOT}/{name}", exist_ok=True)
+    hidden = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
+    kernel.mount("proc", f"{ROOT}/proc", "proc", hidden)
+    kernel.mount("sysfs", f"{ROOT}/sys", "sysfs", hidden | kernel.MS_RDONLY)
+    _devices()
+    for number, item in enumerate(spec["mounts"]):
+        _bind(f"{STAGE}/m{number}", item["inside"], item["read_only"])
+    os.chdir(ROOT)
+    kernel.pivot_root(".", ".")
+    kernel.unmount(".")
+    os.chdir("/")
+    os.chmod("/tmp", 0o1777)
+
+
+def _devices() -> None:
+    dev = f"{ROOT}/dev"
+    kernel.mount("tmpfs", dev, "tmpfs", kernel.MS_NOSUID | kernel.MS_NOEXEC, "mode=0755,size=64k")
+    os.mkdir(f"{dev}/net")
+    present = [name for name in OPTIONAL_DEVICES if os.path.exists(f"/dev/{name}")]
+    for name in (*DEVICES, *present):
+        os.close(os.open(f"{dev}/{name}", os.O_CREAT | os.O_EXCL | os.O_CLOEXEC))
+        kernel.mount(f"/dev/{name}", f"{dev}/{name}", "", kernel.MS_BIND)
+    for name, target in LINKS.items():
+        os.symlink(target, f"{dev}/{name}")
+    for name, kind, data in (
+        ("pts", "devpts", "newinstance,ptmxmode=0666,mode=620,gid=5"),
+        ("shm", "tmpfs", "mode=1777"),
+        ("mqueue", "mqueue", ""),
+    ):
+        os.mkdir(f"{dev}/{name}")
+        flags = kernel.MS_NOSUID | kernel.MS_NOEXEC
+        kernel.mount(kind, f"{dev}/{name}", kind, flags | kernel.MS_NODEV * (name != "pts"), data)
+
+
+def _bind(source: str, inside: str, read_only: bool) -> None:
+    """Mount one staged source. The image is read from nobody's hands but the task author's, but a
+    symlink in it must still not lead a mount out of the root."""
+    target = _inside_root(inside, directory=os.path.isdir(source))
+    if not read_only:
+        kernel.mount(source, target, "", kernel.MS_BIND)
+    elif os.path.isdir(source):
+        # An overlay without an upper layer stays read-only whatever root inside tries; a
+        # read-only bind mount could be remounted.
+        options = f"lowerdir={source}:{STATE}/empty,userxattr"
+        kernel.mount("overlay", target, "overlay", kernel.MS_RDONLY, options)
+    else:
+        with open(source, "rb") as reader, open(target, "wb") as writer:
+            while chunk := reader.read(1 << 20):
+                writer.write(chunk)
+
+
+def _inside_root(inside: str, *, directory: bool) -> str:
+    here = ROOT
+    parts = [part for part in inside.split("/") if part not in ("", ".")]
+    for number, part in enumerate(parts):
+        here = f"{here}/{part}"
+        last = number == len(parts) - 1
+        if part == ".." or os.path.islink(here):
+            raise ValueError(f"mount point {inside!r} goes through a symlink or '..'")
+        if os.path.lexists(here):
+            continue
+        if directory or not last:
+            os.mkdir(here)
+        else:
+            os.close(os.open(here, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC))
+    return here

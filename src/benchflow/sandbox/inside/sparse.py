@@ -1,0 +1,47 @@
+"""Copies a file's data and leaves its holes holes."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+
+_FICLONE = 0x40049409
+_CHUNK = 1 << 30
+
+
+def copy(source: int, target: int) -> None:
+    """Copy the whole of one open file into another, empty one: a reflink where the file system
+    can, else only its data."""
+    size = os.fstat(source).st_size
+    with contextlib.suppress(OSError):
+        fcntl.ioctl(target, _FICLONE, source)
+        return
+    os.ftruncate(target, size)
+    position = 0
+    while position < size:
+        try:
+            start = os.lseek(source, position, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # nothing but a hole from here on
+                return
+            raise
+        end = min(os.lseek(source, start, os.SEEK_HOLE), size)
+        _copy_range(source, target, start, end)
+        position = end
+
+
+def _copy_range(source: int, target: int, start: int, end: int) -> None:
+    while start < end:
+        count = min(end - start, _CHUNK)
+        try:
+            done = os.copy_file_range(source, target, count, start, start)
+        except OSError as error:
+            if error.errno not in (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP):
+                raise
+            os.lseek(target, start, os.SEEK_SET)
+            done = os.sendfile(target, source, start, count)
+        if done == 0:  # the file shrank while it was read
+            return
+        start += done

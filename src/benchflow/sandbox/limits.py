@@ -1,0 +1,178 @@
+"""Limits on memory, processes, processors and disk: enforced where the machine lets us, and said
+to be `not enforced` where it does not."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchflow.sandbox.model import Limits
+
+_ROOT = Path("/sys/fs/cgroup")
+_MIB = 1024 * 1024
+_PERIOD = 100_000
+
+
+@dataclass(slots=True)
+class Groups:
+    """The control groups of one sandbox. `report` says for each limit how it is enforced."""
+
+    paths: dict[str, Path] = field(default_factory=dict)
+    unified: bool = False
+    report: dict[str, str] = field(default_factory=dict)
+
+    def attach(self, pid: int) -> None:
+        """Put a process, and all that it starts from now on, under the limits."""
+        for path in set(self.paths.values()):
+            (path / "cgroup.procs").write_text(str(pid))
+
+    def remove(self) -> None:
+        """Remove the groups; their processes must be dead or dying."""
+        remove_groups(list(set(self.paths.values())))
+
+
+def remove_groups(paths: list[Path]) -> None:
+    """Remove control groups, waiting a moment for their last process to be gone."""
+    for path in paths:
+        deadline = time.monotonic() + 5
+        while path.is_dir():
+            try:
+                path.rmdir()
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.005)
+
+
+def create_groups(name: str, limits: Limits) -> Groups:
+    """Make the groups of sandbox `name`. Never fails: what cannot be enforced is reported."""
+    groups = Groups()
+    if (_ROOT / "cgroup.controllers").is_file():
+        _create_unified(groups, name, limits)
+    else:
+        _create_v1(groups, name, limits)
+    return groups
+
+
+def _create_v1(groups: Groups, name: str, limits: Limits) -> None:
+    for kind, controller in (
+        ("memory", "memory"),
+        ("pids", "pids"),
+        ("cpus", "cpu"),
+        ("cpuacct", "cpuacct"),
+    ):
+        parent = _ROOT / controller
+        try:
+            if not (parent / "cgroup.procs").is_file():
+                raise FileNotFoundError(2, f"no cgroup controller {controller}")
+            path = parent / "benchflow" / name
+            path.mkdir(parents=True, exist_ok=True)
+            groups.paths[kind] = path
+            for file, value in _v1_settings(kind, limits):
+                (path / file).write_text(value)
+        except OSError as error:
+            _refused(groups, kind, error)
+            continue
+        if _wanted(kind, limits):
+            groups.report[kind] = f"enforced: cgroup v1 {controller}"
+
+
+def _v1_settings(kind: str, limits: Limits) -> list[tuple[str, str]]:
+    if kind == "memory" and limits.memory_mb is not None:
+        return [("memory.limit_in_bytes", str(limits.memory_mb * _MIB))]
+    if kind == "pids" and limits.pids is not None:
+        return [("pids.max", str(limits.pids))]
+    if kind == "cpus" and limits.cpus is not None:
+        return [
+            ("cpu.cfs_period_us", str(_PERIOD)),
+            ("cpu.cfs_quota_us", str(int(limits.cpus * _PERIOD))),
+        ]
+    return []
+
+
+def _create_unified(groups: Groups, name: str, limits: Limits) -> None:
+    groups.unified = True
+    parent = _unified_parent()
+    path = parent / "benchflow" / name
+    try:
+        _enable_controllers(parent)
+        path.parent.mkdir(exist_ok=True)
+        _enable_controllers(path.parent)
+        path.mkdir(exist_ok=True)
+    except OSError as error:
+        for kind in ("memory", "pids", "cpus"):
+            _refused(groups, kind, error)
+        return
+    for kind, file, value in (
+        ("memory", "memory.max", limits.memory_mb and str(limits.memory_mb * _MIB)),
+        ("pids", "pids.max", limits.pids and str(limits.pids)),
+        ("cpus", "cpu.max", limits.cpus and f"{int(limits.cpus * _PERIOD)} {_PERIOD}"),
+    ):
+        groups.paths[kind] = path
+        if not value:
+            continue
+        try:
+            (path / file).write_text(value)
+        except OSError as error:
+            _refused(groups, kind, error)
+            continue
+        groups.report[kind] = f"enforced: cgroup v2 {file}"
+
+
+def _unified_parent() -> Path:
+    """The top as root; else the group that the caller was given to manage, if any."""
+    if os.geteuid() == 0:
+        return _ROOT
+    own = Path("/proc/self/cgroup").read_text().rpartition("::")[2].strip().lstrip("/")
+    best = _ROOT / own
+    for candidate in (best, *best.parents):
+        if candidate == _ROOT or not os.access(candidate / "cgroup.procs", os.W_OK):
+            break
+        best = candidate
+    return best
+
+
+def _enable_controllers(path: Path) -> None:
+    available = (path / "cgroup.controllers").read_text().split()
+    wanted = " ".join(f"+{name}" for name in ("memory", "pids", "cpu") if name in available)
+    if wanted:
+        (path / "cgroup.subtree_control").write_text(wanted)
+
+
+def _wanted(kind: str, limits: Limits) -> bool:
+    values = {"memory": limits.memory_mb, "pids": limits.pids, "cpus": limits.cpus}
+    return values.get(kind) is not None
+
+
+def _refused(groups: Groups, kind: str, error: OSError) -> None:
+    groups.paths.pop(kind, None)
+    if kind != "cpuacct":
+        groups.report[kind] = f"not enforced: {error.strerror or error}"
+
+
+def memory_peak(groups: Groups) -> int | None:
+    """Bytes at the peak, or None where the machine does not count."""
+    names = ("memory.peak",) if groups.unified else ("memory.max_usage_in_bytes",)
+    return _number(groups.paths.get("memory"), names[0])
+
+
+def cpu_seconds(groups: Groups) -> float | None:
+    """Processor seconds used, or None where the machine does not count."""
+    if not groups.unified:
+        used = _number(groups.paths.get("cpuacct"), "cpuacct.usage")
+        return None if used is None else used / 1e9
+    path = groups.paths.get("cpus")
+    if path is None or not (path / "cpu.stat").is_file():
+        return None
+    for line in (path / "cpu.stat").read_text().splitlines():
+        if line.startswith("usage_usec "):
+            return int(line.split()[1]) / 1e6
+    return None
+
+
+def _number(path: Path | None, file: str) -> int | None:
+    if path is None or not (path / file).is_file():
+        return None
+    return int((path / file).read_text())

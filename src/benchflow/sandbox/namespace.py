@@ -1,0 +1,208 @@
+"""`Sandbox`: one namespace sandbox, from start to clean-up."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from benchflow.errors import InfrastructureError, UsageError
+from benchflow.sandbox import cleanup, execution, idmap, paths, start, transfer
+from benchflow.sandbox.execution import OnOutput
+from benchflow.sandbox.inside import wire
+from benchflow.sandbox.model import ExecResult, Image, Limits, Mount, Network, Usage
+
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_STOP_TIMEOUT = 20.0
+
+
+class Sandbox:
+    """A running sandbox. Make one with `Sandbox.start`; end it with `stop`, or use it as a
+    context manager. Its methods block, and may be called from several threads."""
+
+    def __init__(
+        self, name: str, image: Image, state: Path, id_map: idmap.IdMap, running: start.Running
+    ) -> None:
+        self.name = name
+        self.image = image
+        self.state = state
+        self.id_map = id_map
+        self.env: dict[str, str] = {}
+        self.workdir = "/"
+        self.user = "root"
+        self._mounts: tuple[Mount, ...] = ()
+        self._running = running
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    @classmethod
+    def start(
+        cls,
+        image: Image,
+        *,
+        name: str | None = None,
+        state_dir: Path | None = None,
+        network: Network = "none",
+        mounts: Sequence[Mount] = (),
+        limits: Limits | None = None,
+        env: Mapping[str, str] | None = None,
+        workdir: str | None = None,
+        user: str | None = None,
+        hostname: str = "sandbox",
+    ) -> Self:
+        """Start a sandbox over `image`; it lives no longer than this process.
+
+        `network`: "none" is loopback alone; "user" reaches outside, never the host's loopback.
+        `env` adds to the image's; `workdir` (made when missing) and `user` replace the image's.
+        `state_dir` holds what the sandbox writes (default: under `$BENCHFLOW_HOME`, where `gc`
+        finds it). Raises InfrastructureError.
+        """
+        name = name or f"box-{uuid.uuid4().hex[:12]}"
+        if "/" in name or name.startswith("."):
+            raise UsageError(f"{name!r} cannot name a sandbox", hint="use letters and digits")
+        state = state_dir or paths.sandboxes() / name
+        id_map = idmap.current()
+        for mount in mounts:
+            if not mount.host.exists():
+                raise UsageError(f"cannot mount {mount.host}: it does not exist")
+        cleanup.claim(state)
+        plan = start.Plan(
+            name=name,
+            image=image,
+            state=state,
+            id_map=id_map,
+            network=network,
+            mounts=tuple(mounts),
+            limits=limits or Limits(),
+            hostname=hostname,
+        )
+        try:
+            running = start.run(plan)
+        except BaseException:
+            cleanup.delete(state, id_map)
+            raise
+        cleanup.record(state, running.init_pid, running.groups)
+        box = cls(name, image, state, id_map, running)
+        box._mounts = tuple(mounts)
+        box.env = {"PATH": _PATH, **image.config.env, **(env or {})}
+        box.workdir = workdir or image.config.workdir or "/"
+        box.user = user or image.config.user or "root"
+        if box.workdir != "/":
+            box.exec(["mkdir", "-p", box.workdir], user="root", cwd="/")
+        return box
+
+    @property
+    def init_pid(self) -> int:
+        """The host's number of the sandbox's process 1."""
+        return self._running.init_pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether commands can still be run."""
+        return not self._stopped and self._running.helper.poll() is None
+
+    def exec(
+        self,
+        command: str | Sequence[str],
+        *,
+        user: str | int | None = None,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        stdin: bytes = b"",
+        on_output: OnOutput | None = None,
+        cancel: int | None = None,
+    ) -> ExecResult:
+        """Run a command and wait for it.
+
+        A string goes to `bash -c` (`sh -c` where there is no bash). `user` is a name, a number or
+        `user:group` of the sandbox's own tables. At the `timeout` (seconds) everything that the
+        command started is killed, daemons too; after a command that ended by itself, what it left
+        running stays. `on_output(stream, data)` sees output as it comes, in the calling thread;
+        streams are "stdout" and "stderr". When the descriptor `cancel` becomes readable, the
+        command ends as at its timeout. 126: could not be executed; 127: not found. Raises
+        InfrastructureError when the sandbox is gone.
+        """
+        request = {
+            "argv": command if isinstance(command, str) else list(command),
+            "user": str(self.user if user is None else user),
+            "cwd": cwd or self.workdir,
+            "env": {**self.env, **(env or {})},
+        }
+        return execution.run(
+            self._running.channel,
+            request,
+            timeout=timeout,
+            stdin=stdin,
+            on_output=on_output,
+            cancel=cancel,
+        )
+
+    def put(self, host_path: Path | str, inside_path: str) -> None:
+        """Copy a file or a directory tree from the host into the sandbox, owned by its root."""
+        transfer.put(self, Path(host_path), inside_path)
+
+    def get(self, inside_path: str, host_path: Path | str) -> list[str]:
+        """Copy a file or a directory tree out of the sandbox, owned by the caller.
+
+        Set-uid bits are dropped; symlinks in a tree are copied as they are and never followed.
+        Left out and returned are device nodes, fifos, sockets, and `inside_path` itself when it
+        is a symlink. Raises FileNotFoundError when it does not exist.
+        """
+        return transfer.get(self, inside_path, Path(host_path))
+
+    def ask(self, message: wire.Message, fds: tuple[int, ...] = ()) -> None:
+        """Send a request to process 1."""
+        wire.send_packet(self._running.channel, message, fds)
+
+    def limits_report(self) -> dict[str, str]:
+        """For each limit asked for: `enforced: how` or `not enforced: why`."""
+        return dict(self._running.groups.report)
+
+    def usage(self) -> Usage:
+        """What has been used so far; after `stop`, what was used in all."""
+        return self._running.usage(self.state)
+
+    def kill(self) -> None:
+        """Kill every process inside at once; the files stay until `stop`."""
+        with self._lock:
+            if self._stopped:
+                return
+            self._stopped = True
+        self._running.usage(self.state)
+        self._running.channel.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.init_pid, signal.SIGKILL)
+        try:
+            self._running.helper.wait(_STOP_TIMEOUT)
+        except subprocess.TimeoutExpired as error:
+            raise InfrastructureError(
+                f"sandbox {self.name} does not die (a process of it hangs in the kernel)"
+            ) from error
+        self._running.groups.remove()
+
+    def stop(self, delete: bool = True) -> None:
+        """Kill everything, give lent mounts back, and delete the sandbox's files."""
+        self.kill()
+        transfer.give_back(self.id_map, self._mounts)
+        self._mounts = ()
+        if delete:
+            cleanup.delete(self.state, self.id_map)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()

@@ -1,0 +1,136 @@
+"""Starting the helper of a sandbox, and the talk with it until process 1 is ready."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchflow.errors import InfrastructureError
+from benchflow.sandbox import hardening, limits, network
+from benchflow.sandbox.idmap import IdMap
+from benchflow.sandbox.inside import wire
+from benchflow.sandbox.model import Image, Limits, Mount, Network, Usage
+
+_SOURCE = Path(__file__).resolve().parents[2]
+_HELPER = (
+    f"import sys; sys.path.insert(0, {str(_SOURCE)!r}); "
+    "from benchflow.sandbox.inside import launch; launch.main()"
+)
+_TIMEOUT = 60.0
+LOG = "helper.log"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that a sandbox is made from."""
+
+    name: str
+    image: Image
+    state: Path
+    id_map: IdMap
+    network: Network
+    mounts: tuple[Mount, ...]
+    limits: Limits
+    hostname: str
+
+    def spec(self) -> wire.Message:
+        """The plan as the helper reads it."""
+        return {
+            "privileged": self.id_map.privileged,
+            "layers": [str(layer) for layer in self.image.layers],
+            "state": str(self.state / "fs"),
+            "mounts": [
+                {
+                    "host": str(mount.host.absolute()),
+                    "inside": mount.inside,
+                    "read_only": mount.read_only,
+                }
+                for mount in self.mounts
+            ],
+            "network": self.network,
+            "slirp": list(network.slirp_command()) if self.network == "user" else [],
+            "hostname": self.hostname,
+            "files": network.identity_files(self.hostname, self.network),
+            "drop_capabilities": hardening.capability_bits(),
+            "seccomp": hardening.seccomp_program().hex(),
+        }
+
+
+@dataclass(slots=True)
+class Running:
+    """The living parts of a sandbox, as its owner holds them."""
+
+    helper: subprocess.Popen[bytes]
+    channel: socket.socket
+    init_pid: int
+    groups: limits.Groups
+    memory_peak: int | None = None
+    cpu_seconds: float | None = None
+
+    def usage(self, state: Path) -> Usage:
+        """Read the counters; the last values stay when the groups are gone."""
+        peak, seconds = limits.memory_peak(self.groups), limits.cpu_seconds(self.groups)
+        self.memory_peak = self.memory_peak if peak is None else peak
+        self.cpu_seconds = self.cpu_seconds if seconds is None else seconds
+        return Usage(
+            memory_peak_mb=None if self.memory_peak is None else self.memory_peak / 1048576,
+            cpu_seconds=self.cpu_seconds,
+            disk_mb=None,
+        )
+
+
+def run(plan: Plan) -> Running:
+    """Start a sandbox; what was begun is undone when it fails."""
+    (plan.state / "fs").mkdir(exist_ok=True)
+    # The ids inside make their own directories here; the directory above is closed to others.
+    (plan.state / "fs").chmod(0o777)
+    spec = plan.spec()
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.settimeout(_TIMEOUT)
+    with theirs, (plan.state / LOG).open("wb") as log:
+        helper = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _HELPER, str(theirs.fileno())],
+            pass_fds=(theirs.fileno(),),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            cwd="/",
+            env={},
+        )
+    groups = limits.create_groups(plan.name, plan.limits)
+    try:
+        wire.send_packet(ours, spec)
+        _expect(ours, "map")
+        plan.id_map.write(helper.pid)
+        wire.send_packet(ours, {"mapped": True})
+        init_pid: int = _expect(ours, "init")["init"]
+        groups.attach(init_pid)
+        wire.send_packet(ours, {"go": True})
+        _expect(ours, "ready")
+    except BaseException:
+        ours.close()
+        helper.kill()
+        helper.wait()
+        groups.remove()
+        raise
+    ours.settimeout(None)
+    return Running(helper, ours, init_pid, groups)
+
+
+def _expect(channel: socket.socket, key: str) -> wire.Message:
+    try:
+        message, _ = wire.receive_packet(channel)
+    except (EOFError, ConnectionError, TimeoutError) as error:
+        raise InfrastructureError(
+            f"the sandbox did not start (it was asked for {key!r})",
+            hint="run `benchflow doctor`",
+        ) from error
+    if key not in message:
+        raise InfrastructureError(
+            f"the sandbox did not start: {message.get('error', message)}",
+            hint="run `benchflow doctor`",
+        )
+    return message

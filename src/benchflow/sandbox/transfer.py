@@ -1,0 +1,177 @@
+"""Files in and out of a sandbox: never through tar, never through a symlink of the sandbox."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchflow.errors import InfrastructureError, UsageError
+from benchflow.sandbox.idmap import IdMap
+from benchflow.sandbox.inside import wire
+from benchflow.sandbox.inside.sparse import copy
+from benchflow.sandbox.model import Mount
+
+if TYPE_CHECKING:
+    from benchflow.sandbox.namespace import Sandbox
+
+
+def _porter(box: Sandbox, request: wire.Message) -> socket.socket:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        try:
+            box.ask({"porter": True}, (theirs.fileno(),))
+            wire.send_packet(ours, request)
+        except OSError as error:
+            ours.close()
+            raise InfrastructureError(f"the sandbox is gone: {error.strerror}") from error
+    return ours
+
+
+def _next(channel: socket.socket, inside: str) -> tuple[wire.Message, list[int]]:
+    try:
+        message, fds = wire.receive_packet(channel)
+    except (EOFError, ConnectionError) as error:
+        raise InfrastructureError("the sandbox went away in the middle of a transfer") from error
+    if "error" in message:
+        if message["errno"] in (2, 20):
+            raise FileNotFoundError(message["errno"], "no such file in the sandbox", inside)
+        raise OSError(message["errno"] or 0, f"{inside} in the sandbox: {message['error']}")
+    return message, fds
+
+
+def get(box: Sandbox, inside: str, host: Path) -> list[str]:
+    """See `Sandbox.get`."""
+    refused: list[str] = []
+    modes: list[tuple[Path, int]] = []
+    with _porter(box, {"get": _absolute(inside)}) as channel:
+        while True:
+            entry, fds = _next(channel, inside)
+            if "done" in entry:
+                break
+            try:
+                if not _receive(entry, fds, host, modes):
+                    refused.append(f"{inside}/{entry['path']}".rstrip("/"))
+            finally:
+                for fd in fds:
+                    os.close(fd)
+    for path, mode in reversed(modes):
+        path.chmod(mode)
+    return refused
+
+
+def _receive(
+    entry: wire.Message, fds: list[int], host: Path, modes: list[tuple[Path, int]]
+) -> bool:
+    target = host / entry["path"] if entry["path"] else host
+    if entry["kind"] == "directory":
+        target.mkdir(mode=0o700, exist_ok=not entry["path"])
+        modes.append((target, entry["mode"] & 0o777 | 0o700))
+        return True
+    if entry["kind"] == "special" or (entry["kind"] == "link" and not entry["path"]):
+        return False
+    if target.is_symlink() or target.exists():
+        target.unlink()
+    if entry["kind"] == "link":
+        target.symlink_to(entry["target"])
+        return True
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    file = os.open(target, flags, 0o600)
+    try:
+        copy(fds[0], file)
+        os.fchmod(file, entry["mode"] & 0o777 | 0o400)
+        os.utime(file, ns=(entry["mtime"], entry["mtime"]))
+    finally:
+        os.close(file)
+    return True
+
+
+def put(box: Sandbox, host: Path, inside: str) -> None:
+    """See `Sandbox.put`."""
+    if not host.exists():
+        raise UsageError(f"cannot copy {host} into the sandbox: it does not exist")
+    with _porter(box, {"put": _absolute(inside)}) as channel:
+        try:
+            _send(channel, host, "", follow=True)
+            wire.send_packet(channel, {"end": True})
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # the porter's own message, read below, says why it left
+        _next(channel, inside)
+
+
+def _send(channel: socket.socket, path: Path, relative: str, *, follow: bool) -> None:
+    info = path.stat(follow_symlinks=follow)
+    entry: wire.Message = {
+        "path": relative,
+        "mode": stat.S_IMODE(info.st_mode),
+        "mtime": info.st_mtime_ns,
+    }
+    if stat.S_ISLNK(info.st_mode):
+        wire.send_packet(channel, entry | {"kind": "link", "target": str(path.readlink())})
+    elif stat.S_ISDIR(info.st_mode):
+        wire.send_packet(channel, entry | {"kind": "directory"})
+        for child in sorted(path.iterdir()):
+            below = f"{relative}/{child.name}" if relative else child.name
+            _send(channel, child, below, follow=False)
+    elif stat.S_ISREG(info.st_mode):
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
+        try:
+            wire.send_packet(channel, entry | {"kind": "file"}, (file,))
+        finally:
+            os.close(file)
+    else:
+        raise UsageError(f"cannot copy {path}: neither file, directory nor symlink")
+
+
+def _absolute(inside: str) -> str:
+    if not inside.startswith("/"):
+        raise UsageError(f"{inside!r}: a path in a sandbox is absolute")
+    return inside.rstrip("/") or "/"
+
+
+def give_back(id_map: IdMap, mounts: Sequence[Mount]) -> None:
+    """Return lent directories to the caller: owned by it, without set-uid bits and without
+    anything but files, directories and symlinks."""
+    for mount in mounts:
+        if mount.read_only:
+            continue
+        host = str(mount.host.absolute())
+        for command in (
+            [
+                "find",
+                host,
+                "-xdev",
+                "!",
+                "-type",
+                "d",
+                "!",
+                "-type",
+                "f",
+                "!",
+                "-type",
+                "l",
+                "-delete",
+            ],
+            ["chown", "-RhP", f"{os.getuid()}:{os.getgid()}", host],
+            [
+                "find",
+                host,
+                "-xdev",
+                "-type",
+                "f",
+                "-perm",
+                "/6000",
+                "-exec",
+                "chmod",
+                "ug-s",
+                "{}",
+                "+",
+            ],
+        ):
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                raise InfrastructureError(f"cannot take {host} back: {done.stderr.strip()[-300:]}")
