@@ -16,8 +16,8 @@ qemu-system-x86_64:qemu-system-x86
 qemu-system-aarch64:qemu-system-arm
 qemu-system-riscv64:qemu-system-misc
 qemu-img:qemu-utils
-/usr/share/OVMF/OVMF_CODE.fd:ovmf
-/usr/share/qemu-efi-aarch64/QEMU_EFI.fd:qemu-efi-aarch64
+/usr/share/OVMF/OVMF_CODE_4M.fd:ovmf
+/usr/share/AAVMF/AAVMF_CODE.fd:qemu-efi-aarch64
 /usr/share/seabios/bios-256k.bin:seabios
 mke2fs:e2fsprogs
 sfdisk:fdisk
