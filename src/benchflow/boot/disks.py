@@ -119,7 +119,8 @@ class Overlay:
     def flatten(self, target: Path) -> Path:
         """Write a raw, sparse copy of the disk's present state to `target`; returns it."""
         target.unlink(missing_ok=True)
-        qemu_img("convert", "-q", "-f", "qcow2", "-O", "raw", str(self.path), str(target))
+        # -U: the machine may hold the file; it is paused then.
+        qemu_img("convert", "-q", "-U", "-f", "qcow2", "-O", "raw", str(self.path), str(target))
         return target
 
 

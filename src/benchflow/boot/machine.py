@@ -12,7 +12,6 @@ when the guest panics, switches itself off, or restarts without end.
 from __future__ import annotations
 
 import re
-import shutil
 import tempfile
 import time
 from collections.abc import Sequence
@@ -21,22 +20,21 @@ from types import TracebackType
 from typing import Any
 
 from . import nics as networks
-from .calibrate import Host, measure
+from . import snapshots
+from .calibrate import measure
 from .console import Console, Found
-from .disks import Disk, Overlay, qemu_img
-from .errors import BadDeliverable, CheckMisuse, GuestError, GuestExited, QemuFailed
-from .firmware import pflash
+from .deadline import RunQueue
+from .disks import Disk
+from .errors import CheckMisuse, GuestError
+from .hardware import Hardware, check_off
 from .nics import Nic
 from .observer import Observer
-from .process import Process, sockets
-from .qemu import Spec, Wiring, command
-from .qmp import CommandRefused
+from .qemu import Spec
 from .shell import Shell
 from .watch import Watch
 
 BOOT_SECONDS = 300.0
 KERNEL = re.compile(r"Linux version (\S+)")
-WRITE_LIMIT = 16 << 30  # bytes that one overlay or snapshot file may reach
 
 
 class Machine:
@@ -89,27 +87,23 @@ class Machine:
             vga=vga,
         )
         self._observer = observer or Observer()
-        self._own_work = scratch is None
-        self._work = scratch or Path(tempfile.mkdtemp(prefix="benchflow-boot-"))
-        self._work.mkdir(parents=True, exist_ok=True)
-        self._overlays = [
-            Overlay(disk, self._work / f"{name}.disk{index}.qcow2")
-            for index, disk in enumerate(self.spec.disks)
-        ]
-        self._variables: Path | None = None
-        self.host: Host = measure(arch)
+        self._own_scratch = scratch is None
+        self._scratch = scratch or Path(tempfile.mkdtemp(prefix="benchflow-boot-"))
+        self.host = measure(arch)
         self._observer.calibrated(
             speed=self.host.speed, accelerator=self.host.accelerator, qemu=self.host.qemu_version
         )
-        self._watch = Watch(name, self.host.speed, self._restarted)
+        self._watch = Watch(name, self.host.speed, self._booting)
         self._watch.console.subscribe(lambda _, data: self._observer.output(name, data))
-        self._process: Process | None = None
+        self._hardware = Hardware(
+            name, self.spec, self._scratch, self.host, self._watch, self._launching
+        )
         self._shell: Shell | None = None
         self._cursor = 0
         self._boots = 0
         self._flattened = 0
-        self._started = 0.0
-        self.command: list[str] = []
+        self._snapshots: dict[str, str | None] = {}
+        self._since = (0.0, RunQueue(0))
 
     # -- state ----------------------------------------------------------------------------------
 
@@ -135,6 +129,28 @@ class Machine:
         """How often the machine started, restarts of its own included."""
         return self._boots
 
+    @property
+    def command(self) -> list[str]:
+        """The exact QEMU command of the last start."""
+        return self._hardware.command
+
+    @property
+    def versions(self) -> dict[str, Any]:
+        """What the evidence says of the host's side."""
+        return {
+            "qemu": self.host.qemu_version,
+            "accelerator": self.host.accelerator,
+            "speed": self.host.speed,
+        }
+
+    @property
+    def elapsed(self) -> float:
+        """Reference seconds since the machine was switched on; 0.0 when it is off."""
+        if not self.alive:
+            return 0.0
+        began, queue = self._since
+        return (time.monotonic() - began - queue.waited()) * min(1.0, self.host.speed)
+
     # -- life -----------------------------------------------------------------------------------
 
     def boot(self, timeout: float = BOOT_SECONDS) -> Machine:
@@ -148,23 +164,22 @@ class Machine:
 
     def power_cut(self) -> None:
         """kill -9. The disks keep what the guest flushed; what it did not flush may be lost."""
-        self._need_process()
+        self._hardware.ask("query-status")
         self._observer.note(self.name, "power cut")
-        self._stop()
+        self._off()
 
     def shutdown(self, timeout: float = 120.0) -> bool:
         """Press the power button (ACPI) and wait; True when the guest then switched itself off.
 
         Otherwise the power is cut. Raises GuestExited when the machine is off already.
         """
-        process = self._need_process()
-        self._observer.note(self.name, "ACPI power button pressed")
         watch = self._watch
-        self._ask(process, "system_powerdown")
+        self._hardware.ask("system_powerdown")
+        self._observer.note(self.name, "ACPI power button pressed")
         try:
             watch.wait(lambda: True if not watch.running else None, timeout, "its power-off")
         except GuestError:
-            self._stop()
+            self._off()
             return False
         return watch.powered_off
 
@@ -185,17 +200,15 @@ class Machine:
         """Forget all that the guest wrote, UEFI variables too. Only when switched off."""
         if self.alive:
             raise CheckMisuse(f"{self.name}: cut the power before resetting the disks")
-        for overlay in self._overlays:
-            overlay.reset()
-        self._variables = None
+        self._hardware.reset()
+        self._snapshots.clear()
 
     def close(self) -> None:
         """Switch off and delete the machine's files."""
-        self._stop()
-        for overlay in self._overlays:
-            overlay.path.unlink(missing_ok=True)
-        if self._own_work:
-            shutil.rmtree(self._work, ignore_errors=True)
+        self._off()
+        self._hardware.delete()
+        if self._own_scratch and self._scratch.is_dir():
+            self._scratch.rmdir()
 
     def __enter__(self) -> Machine:
         return self
@@ -254,8 +267,7 @@ class Machine:
 
     def forward(self, guest_port: int) -> tuple[str, int]:
         """(host, port) at which the verifier reaches a TCP port of the guest."""
-        process = self._need_process()
-        text = process.monitor.execute("human-monitor-command", command_line="info usernet")
+        text = self._hardware.ask("human-monitor-command", command_line="info usernet")
         ports = networks.forwarded_ports(text)
         if guest_port not in ports:
             raise CheckMisuse(f"{self.name}: port {guest_port} is not in any Nic(forwards=…)")
@@ -264,104 +276,81 @@ class Machine:
     def flatten(self, disk: int | Disk = 0) -> Path:
         """A raw copy of a disk's present state, for offline inspection.
 
-        While the machine runs the copy is what a power cut at this moment would leave.
+        A running machine is paused for it; the copy then has every write that the guest made up
+        to now, but not what the guest still holds in its own memory.
         """
         index = disk if isinstance(disk, int) else self.spec.disks.index(disk)
         self._flattened += 1
-        target = self._work / f"{self.name}.disk{index}.{self._flattened}.raw"
-        return self._overlays[index].flatten(target)
+        target = self._hardware.file(f"disk{index}.{self._flattened}.raw")
+        overlay = self._hardware.overlays[index]
+        if not self.alive:
+            return overlay.flatten(target)
+        self._hardware.ask("stop")  # QEMU completes and flushes what is under way
+        try:
+            return overlay.flatten(target)
+        finally:
+            self._hardware.ask("cont")
+
+    def screenshot(self, name: str = "screen") -> Path:
+        """Save the screen as a PNG; returns its path. The machine needs a `vga`."""
+        if not self.spec.has_vga:
+            raise CheckMisuse(f"{self.name} has no screen; create it with vga=True")
+        path = self._observer.screenshot_path(self.name, name)
+        path = path or self._hardware.file(f"{name}.png")
+        self._hardware.ask("screendump", filename=str(path), format="png")
+        return path
+
+    def snapshot(self, name: str) -> None:
+        """Save the whole running machine (memory, disks, UEFI variables, the shell's session)."""
+        if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
+            raise CheckMisuse(f"snapshot name {name!r}: lower-case letters, digits and hyphens")
+        hardware = self._hardware
+        snapshots.save(self._watch, hardware.process, name, hardware.snapshot_nodes())
+        self._snapshots[name] = self._shell.user if self._shell is not None else None
+        self._observer.note(self.name, f"snapshot {name} saved")
+
+    def restore(self, name: str) -> Machine:
+        """Go back to a snapshot, whether the machine runs or not; the session is resumed too."""
+        if name not in self._snapshots:
+            raise CheckMisuse(f"{self.name} has no snapshot {name!r}")
+        hardware, watch = self._hardware, self._watch
+        if not self.alive:
+            self._start(paused=True)
+        hardware.ask("stop")
+        snapshots.load(watch, hardware.process, name, hardware.snapshot_nodes())
+        watch.boot_start = self._cursor = self.console.end
+        hardware.ask("cont")
+        self._observer.note(self.name, f"snapshot {name} restored")
+        user = self._snapshots[name]
+        self._shell = None
+        if user is not None:
+            shell = Shell(watch, self.send, user)
+            shell.take(BOOT_SECONDS)
+            self._shell = shell
+        return self
 
     # -- inside ---------------------------------------------------------------------------------
 
-    def _start(self, load_snapshot: str = "") -> None:
-        if self.alive:
-            raise CheckMisuse(f"{self.name} is running; use reboot() or power_cut()")
+    def _start(self, paused: bool = False) -> None:
         watch = self._watch
-        watch.resets, watch.powered_off, watch.boot_start = 0, False, watch.console.end
-        self._cursor = watch.console.end
+        check_off(watch)
+        watch.begin()
+        self._cursor = watch.boot_start
         self._shell = None
-        if not self._launch(self.spec, load_snapshot):
-            self._refused()
-        self._started = time.monotonic()
-        self._observer.boot(self.name, self._boots)
+        self._hardware.start(paused)
+        self._since = (time.monotonic(), RunQueue(self._hardware.process.pid))
 
-    def _launch(self, spec: Spec, load_snapshot: str = "") -> bool:
-        serial, qmp = sockets(), sockets()
-        cables = {
-            index: networks.lan(nic.lan).attach()
-            for index, nic in enumerate(spec.nics)
-            if nic.lan is not None
-        }
-        wiring = Wiring(
-            serial_fd=serial[1].fileno(),
-            qmp_fd=qmp[1].fileno(),
-            accelerator=self.host.accelerator,
-            overlays=self._overlays,
-            variables=self._own_variables(),
-            lan_fds={index: cable.fileno() for index, cable in cables.items()},
-            load_snapshot=load_snapshot,
-            sandbox=self.host.sandbox,
-        )
-        watch = self._watch
-        self.command = command(spec, wiring)
-        self._observer.qemu(self.name, self.command, self.versions)
-        self._boots += 1
-        watch.running = True
-        process = watch.process = self._process = Process(
-            self.command,
-            serial=serial,
-            qmp=qmp,
-            extra_fds=list(wiring.lan_fds.values()),
-            file_size_limit=WRITE_LIMIT,
-            on_output=watch.console.feed,
-            on_event=watch.on_event,
-            on_exit=watch.on_exit,
-        )
-        watch.console.connect(process.write)
-        connected = process.start()
-        for cable in cables.values():
-            cable.close()
-        return connected
+    def _launching(self, command: list[str]) -> None:
+        self._observer.qemu(self.name, command, self.versions)
+        self._booting()
 
-    @property
-    def versions(self) -> dict[str, Any]:
-        """What the evidence says of the host's side."""
-        return {
-            "qemu": self.host.qemu_version,
-            "accelerator": self.host.accelerator,
-            "speed": self.host.speed,
-        }
-
-    def _refused(self) -> None:
-        """QEMU ended before it greeted us: find out whether the delivered kernel is to blame."""
-        process = self._process
-        assert process is not None
-        process.wait(30)
-        complaint = process.stderr
-        if self.spec.kernel is not None:
-            # The same machine without the kernel: when that starts, the kernel was the reason.
-            bare = Spec(
-                **{**vars(self.spec), "kernel": None, "initrd": None, "append": "",
-                   "firmware": "direct"}
-            )  # fmt: skip
-            starts = self._launch(bare)
-            self._stop()
-            if starts:
-                raise BadDeliverable("QEMU cannot load the kernel", evidence=complaint)
-        raise QemuFailed(f"{self.name}: QEMU did not start", evidence=complaint)
-
-    def _own_variables(self) -> Path | None:
-        flash = pflash(self.spec.arch, self.spec.firmware)
-        if flash is not None and self._variables is None:
-            path = self._work / f"{self.name}.vars.qcow2"
-            path.unlink(missing_ok=True)
-            qemu_img("convert", "-q", "-f", "raw", "-O", "qcow2", str(flash[1]), str(path))
-            self._variables = path
-        return self._variables
-
-    def _restarted(self) -> None:
+    def _booting(self) -> None:
         self._boots += 1
         self._observer.boot(self.name, self._boots)
+
+    def _off(self) -> None:
+        self._shell = None
+        self._hardware.stop()
 
     def _find(self, pattern: re.Pattern[str], start: int, timeout: float, what: str) -> Found:
         console, scanned = self.console, start
@@ -373,23 +362,6 @@ class Machine:
             return found
 
         return self._watch.wait(step, timeout, what)
-
-    def _need_process(self) -> Process:
-        if self._process is None or not self.alive:
-            raise GuestExited(f"{self.name} is not running")
-        return self._process
-
-    def _ask(self, process: Process, name: str, **arguments: Any) -> Any:
-        try:
-            return process.monitor.execute(name, **arguments)
-        except CommandRefused as error:
-            raise QemuFailed(f"QEMU refused {name}: {error}") from error
-
-    def _stop(self) -> None:
-        self._shell = None
-        if self._process is not None:
-            self._process.kill()
-            self._process = None
 
 
 __all__ = ["BOOT_SECONDS", "Disk", "Machine", "Nic"]

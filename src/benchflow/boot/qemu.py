@@ -13,6 +13,8 @@ from .errors import CheckMisuse
 from .firmware import board, pflash, program
 from .nics import Nic
 
+VARIABLES_NODE = "vars"
+VMSTATE_NODE = "vmstate"
 SANDBOX = "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"
 _SMBIOS = (
     "type=0,vendor=American Megatrends,version=1.4.2",
@@ -85,7 +87,9 @@ class Wiring:
     variables: Path | None = None
     vmstate: Path | None = None
     lan_fds: dict[int, int] = field(default_factory=dict)
-    load_snapshot: str = ""
+    number: int = 0  # of the machine in this verifier: its network cards' addresses
+    load_kernel: bool = True
+    paused: bool = False
     sandbox: bool = True
 
 
@@ -111,8 +115,8 @@ def command(spec: Spec, wiring: Wiring) -> list[str]:
         args += ["-device", "virtio-rng-pci"]
     if spec.has_vga:
         args += ["-device", "VGA" if spec.arch == "x86_64" else "virtio-gpu-pci"]
-    if wiring.load_snapshot:
-        args += ["-loadvm", wiring.load_snapshot]
+    if wiring.paused:
+        args.append("-S")
     return [*args, *spec.extra_args]
 
 
@@ -133,19 +137,20 @@ def _cpu(spec: Spec, accelerator: str) -> str:
         # Hiding the hypervisor bit and QEMU's names costs nothing; see docs/boot.md for what
         # a guest can still tell.
         return "max,hypervisor=off,model-id=Northwood NW-2200"
-    return "max" if spec.arch == "aarch64" else "rv64"
+    # QEMU computes real pointer authentication very slowly; the simple cipher is for this.
+    return "max,pauth-impdef=on" if spec.arch == "aarch64" else "rv64"
 
 
 def _firmware(spec: Spec, wiring: Wiring) -> list[str]:
     args: list[str] = []
     flash = pflash(spec.arch, spec.firmware)
-    if flash is not None:
+    if flash is not None and wiring.variables is not None:
         args += ["-drive", f"if=pflash,unit=0,format=raw,readonly=on,file={flash[0]}"]
-        args += ["-blockdev", json.dumps(_file_node("qcow2", "vars", wiring.variables))]
-        args += ["-machine", "pflash1=vars"]
+        args += ["-blockdev", json.dumps(file_node(VARIABLES_NODE, wiring.variables))]
+        args += ["-machine", f"pflash1={VARIABLES_NODE}"]
     if spec.firmware == "uefi-secure":
         args += ["-global", "driver=cfi.pflash01,property=secure,value=on"]
-    if spec.kernel is not None:
+    if spec.kernel is not None and wiring.load_kernel:
         args += ["-kernel", str(spec.kernel)]
         if spec.initrd is not None:
             args += ["-initrd", str(spec.initrd)]
@@ -167,7 +172,7 @@ def _storage(spec: Spec, wiring: Wiring) -> list[str]:
         args += _controller(spec, disk.bus, buses)
         device = {
             "drive": node,
-            "bootindex": index,
+            **({} if spec.kernel else {"bootindex": index}),
             "serial": disk.serial or (f"bf{index}" if disk.bus == "nvme" else ""),
             **_placement(spec, disk.bus, ports),
         }
@@ -175,7 +180,7 @@ def _storage(spec: Spec, wiring: Wiring) -> list[str]:
     if spec.cdrom is not None:
         args += _cdrom(spec, len(wiring.overlays), buses)
     if wiring.vmstate is not None:
-        args += ["-blockdev", json.dumps(_file_node("qcow2", "vmstate", wiring.vmstate))]
+        args += ["-blockdev", json.dumps(file_node(VMSTATE_NODE, wiring.vmstate))]
     return args
 
 
@@ -228,7 +233,8 @@ def _cdrom(spec: Spec, bootindex: int, buses: set[str]) -> list[str]:
     else:
         args += _controller(spec, "scsi", buses)
         place = "scsi-cd,bus=scsi0.0"
-    return [*args, "-device", f"{place},drive=cd0,bootindex={bootindex}"]
+    order = "" if spec.kernel else f",bootindex={bootindex}"  # -kernel itself takes index 0
+    return [*args, "-device", f"{place},drive=cd0{order}"]
 
 
 def _network(spec: Spec, wiring: Wiring) -> list[str]:
@@ -241,21 +247,19 @@ def _network(spec: Spec, wiring: Wiring) -> list[str]:
             forwards = "".join(f",hostfwd=tcp:127.0.0.1:0-:{port}" for port in nic.forwards)
             restrict = "on" if nic.restrict else "off"
             backend = f"user,id=net{index},restrict={restrict}{forwards}"
-        mac = nic.mac or f"52:54:00:{_mac_tail(spec, index)}"
+        mac = (
+            nic.mac
+            or f"52:54:00:{wiring.number >> 8:02x}:{wiring.number & 255:02x}:{index + 1:02x}"
+        )
         args += ["-netdev", backend]
         args += ["-device", f"{nic.model},netdev=net{index},mac={mac}"]
     return args
 
 
-def _mac_tail(spec: Spec, index: int) -> str:
-    # Stable over reboots of one machine, different between the machines of one verifier.
-    return f"{id(spec) >> 4 & 0xFF:02x}:{id(spec) >> 12 & 0xFF:02x}:{index + 1:02x}"
-
-
-def _file_node(driver: str, node: str, path: Path | None) -> dict[str, Any]:
-    assert path is not None
+def file_node(node: str, path: Path) -> dict[str, Any]:
+    """The `-blockdev` description of a qcow2 file of our own."""
     return {
-        "driver": driver,
+        "driver": "qcow2",
         "node-name": node,
         "file": {"driver": "file", "filename": str(path)},
     }

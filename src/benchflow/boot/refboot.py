@@ -124,10 +124,16 @@ class _Run:
 
 def _command(arch: str, accelerator: str, image: Path, sandbox: bool) -> list[str]:
     command = [program(arch), "-nodefaults", "-no-user-config", "-display", "none", "-m", "16"]
-    command += ["-accel", accelerator, "-cpu", "rv64" if arch == "riscv64" else "max"]
+    command += ["-accel", accelerator, "-cpu", _cpu(arch, accelerator)]
     if sandbox:
         command += ["-sandbox", SANDBOX]
     if arch == "x86_64":
         drive = f"if=ide,format=raw,readonly=off,snapshot=off,file={image}"
         return [*command, "-machine", "pc", "-drive", drive]
     return [*command, "-machine", "virt", "-kernel" if arch == "aarch64" else "-bios", str(image)]
+
+
+def _cpu(arch: str, accelerator: str) -> str:
+    if accelerator == "kvm":
+        return "host"
+    return "rv64" if arch == "riscv64" else "max"

@@ -119,6 +119,11 @@ class Watch:
 
     # -- the caller -----------------------------------------------------------------------------
 
+    def begin(self) -> None:
+        """A start on purpose: what was known of the boot before is over."""
+        with self.changed:
+            self.resets, self.powered_off, self.boot_start = 0, False, self.console.end
+
     def deadline(self, seconds: float) -> Deadline:
         """`seconds` of reference time from now."""
         process = self.process
