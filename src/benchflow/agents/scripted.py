@@ -8,6 +8,7 @@ What each command printed is kept in `agent/scripted.jsonl`.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from dataclasses import dataclass
@@ -87,7 +88,10 @@ class ScriptedAgent(BaseAgent):
             for command in self._commands:
                 started = time.monotonic()
                 try:
-                    result = await environment.exec(command.run, timeout_sec=command.timeout)
+                    # Not the environment's own timeout: each sandbox raises another exception.
+                    result = await asyncio.wait_for(
+                        environment.exec(command.run), timeout=command.timeout
+                    )
                     outcome: dict[str, Any] = {
                         "status": result.return_code,
                         "stdout": (result.stdout or "")[-_KEPT_CHARACTERS:],

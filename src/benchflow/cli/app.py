@@ -159,3 +159,7 @@ def refuse(message: str, hint: str = "") -> NoReturn:
     from benchflow.errors import UsageError
 
     raise UsageError(message, hint=hint)
+
+
+if __name__ == "__main__":
+    raise SystemExit(run())

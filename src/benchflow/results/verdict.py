@@ -26,6 +26,7 @@ PROVIDER_FAULTS = frozenset(
         "AgentAuthenticationError",
         "ApiConnectionClosedError",
         "ApiConnectionError",
+        "ApiError",
         "ApiInternalServerError",
         "ApiOverloadedError",
         "ApiProviderResourceNotFoundError",
@@ -34,6 +35,7 @@ PROVIDER_FAULTS = frozenset(
         "ApiUsageLimitError",
         "ModelNotFoundError",
         "NetworkConnectionError",
+        "UnknownApiError",
     }
 )
 

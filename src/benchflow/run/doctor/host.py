@@ -33,7 +33,8 @@ def mirror(*, verbose: bool) -> Check:
             "this is not Debian or Ubuntu: there is no apt to ask",
             "base images are made from a Debian mirror; use a Debian machine or --sandbox docker",
         )
-    targets = first_line(["apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE)"])
+    listing = ["apt-get", "indextargets", "--no-release-info", "--format", "$(REPO_URI) $(RELEASE)"]
+    targets = first_line(listing)
     if not targets:
         return Check("mirror", State.BROKEN, "apt has no package source", "write one into /etc/apt")
     base, _, release = targets.partition(" ")

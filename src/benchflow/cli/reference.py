@@ -1,0 +1,57 @@
+"""Writes docs/cli.md from the commands themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from benchflow.cli.app import benchflow
+
+_INTRODUCTION = """\
+# The command line
+
+Made from `--help`; do not edit. Make it anew with
+`python -m benchflow.cli.reference > docs/cli.md`.
+
+Every verb takes `--json` (docs/results.md tells the shapes). An error is one line `error: …` with
+a `hint: …` under it, and an exit status that says whose it is.
+
+| variable | meaning |
+|---|---|
+| `BENCHFLOW_HOME` | images, layers, staged tasks, live sandboxes (default `~/.cache/benchflow`) |
+| `BENCHFLOW_TASKS` | the folder of the catalogue (default `tasks/` of the checkout) |
+| `BENCHFLOW_DEBUG` | `1`: errors come with their traceback |
+| `HARBOR_TELEMETRY` | `on` lets Harbor report each job to its makers; off unless you set it |
+"""
+
+
+def reference() -> str:
+    """The whole page."""
+    parts = [_INTRODUCTION]
+    for path, command, context in _walk(benchflow, None, "benchflow"):
+        parts.append(f"## {path}\n\n```\n{command.get_help(context)}\n```\n")
+    return "\n".join(parts)
+
+
+def _walk(
+    command: click.Command, parent: click.Context | None, name: str
+) -> Iterator[tuple[str, click.Command, click.Context]]:
+    context = click.Context(
+        command,
+        parent=parent,
+        info_name=name,
+        terminal_width=100,
+        max_content_width=100,
+        help_option_names=["-h", "--help"],
+    )
+    yield context.command_path, command, context
+    if isinstance(command, click.Group):
+        for child in command.list_commands(context):
+            found = command.get_command(context, child)
+            assert found is not None
+            yield from _walk(found, context, child)
+
+
+if __name__ == "__main__":
+    click.echo(reference(), nl=False)
