@@ -34,15 +34,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _close_against_outside() -> None:
-    """Start again with `-I` (no PYTHON* variables, no user site, no current folder) if need be."""
+    """Keep the environment from steering pytest or the programs that checks start."""
     for name in [name for name in os.environ if name.startswith(("PYTEST_", "PYTHON"))]:
         del os.environ[name]
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.environ.pop("CI", None)
     os.environ.pop("BUILD_NUMBER", None)
-    archive = Path(sys.path[0])
-    if not sys.flags.isolated and archive.is_file():
-        os.execv(sys.executable, [sys.executable, "-I", "-B", str(archive), *sys.argv[1:]])
 
 
 if __name__ == "__main__":

@@ -130,9 +130,15 @@ class Evidence(Observer):
         self.event("milestone", id=id, status=status)
         self._mark(f"milestone {id}: {status}")
 
-    def write_milestones(self, ladder: Ladder, task: dict[str, Any]) -> None:
-        """milestones.json: the ladder with the evidence of every check."""
-        write_json(self.logs / "milestones.json", self.milestones(ladder, task))
+    def write_milestones(self, ladder: Ladder, task: dict[str, Any], *, verdict: bool) -> None:
+        """milestones.json: the ladder with the evidence of every check.
+
+        Without a verdict (the verifier broke) its reward and `resolved` are null.
+        """
+        content = self.milestones(ladder, task)
+        if not verdict:
+            content |= {"reward": None, "resolved": None}
+        write_json(self.logs / "milestones.json", content)
 
     def milestones(self, ladder: Ladder, task: dict[str, Any]) -> dict[str, Any]:
         """The content of milestones.json."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .machine import Machine
 
 _METRIC = re.compile(r"[a-z][a-z0-9_-]{0,40}\Z")
+_MACHINE = re.compile(r"[a-z][a-z0-9-]{0,30}\Z")
 _DISK_KINDS = ("disk", "iso")
 
 
@@ -39,8 +40,10 @@ class Machines:
         """A machine that is switched off. Omitted: the task's arch, firmware and memory."""
         from .machine import Machine
 
-        if name in self._machines:
-            raise ChecksError(f"machine {name!r} exists already", fix="give it another name")
+        if name in self._machines or not _MACHINE.match(name):
+            raise ChecksError(
+                f"machine {name!r} exists already or is no name", fix="like main, router, client-2"
+            )
         spec.setdefault("arch", self._manifest.arch)
         spec.setdefault("firmware", self._manifest.firmware)
         spec.setdefault("memory_mb", self._manifest.memory_mb)

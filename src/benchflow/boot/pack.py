@@ -11,8 +11,13 @@ _LIBRARIES = ("pexpect", "ptyprocess", "qemu")
 _OUTSIDE_ONLY = {"pack.py"}
 # The oldest moment that a zip archive can state: the bytes depend on the content alone.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
+# -I: no PYTHON* variables, no user site, no current folder; before anything else is imported.
 _MAIN = """\
+import os
 import sys
+
+if not sys.flags.isolated:
+    os.execv(sys.executable, [sys.executable, "-I", "-B", *sys.argv])
 
 from benchflow.boot.__main__ import main
 

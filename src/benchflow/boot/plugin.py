@@ -15,7 +15,15 @@ from _pytest.assertion import util as assertion_util
 from .evidence import Evidence
 from .fixtures import Fixtures
 from .manifest import Manifest
-from .milestones import DECLARATION, CheckRun, ChecksError, CheckSpec, Ladder, MilestoneSpec
+from .milestones import (
+    DECLARATION,
+    CheckRun,
+    ChecksError,
+    CheckSpec,
+    CheckStatus,
+    Ladder,
+    MilestoneSpec,
+)
 from .text import clean
 from .verdict import Interrupted, fault, reason
 
@@ -39,6 +47,7 @@ class Plugin(Fixtures):
         self._checks = {check.name: check for spec in specs for check in spec.checks}
         self._runs: dict[str, CheckRun] = {}
         self._ended: set[str] = set()
+        self._problem: tuple[CheckStatus, str] | None = None
 
     # Collection ---------------------------------------------------------------------------------
 
@@ -118,13 +127,12 @@ class Plugin(Fixtures):
         run.started = time.time()
         start = time.monotonic()
         self.evidence.check_started(run)
-        # Only the ladder is shown; `passed` is taken back by any phase that raised.
-        run.status = "passed"
+        self._problem = None
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         run.seconds = round(time.monotonic() - start, 3)
         if self.broken is not None:
-            run.status = "not run"
             return
+        run.status, run.message = self._problem or ("passed", "")
         self.evidence.check_ended(run)
         self._end_milestone(run.spec.milestone)
 
@@ -153,25 +161,25 @@ class Plugin(Fixtures):
             return
         run = self._runs[item.nodeid]
         error = call.excinfo.value
-        verdict = fault(error)
+        unknown_fixture = isinstance(error, pytest.FixtureLookupError)
+        verdict = "broken" if unknown_fixture else fault(error)
         message = self._message(call.excinfo, verdict)
         if verdict == "broken":
             self.broken = self.broken or Broken(reason(error), f"{run.name}: {message}")
-        elif run.status != "crashed":
-            run.status = "failed" if isinstance(error, pytest.skip.Exception) else verdict
-            run.message = message
+        elif self._problem is None:
+            skipped = isinstance(error, pytest.skip.Exception)
+            self._problem = ("failed" if skipped else verdict, message)
 
     def _message(self, excinfo: pytest.ExceptionInfo[BaseException], verdict: str) -> str:
         error = excinfo.value
-        text = clean(str(error)).strip()
-        where = self._where(excinfo)
-        if isinstance(error, AssertionError):
-            return f"{text or 'assertion failed'}{where}"
+        head, newline, rest = clean(str(error)).strip().partition("\n")
         if isinstance(error, pytest.skip.Exception):
-            return f"skipped: {text}{where}"
-        if verdict == "failed":
-            return f"{text or type(error).__name__}{where}"
-        return f"{type(error).__name__}: {text}{where}"
+            head = f"skipped: {head}"
+        elif verdict == "failed":
+            head = head or type(error).__name__
+        else:
+            head = f"{type(error).__name__}: {head}"
+        return f"{head}{self._where(excinfo)}{newline}{rest}"
 
     def _where(self, excinfo: pytest.ExceptionInfo[BaseException]) -> str:
         entries = [e for e in excinfo.traceback if e.path and str(e.path).endswith("checks.py")]

@@ -75,7 +75,8 @@ def _run_checks(
 
     plugin = Plugin(specs, manifest, evidence)
     status = pytest.main(_arguments(tests, scratch), plugins=[plugin])
-    evidence.write_milestones(plugin.ladder, manifest.task)
+    verdict = plugin.broken is None
+    evidence.write_milestones(plugin.ladder, manifest.task, verdict=verdict)
     evidence.write_ctrf(plugin.ladder, pytest.__version__)
     if plugin.broken is not None:
         return _broken(evidence, plugin.broken.reason, plugin.broken.message)

@@ -1,0 +1,67 @@
+"""boot.pyz: one file, the same bytes for the same sources, complete for a bare Python 3.11."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import zipfile
+from pathlib import Path
+
+from verifier_runs import DEBIAN_PYTHON
+
+from benchflow.boot.pack import build_boot_zipapp
+
+
+def test_the_same_sources_give_the_same_bytes(tmp_path: Path) -> None:
+    build_boot_zipapp(tmp_path / "a.pyz")
+    os.utime(tmp_path / "a.pyz", (0, 0))
+    build_boot_zipapp(tmp_path / "b.pyz")
+    assert (tmp_path / "a.pyz").read_bytes() == (tmp_path / "b.pyz").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.pyz", "b.pyz"]
+
+
+def test_it_holds_boot_and_its_libraries_and_nothing_else(tmp_path: Path) -> None:
+    build_boot_zipapp(tmp_path / "boot.pyz")
+    names = zipfile.ZipFile(tmp_path / "boot.pyz").namelist()
+    folders = {name.rpartition("/")[0] for name in names}
+    assert folders == {
+        "",
+        "benchflow",
+        "benchflow/boot",
+        "pexpect",
+        "ptyprocess",
+        "qemu",
+        "qemu/qmp",
+    }
+    assert "benchflow/boot/pack.py" not in names
+    assert all(name.endswith(".py") for name in names)
+
+
+def test_every_module_imports_in_debians_python(tmp_path: Path) -> None:
+    build_boot_zipapp(tmp_path / "boot.pyz")
+    names = zipfile.ZipFile(tmp_path / "boot.pyz").namelist()
+    modules = [
+        name.removesuffix(".py").replace("/", ".")
+        for name in names
+        if name.startswith("benchflow/boot/") and not name.endswith("__init__.py")
+    ]
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path / 'boot.pyz')!r})\n"
+        f"from importlib import import_module\n"
+        f"for name in {modules!r}: import_module(name)\n"
+        "import benchflow.boot as boot\n"
+        "for name in boot.__all__: getattr(boot, name)\n"
+        "import pexpect, qemu.qmp\n"
+        f"assert pexpect.__file__.startswith({str(tmp_path)!r}), pexpect.__file__\n"
+    )
+    done = subprocess.run([DEBIAN_PYTHON, "-I", "-W", "error", "-c", code], capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_the_public_names_are_sorted_and_load_lazily() -> None:
+    import benchflow.boot as boot
+
+    assert boot.__all__ == sorted(boot.__all__)
+    assert set(boot.__all__) == set(boot._HOMES)
+    for name in boot.__all__:
+        assert getattr(boot, name).__module__.startswith("benchflow.boot.")

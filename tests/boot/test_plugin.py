@@ -1,0 +1,367 @@
+"""Checks run in file order, milestones follow from them, and nothing else decides a reward."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from verifier_runs import PYTHONS, Run, command, deliverable, run, write_task, zipapp
+
+HEADER = "from benchflow.boot import check, milestone, GuestError, VerifierBroken\n"
+
+
+@pytest.fixture(scope="session")
+def boot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return zipapp(tmp_path_factory.mktemp("boot"))
+
+
+@pytest.fixture
+def verify(boot: Path, tmp_path: Path):
+    def go(checks: str, *, python: str = PYTHONS[0], env: dict | None = None, **manifest) -> Run:
+        tests = write_task(tmp_path / "tests", HEADER + checks, **manifest)
+        return run(boot, tests, tmp_path / "logs", python, env)
+
+    return go
+
+
+LADDER = """
+@milestone("kernel", weight=1, proves=["R1"])
+def test_kernel(): pass
+
+@milestone("login", weight=2, requires=["kernel"], proves=["R2"])
+def test_login(): pass
+
+@check("login", proves=["R3"])
+def test_hostname():
+    assert "gw" == "localhost"
+
+@check("login", proves=["R3"])
+def test_after_a_failure(): pass
+
+@milestone("net", weight=1, requires=["login"])
+def test_net(): raise SystemError("must not be run")
+
+@milestone("far", weight=1, requires=["net"])
+def test_far(): raise SystemError("must not be run")
+
+@milestone("disk", weight=5, requires=["kernel"])
+def test_disk(): pass
+"""
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_a_ladder_is_climbed_as_far_as_it_goes(verify, python: str) -> None:
+    done = verify(LADDER, python=python)
+    assert done.status == 0, done.stderr
+    assert done.milestones == {
+        "kernel": "passed", "login": "failed", "net": "not reached",
+        "far": "not reached", "disk": "passed",
+    }  # fmt: skip
+    assert done.reward == {
+        "reward": 0.6, "resolved": 0, "milestone.kernel": 1, "milestone.login": 0,
+        "milestone.net": 0, "milestone.far": 0, "milestone.disk": 1,
+    }  # fmt: skip
+    statuses = {name: check["status"] for name, check in done.checks.items()}
+    assert statuses == {
+        "test_kernel": "passed", "test_login": "passed", "test_hostname": "failed",
+        "test_after_a_failure": "passed", "test_net": "not run", "test_far": "not run",
+        "test_disk": "passed",
+    }  # fmt: skip
+    assert "assert 'gw' == 'localhost' (checks.py:11)" in done.checks["test_hostname"]["message"]
+    assert done.broken is None
+
+
+def test_the_log_ends_with_a_short_ladder(verify) -> None:
+    done = verify(LADDER)
+    lines = done.stdout.splitlines()
+    assert len(lines) == 7
+    assert lines[0].startswith("✓ kernel  passed")
+    assert lines[2] == "    test_hostname: assert 'gw' == 'localhost' (checks.py:11)"
+    assert lines[-1].startswith("failed: 2/5 milestones, reward 0.600")
+    assert done.stderr == ""
+
+
+def test_everything_passed_is_resolved(verify) -> None:
+    done = verify(
+        '@milestone("a", weight=0.1)\ndef test_a(): pass\n'
+        '@milestone("b", weight=0.7)\ndef test_b(): pass\n'
+        '@milestone("c", weight=0.2)\ndef test_c(metric): metric("boot_seconds", 4.25)\n'
+    )
+    assert done.reward is not None
+    assert done.reward["reward"] == 1.0
+    assert done.reward["resolved"] == 1
+    assert done.reward["metric.boot_seconds"] == 4.25
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        ('raise GuestError("no login came", evidence="x")', "failed", "no login came"),
+        ("assert 1 == 2", "failed", "assert 1 == 2"),
+        ('{}["x"]', "crashed", "KeyError: 'x'"),
+        ("import sys; sys.exit(0)", "crashed", "SystemExit: 0"),
+        ("def f(): return f()\n    f()", "crashed", "RecursionError"),
+        ('open("/nonexistent")', "crashed", "FileNotFoundError"),
+        ('import pytest; pytest.skip("no time")', "failed", "skipped: no time"),
+        ('import pytest; pytest.xfail("known")', "crashed", "known"),
+        ('raise ConnectionResetError("guest hung up")', "crashed", "guest hung up"),
+    ],
+)
+def test_whatever_a_check_raises_counts_against_the_agent(
+    verify, body: str, status: str, message: str
+) -> None:
+    done = verify(f'@milestone("a")\ndef test_a():\n    {body}\n')
+    assert done.status == 0, done.stderr
+    assert done.reward == {"reward": 0.0, "resolved": 0, "milestone.a": 0}
+    assert done.checks["test_a"]["status"] == status
+    assert message in done.checks["test_a"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ('raise VerifierBroken("no QEMU")', "VerifierBroken"),
+        ("import errno; raise OSError(errno.ENOSPC, 'full')", "OSError"),
+        ("import errno; raise OSError(errno.EMFILE, 'too many')", "OSError"),
+        ("raise MemoryError", "MemoryError"),
+        ("import no_such_module", "ModuleNotFoundError"),
+        (
+            'try: raise VerifierBroken("no QEMU")\n    except Exception: assert False',
+            "VerifierBroken",
+        ),
+        (
+            "import errno\n    try: raise OSError(errno.ENOSPC, 'full')\n"
+            '    except OSError as e: raise GuestError("no file") from e',
+            "OSError",
+        ),
+        ("raise KeyboardInterrupt", "Interrupted"),
+        ('import pytest; pytest.exit("enough")', "Interrupted"),
+    ],
+)
+def test_a_broken_verifier_writes_no_reward(verify, body: str, reason: str) -> None:
+    done = verify(
+        '@milestone("first")\ndef test_first(): pass\n'
+        f'@milestone("a")\ndef test_a():\n    {body}\n'
+        '@milestone("b")\ndef test_b(): raise SystemError("must not be run")\n'
+    )
+    assert done.status == 3
+    assert done.reward is None
+    assert done.broken is not None
+    assert done.broken["reason"] == reason
+    assert "the verifier broke" in done.stderr
+    assert done.checks["test_first"]["status"] == "passed"
+    assert done.checks["test_a"]["status"] == "not run"
+    assert done.checks["test_b"]["status"] == "not run"
+    assert done.progress[-1]["event"] == "done"
+    assert done.progress[-1]["broken"] == reason
+    assert done.json("milestones.json")["reward"] is None
+
+
+@pytest.mark.parametrize(
+    ("checks", "said"),
+    [
+        ("def f(:\n", "not valid Python"),
+        ("", "no milestone"),
+        ("def test_lonely(): pass\n", "belongs to no milestone"),
+        ('@milestone("a")\ndef test_a(): pass\n1/0\n', "ZeroDivisionError"),
+        ('@milestone("a")\ndef test_a(no_such_fixture): pass\n', "no_such_fixture"),
+        ('@milestone("a", requires=["b"])\ndef test_a(): pass\n', "unknown milestone 'b'"),
+        ('@milestone("a")\ndef test_a(): pass\ndel test_a\n', "not there any more"),
+        (
+            '@milestone("a")\ndef test_a(): pass\nexec("def test_b(): pass")\n',
+            "belongs to no milestone",
+        ),
+        (
+            '@milestone("a")\ndef test_a(metric): metric("Not Allowed", 1)\n',
+            "metric name 'Not Allowed'",
+        ),
+        ('@milestone("a")\ndef test_a(deliverable): deliverable("/x")\n', "not declared"),
+        ('@milestone("a")\ndef test_a(machine): pass\n', "no deliverable can be booted"),
+    ],
+)
+def test_a_mistake_of_the_author_is_no_ones_verdict(verify, checks: str, said: str) -> None:
+    done = verify(checks)
+    assert done.status == 3
+    assert done.reward is None
+    assert said in done.broken["message"]
+
+
+@pytest.mark.parametrize("manifest", [None, "{", '{"schema": 2}', '{"schema": 1, "arch": "vax"}'])
+def test_a_missing_or_wrong_manifest_is_no_verdict(boot, tmp_path, manifest: str | None) -> None:
+    tests = write_task(tmp_path / "tests", HEADER + LADDER)
+    (tests / "task.json").unlink()
+    if manifest is not None:
+        (tests / "task.json").write_text(manifest)
+    done = run(boot, tests, tmp_path / "logs")
+    assert done.status == 3
+    assert done.reward is None
+    assert "task.json" in done.broken["message"]
+
+
+def test_a_missing_deliverable_fails_every_check_that_uses_it(verify, tmp_path: Path) -> None:
+    done = verify(
+        '@milestone("a")\ndef test_a(deliverable): deliverable()\n'
+        '@check("a")\ndef test_b(machine): pass\n'
+        '@check("a")\ndef test_c(image): image()\n'
+        '@milestone("free")\ndef test_free(): pass\n',
+        deliverables=[deliverable(tmp_path / "disk.img", "disk")],
+    )
+    assert done.status == 0, done.stderr
+    assert done.milestones == {"a": "failed", "free": "passed"}
+    for name in ("test_a", "test_b", "test_c"):
+        assert done.checks[name]["status"] == "failed"
+        assert "disk.img was not delivered" in done.checks[name]["message"]
+
+
+def test_parametrized_checks_all_count(verify) -> None:
+    done = verify(
+        "import pytest\n"
+        '@milestone("a")\n@pytest.mark.parametrize("n", [1, 2, 3])\n'
+        "def test_a(n): assert n != 2\n"
+        '@milestone("b")\ndef test_b(): pass\n'
+    )
+    assert {name: c["status"] for name, c in done.checks.items()} == {
+        "test_a[1]": "passed", "test_a[2]": "failed", "test_a[3]": "passed", "test_b": "passed",
+    }  # fmt: skip
+    assert done.milestones["a"] == "failed"
+
+
+def test_fixtures_of_the_task_and_their_failures(verify) -> None:
+    done = verify(
+        "import pytest\n"
+        '@pytest.fixture(scope="session")\ndef server():\n'
+        '    yield 1\n    raise GuestError("would not stop")\n'
+        '@pytest.fixture(scope="session")\ndef dead(): raise GuestError("never came up")\n'
+        '@pytest.fixture\ndef closing():\n    yield\n    raise ValueError("own teardown")\n'
+        '@milestone("a")\ndef test_a(server): pass\n'
+        '@milestone("b")\ndef test_b(dead): pass\n'
+        '@check("b")\ndef test_c(dead): pass\n'
+        '@milestone("d")\ndef test_d(closing): pass\n'
+        '@milestone("e", requires=["b"])\ndef test_e(server): pass\n'
+    )
+    assert done.status == 0, done.stderr
+    assert done.milestones == {
+        "a": "passed", "b": "failed", "d": "failed", "e": "not reached",
+    }  # fmt: skip
+    assert "never came up" in done.checks["test_c"]["message"]
+    assert done.checks["test_d"]["status"] == "crashed"
+    assert [e["message"] for e in done.progress if e["event"] == "teardown"] == [
+        "GuestError: would not stop"
+    ]
+
+
+def test_modules_and_data_beside_the_checks_can_be_used(boot, tmp_path: Path) -> None:
+    tests = write_task(
+        tmp_path / "tests",
+        HEADER + "from helper import answer\n"
+        '@milestone("a")\ndef test_a(from_conftest): assert answer() == from_conftest\n',
+    )
+    (tests / "helper.py").write_text("def answer(): return 42\n")
+    (tests / "conftest.py").write_text(
+        "import pytest\n@pytest.fixture\ndef from_conftest(): return 42\n"
+    )
+    done = run(boot, tests, tmp_path / "logs")
+    assert done.reward == {"reward": 1.0, "resolved": 1, "milestone.a": 1}, done.stderr
+    assert not list(tests.rglob("__pycache__"))
+
+
+def test_nothing_outside_the_tests_folder_has_a_say(boot, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (outside / "lib").mkdir(parents=True)
+    evil = "import os\nos._exit(0)\n"
+    (outside / "conftest.py").write_text(evil)
+    for name in ("evil", "argparse", "pytest", "json"):
+        (outside / "lib" / f"{name}.py").write_text(evil)
+    (outside / "pytest.ini").write_text("[pytest]\naddopts = --collect-only -p evil\n")
+    tests = write_task(outside / "tests", HEADER + LADDER)
+    env = {
+        **os.environ,
+        "PYTHONPATH": str(outside / "lib"),
+        "PYTEST_ADDOPTS": "--collect-only -p evil",
+        "PYTEST_PLUGINS": "evil",
+        "PYTHONSTARTUP": str(outside / "conftest.py"),
+    }
+    done = run(boot, tests, tmp_path / "logs", env=env)
+    assert done.status == 0, done.stderr
+    assert done.reward["reward"] == 0.6
+
+
+def test_the_reward_of_an_earlier_run_does_not_survive(verify, tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for name in ("reward.json", "reward.txt"):
+        (logs / name).write_text('{"reward": 1.0}')
+    done = verify('@milestone("a")\ndef test_a(): raise VerifierBroken("x")\n')
+    assert done.status == 3
+    assert done.reward is None
+    assert not (logs / "reward.txt").exists()
+
+
+SLOW = """
+import time, pathlib
+@milestone("a")
+def test_a(): pass
+@milestone("b")
+def test_b(): time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
+def test_an_interrupted_run_leaves_no_reward(boot, tmp_path: Path, number: int) -> None:
+    tests, logs = write_task(tmp_path / "tests", HEADER + SLOW), tmp_path / "logs"
+    process = subprocess.Popen(
+        command(boot, tests, logs), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    progress = logs / "progress.jsonl"
+    while not (progress.exists() and '"test_b"' in progress.read_text()):
+        time.sleep(0.02)
+        assert process.poll() is None
+    process.send_signal(number)
+    status = process.wait(timeout=20)
+    assert not (logs / "reward.json").exists()
+    assert status == (-9 if number == signal.SIGKILL else 3)
+    lines = [json.loads(line) for line in progress.read_text().splitlines()]
+    assert {"id": "a", "status": "passed"}.items() <= lines[2].items()
+    if number != signal.SIGKILL:
+        assert json.loads((logs / "broken.json").read_text())["reason"] == "Interrupted"
+        assert lines[-1]["broken"] == "Interrupted"
+
+
+def test_a_log_folder_that_cannot_be_written_is_no_verdict(boot, tmp_path: Path) -> None:
+    tests = write_task(tmp_path / "tests", HEADER + LADDER)
+    done = run(boot, tests, Path("/proc/benchflow-logs"))
+    assert done.status == 3
+    assert "cannot be written" in done.stderr
+
+
+def test_comparing_what_a_hostile_guest_prints_ends_at_once(verify) -> None:
+    done = verify(
+        '@milestone("a")\ndef test_a():\n'
+        '    left = "\\n".join(str(i) + "x" * 60 for i in range(60000))\n'
+        '    right = "\\n".join(str(i) + "y" * 61 for i in range(60000))\n'
+        "    assert left == right\n"
+        '@check("a")\ndef test_b():\n    assert "\\x1b]0;own3d\\x07ok" == "ok", "\\x1b[2Jgone"\n'
+        '@check("a")\ndef test_c():\n    raise GuestError("\\x1b]0;x\\x07" + "A" * 10_000_000)\n'
+    )
+    assert done.status == 0
+    assert done.checks["test_a"]["seconds"] < 20
+    for check in done.checks.values():
+        assert "\x1b" not in check["message"] and len(check["message"]) < 3000
+    assert done.checks["test_b"]["message"].startswith("gone")
+    assert "\x1b" not in done.stdout + done.stderr
+    assert len(done.stdout) < 2000
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_selfcheck_names_tools_and_versions(boot: Path, python: str) -> None:
+    done = subprocess.run(
+        [python, str(boot), "selfcheck"], capture_output=True, text=True, check=True
+    )
+    found = json.loads(done.stdout)
+    assert found["python"].startswith("3.")
+    assert "debugfs 1." in found["tools"]["debugfs"]
