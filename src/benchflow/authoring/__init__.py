@@ -1,0 +1,1 @@
+"""For task authors: the gates that make a task honest before anyone meets it."""

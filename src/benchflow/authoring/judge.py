@@ -1,0 +1,160 @@
+"""Gates that are decided by trials: nop, oracle, ladder, exploits, budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchflow.authoring.gate import GateResult, Status, judged
+from benchflow.results.model import Trial, Verdict
+from benchflow.tasks import Exploit, Task
+
+#: Limits are at least this many times what the oracle and its verification took.
+AGENT_MARGIN, VERIFIER_MARGIN = 3.0, 2.0
+
+
+def errors(gate: str, trials: Sequence[Trial]) -> GateResult | None:
+    """A result that says so when the infrastructure kept any trial from being judged."""
+    lost = [trial for trial in trials if trial.verdict is Verdict.ERROR]
+    if not lost:
+        return None
+    return GateResult(
+        gate,
+        Status.ERROR,
+        f"{len(lost)} of {len(trials)} trials could not be judged",
+        tuple(f"{trial.name}: {trial.cause}: {trial.cause_message[:200]}" for trial in lost),
+        str(lost[0].path),
+    )
+
+
+def nop(trials: Sequence[Trial]) -> GateResult:
+    """Doing nothing gains nothing: reward 0 and no milestone."""
+    findings = [
+        f"doing nothing passes {', '.join(passed(trial)) or 'nothing'} (reward {trial.reward})"
+        for trial in trials
+        if passed(trial) or trial.reward
+    ]
+    return errors("nop", trials) or judged(
+        "nop", "reward 0", findings, evidence=_where(trials), seconds=_seconds(trials)
+    )
+
+
+def oracle(trials: Sequence[Trial], times: int) -> GateResult:
+    """The reference solution resolves the task, every time from scratch."""
+    findings = [
+        f"{trial.name}: {trial.verdict}, stops at {_stop(trial)}"
+        for trial in trials
+        if trial.verdict is not Verdict.RESOLVED
+    ]
+    if len(trials) < times:
+        findings.append(f"ran {len(trials)} times, {times} are asked for")
+    return errors("oracle", trials) or judged(
+        "oracle",
+        f"resolved {len(trials)} times",
+        findings,
+        evidence=_where(trials),
+        seconds=_seconds(trials),
+    )
+
+
+def ladder(task: Task, stopped: dict[str, Trial]) -> GateResult:
+    """Stopped after milestone k, the oracle has exactly the milestones up to k, in file order.
+
+    `stopped` maps a milestone to the trial in which the oracle stopped after it.
+    """
+    order = [milestone.id for milestone in task.milestones]
+    trials = list(stopped.values())
+    findings = []
+    for index, name in enumerate(order):
+        if name not in stopped:
+            findings.append(f"{name}: the oracle was not stopped there")
+            continue
+        got, want = set(passed(stopped[name])), set(order[: index + 1])
+        early, missing = sorted(got - want), sorted(want - got)
+        if early:
+            findings.append(f"stopped after {name}, {', '.join(early)} pass too early")
+        if missing:
+            findings.append(f"stopped after {name}, {', '.join(missing)} do not pass")
+    return errors("ladder", trials) or judged(
+        "ladder", f"{len(order)} rungs", findings, evidence=_where(trials), seconds=_seconds(trials)
+    )
+
+
+def exploits(cheats: Sequence[Exploit], tried: dict[str, Trial]) -> GateResult:
+    """Each cheat gains nothing beyond the milestones that the task declares for it, with a why."""
+    trials = list(tried.values())
+    findings = []
+    for cheat in cheats:
+        if cheat.name not in tried:
+            findings.append(f"{cheat.name} was not tried")
+            continue
+        trial = tried[cheat.name]
+        gained = [name for name in passed(trial) if name not in cheat.allowed]
+        if gained:
+            findings.append(f"{cheat.name} gains {', '.join(gained)}")
+        elif trial.verdict is Verdict.RESOLVED:
+            findings.append(f"{cheat.name} resolves the task")
+    declared = sum(bool(cheat.allowed) for cheat in cheats)
+    summary = f"{len(cheats)} cheats, {declared} with a declared gain"
+    return errors("exploits", trials) or judged(
+        "exploits", summary, findings, evidence=_where(trials), seconds=_seconds(trials)
+    )
+
+
+def budget(task: Task, trials: Sequence[Trial]) -> GateResult:
+    """The limits leave room: the agent's 3 × the oracle's time, the verifier's 2 × its own."""
+    agent = max((trial.phases.agent or 0.0 for trial in trials), default=0.0)
+    verifier = max((trial.phases.verifier or 0.0 for trial in trials), default=0.0)
+    findings = []
+    if task.agent_timeout_sec < AGENT_MARGIN * agent:
+        need = AGENT_MARGIN * agent
+        findings.append(
+            f"agent.timeout_sec = {task.agent_timeout_sec:.0f} s: the oracle took {agent:.0f} s, "
+            f"so at least {need:.0f} s"
+        )
+    if task.verifier_timeout_sec < VERIFIER_MARGIN * verifier:
+        need = VERIFIER_MARGIN * verifier
+        findings.append(
+            f"verifier.timeout_sec = {task.verifier_timeout_sec:.0f} s: verifying took "
+            f"{verifier:.0f} s, so at least {need:.0f} s"
+        )
+    summary = f"oracle {agent:.0f} s, verification {verifier:.0f} s"
+    return errors("budget", trials) or judged("budget", summary, findings)
+
+
+def same(reference: Trial, others: Sequence[Trial], conditions: Sequence[str]) -> GateResult:
+    """The same deliverable gives the same verdict and milestones, whatever the conditions."""
+    want = (reference.verdict, passed(reference))
+    findings = []
+    for trial, condition in zip(others, conditions, strict=True):
+        if (trial.verdict, passed(trial)) != want:
+            gained = sorted(set(passed(trial)) ^ set(want[1]))
+            differ = ", ".join(gained) or "none"
+            findings.append(f"{condition}: {trial.verdict}, milestones that differ: {differ}")
+    return errors("determinism", others) or judged(
+        "determinism",
+        f"{len(others)} verifications of one deliverable",
+        findings,
+        evidence=_where(others),
+        seconds=_seconds(others),
+    )
+
+
+def passed(trial: Trial) -> list[str]:
+    """Ids of the milestones that passed, in ladder order."""
+    return [milestone.id for milestone in trial.milestones if milestone.status == "passed"]
+
+
+def _stop(trial: Trial) -> str:
+    for milestone in trial.milestones:
+        if milestone.status != "passed":
+            failure = milestone.first_failure
+            return f"{milestone.id}: {failure.message[:160]}" if failure else milestone.id
+    return "nothing"
+
+
+def _where(trials: Sequence[Trial]) -> str:
+    return str(trials[0].path.parent) if trials else ""
+
+
+def _seconds(trials: Sequence[Trial]) -> float:
+    return sum(trial.phases.total or 0.0 for trial in trials)

@@ -1,0 +1,105 @@
+"""`benchflow check`: the gates that make a task honest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from benchflow.cli.options import json_option, print_json
+
+if TYPE_CHECKING:
+    from benchflow.authoring.gate import GateResult
+    from benchflow.tasks import Task
+
+
+@click.command("check")
+@click.argument("task", nargs=-1, required=True)
+@click.option("--gate", "gates", multiple=True, metavar="NAME", help="Only this gate. Repeat it.")
+@click.option("--fast", is_flag=True, help="Only schema, coverage, leaks and nop.")
+@click.option("--again", is_flag=True, help="Run gates again that are known to pass or fail.")
+@click.option("--matrix", is_flag=True, help="Print which check proves which demand, and stop.")
+@json_option
+def command(
+    task: tuple[str, ...],
+    gates: tuple[str, ...],
+    fast: bool,
+    again: bool,
+    matrix: bool,
+    as_json: bool,
+) -> int:
+    """Run the gates that make TASK honest: one line a gate, and what is weak.
+
+    A gate whose inputs have not changed is not run again; one that the infrastructure stopped is.
+    Oracles are long: stop with Ctrl-C and call it again, finished trials are kept.
+
+    \b
+    Examples:
+      benchflow check repair/dead-server --fast
+      benchflow check repair/dead-server --gate exploits
+      benchflow check 'repair/*' --json
+      benchflow check repair/dead-server --matrix
+
+    Exit status: 0 when no gate failed, 1 when one did, 4 when one could not be run.
+    """
+    from benchflow.run.engine import keep_quiet
+
+    keep_quiet()
+    from benchflow.authoring.check import FAST, GATES, check
+    from benchflow.authoring.gate import Status
+    from benchflow.cli.live import display
+    from benchflow.tasks import select
+
+    chosen = gates or (FAST if fast else GATES)
+    found = select([*task])
+    if matrix:
+        return _matrix(found, as_json)
+    table = {}
+    worst = 0
+    for one in found:
+        if not as_json:
+            click.echo(f"{one.name} {one.version}")
+
+        def show(result: GateResult) -> None:
+            if not as_json:
+                _line(result)
+
+        with display(quiet=True) as listener:
+            results = check(one, chosen, listener, show, again=again)
+        table[one.name] = [result.to_json() for result in results]
+        statuses = {result.status for result in results}
+        worst = max(worst, 4 if Status.ERROR in statuses else int(Status.FAILED in statuses))
+    if as_json:
+        print_json({"schema": 1, "tasks": table})
+    return worst
+
+
+def _line(result: GateResult) -> None:
+    known = " (known)" if result.cached else ""
+    click.echo(
+        f"  {result.status:<14} {result.gate:<12} {result.seconds:7.1f} s  {result.summary}{known}"
+    )
+    for finding in result.findings:
+        click.echo(f"                 - {finding}")
+    if result.evidence and result.findings:
+        click.echo(f"                 evidence: {result.evidence}")
+
+
+def _matrix(found: list[Task], as_json: bool) -> int:
+    from benchflow.authoring.static import matrix
+
+    table: dict[str, dict[str, list[str]]] = {}
+    for one in found:
+        proofs: dict[str, list[str]] = {name: [] for name in one.requirements}
+        for row in matrix(one):
+            for name in row.proves:
+                proofs.setdefault(name, []).append(f"{row.milestone}: {row.check}")
+        table[one.name] = proofs
+    if as_json:
+        print_json({"schema": 1, "tasks": table})
+        return 0
+    for name, proofs in table.items():
+        click.echo(name)
+        for requirement, checks in proofs.items():
+            click.echo(f"  [{requirement}] " + ("; ".join(checks) or "proved by nothing"))
+    return 0

@@ -1,0 +1,146 @@
+"""For each gate: a task broken on purpose that it must catch, and one that it lets through."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.lamp import Edit, edit, lamp
+
+from benchflow.authoring import judge, static
+from benchflow.authoring.gate import GateResult, Status
+from benchflow.results.model import Check, Milestone, Phases, Trial, Verdict
+from benchflow.tasks import Task, load
+
+__all__ = ["edit", "lamp"]
+
+
+def trial(
+    agent: str = "oracle", passed: tuple[str, ...] = (), error: str = "", seconds: float = 60
+) -> Trial:
+    """A finished trial of the lamp in which the milestones `passed` were reached."""
+    ladder = tuple(
+        Milestone(name, "passed" if name in passed else "failed", checks=(Check("c", "failed"),))
+        for name in ("lit", "warm")
+    )
+    resolved = set(passed) == {"lit", "warm"}
+    verdict = Verdict.RESOLVED if resolved else Verdict.FAILED
+    return Trial(
+        name=f"lamp__{agent}",
+        path=Path("/jobs/lamp") / agent,
+        task="embedded/lamp",
+        agent=agent,
+        model="",
+        verdict=Verdict.ERROR if error else verdict,
+        reward=len(passed) / 2,
+        cause=error,
+        milestones=ladder,
+        phases=Phases(agent=seconds, verifier=seconds),
+    )
+
+
+@pytest.fixture
+def task(lamp: Path) -> Task:
+    return load(lamp)
+
+
+def test_schema_names_what_is_too_little(lamp: Path) -> None:
+    result = static.schema(lamp)
+    assert result.status is Status.FAILED
+    assert "2 milestones, 10 are asked for" in result.findings
+
+
+def test_schema_shows_why_a_task_does_not_load(edit: Edit) -> None:
+    result = static.schema(edit("task.toml", 'arch = "x86_64"', 'arch = "z80"'))
+    assert result.status is Status.FAILED
+    assert any("arch" in finding for finding in result.findings)
+
+
+def test_coverage_finds_a_demand_that_nothing_proves(lamp: Path) -> None:
+    assert static.coverage(load(lamp)).status is Status.PASSED
+    text = (lamp / "instruction.md").read_text()
+    (lamp / "instruction.md").write_text(text + "[R3] It never burns anybody.\n")
+    result = static.coverage(load(lamp))
+    assert result.findings == ("[R3] is proved by no check: write one, or take the demand out",)
+
+
+def test_coverage_finds_a_check_that_proves_nothing(edit: Edit) -> None:
+    result = static.coverage(load(edit("tests/checks.py", ', proves=["R2"]', "")))
+    assert any("test_warm (warm) proves nothing" in finding for finding in result.findings)
+
+
+def test_leaks_finds_the_answer_in_what_the_agent_is_given(lamp: Path, task: Task) -> None:
+    assert static.leaks(task).status is Status.PASSED
+    secret = "solder --iron 350 lamp.img\nscrew --tight lamp.img 12\nbulb --watt 40 lamp.img\n"
+    (lamp / "solution" / "solve.sh").write_text("#!/bin/sh\n" + secret)
+    (lamp / "environment" / "notes.txt").write_text("Dear colleague,\n  " + secret)
+    result = static.leaks(load(lamp))
+    assert result.findings == (
+        "environment/notes.txt:2 repeats solution/solve.sh:2: move it out of reach",
+    )
+
+
+def test_nop_must_gain_nothing() -> None:
+    assert judge.nop([trial("nop")]).status is Status.PASSED
+    result = judge.nop([trial("nop", passed=("lit",))])
+    assert "doing nothing passes lit" in result.findings[0]
+
+
+def test_the_oracle_must_resolve_every_time() -> None:
+    good = trial(passed=("lit", "warm"))
+    assert judge.oracle([good] * 3, 3).status is Status.PASSED
+    assert judge.oracle([good, good, trial(passed=("lit",))], 3).status is Status.FAILED
+    assert judge.oracle([good] * 2, 3).status is Status.FAILED
+
+
+def test_the_ladder_names_what_passes_early_and_what_never_does(task: Task) -> None:
+    good = {"lit": trial(passed=("lit",)), "warm": trial(passed=("lit", "warm"))}
+    assert judge.ladder(task, good).status is Status.PASSED
+    early = judge.ladder(task, {**good, "lit": trial(passed=("lit", "warm"))})
+    assert early.findings == ("stopped after lit, warm pass too early",)
+    never = judge.ladder(task, {**good, "warm": trial(passed=("lit",))})
+    assert never.findings == ("stopped after warm, warm do not pass",)
+    assert "was not stopped there" in judge.ladder(task, {"lit": good["lit"]}).findings[0]
+
+
+def test_a_cheat_gains_what_is_declared_and_no_more(task: Task) -> None:
+    tried = {"painted": trial("exploit:painted", passed=("lit",))}
+    assert judge.exploits(task.exploits, tried).status is Status.PASSED
+    undeclared = [replace(task.exploits[0], allowed=())]
+    assert judge.exploits(undeclared, tried).findings == ("painted gains lit",)
+    assert judge.exploits(task.exploits, {}).findings == ("painted was not tried",)
+
+
+def test_limits_must_leave_room(task: Task) -> None:
+    assert judge.budget(task, [trial(seconds=100)]).status is Status.PASSED
+    result = judge.budget(task, [trial(seconds=250)])
+    assert len(result.findings) == 2
+    assert "at least 750 s" in result.findings[0]
+
+
+def test_a_verdict_that_depends_on_the_weather_is_found() -> None:
+    good = trial(passed=("lit", "warm"))
+    assert judge.same(good, [good, good], ["idle", "busy"]).status is Status.PASSED
+    result = judge.same(good, [good, trial(passed=("lit",))], ["idle", "busy"])
+    assert result.findings == ("busy: failed, milestones that differ: warm",)
+
+
+def test_infrastructure_faults_are_never_a_gates_answer(task: Task) -> None:
+    lost = trial(error="MirrorUnreachable")
+    for result in (
+        judge.nop([lost]),
+        judge.oracle([lost] * 3, 3),
+        judge.ladder(task, {"lit": lost, "warm": lost}),
+        judge.exploits(task.exploits, {"painted": lost}),
+        judge.budget(task, [lost]),
+        judge.same(lost, [lost], ["idle"]),
+    ):
+        assert result.status is Status.ERROR
+        assert "MirrorUnreachable" in result.findings[0]
+
+
+def test_a_result_is_remembered_as_it_was() -> None:
+    result = judge.nop([trial("nop", passed=("lit",))])
+    again = GateResult.from_json(result.to_json())
+    assert again == replace(result, cached=True)
