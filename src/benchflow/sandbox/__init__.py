@@ -10,9 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from benchflow.sandbox.base import build_base as build_base
     from benchflow.sandbox.cleanup import gc as gc
     from benchflow.sandbox.images import build as build
+    from benchflow.sandbox.images import debian as debian
     from benchflow.sandbox.model import ExecResult as ExecResult
     from benchflow.sandbox.model import Image as Image
     from benchflow.sandbox.model import ImageConfig as ImageConfig
@@ -28,7 +28,7 @@ _HOMES = {
     "Mount": "model",
     "Sandbox": "namespace",
     "build": "images",
-    "build_base": "base",
+    "debian": "images",
     "gc": "cleanup",
 }
 
@@ -40,7 +40,7 @@ __all__ = [
     "Mount",
     "Sandbox",
     "build",
-    "build_base",
+    "debian",
     "gc",
 ]
 

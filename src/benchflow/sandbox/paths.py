@@ -26,16 +26,11 @@ def sandboxes() -> Path:
     return _private("sandboxes")
 
 
-def images() -> Path:
+def images(id_map_name: str) -> Path:
     """Image records: what a Dockerfile and its context came to."""
-    return _private("images")
-
-
-def layers(id_map_name: str) -> Path:
-    """Unpacked layers, per id map: their files are owned by the mapped ids."""
-    return _private("layers", id_map_name)
+    return _private("images", id_map_name)
 
 
 def storage(id_map_name: str) -> Path:
-    """The image builder's own storage."""
+    """The image builder's storage: the layers, unpacked, owned by the ids of this map."""
     return _private("buildah", id_map_name)

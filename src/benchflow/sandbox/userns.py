@@ -3,6 +3,7 @@ delete files that belong to mapped ids."""
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -20,62 +21,74 @@ _HELPER = (
 )
 
 
-def popen(
-    argv: Sequence[str],
-    id_map: IdMap,
-    *,
-    env: Mapping[str, str] | None = None,
-    cwd: str = "/",
-    stdout: int | None = subprocess.PIPE,
-    stderr: int | None = subprocess.STDOUT,
-) -> subprocess.Popen[bytes]:
-    """Start `argv` as root of a user namespace with this map, in its own mount namespace and in
-    the host's network. It dies with this thread's process."""
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        child = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _HELPER, str(theirs.fileno()), cwd, *argv],
-            pass_fds=(theirs.fileno(),),
-            stdin=subprocess.DEVNULL,
-            stdout=stdout,
-            stderr=stderr,
-            env=dict(os.environ if env is None else env),
-        )
-        theirs.close()
-        try:
-            if ours.recv(1) != b"u":
-                raise InfrastructureError(
-                    "no user namespace can be made here", hint="run `benchflow doctor`"
-                )
-            id_map.write(child.pid)
-            ours.sendall(b"m")
-        except BaseException:
-            child.kill()
-            child.wait()
-            raise
-    return child
-
-
 def run(
     argv: Sequence[str],
     id_map: IdMap,
     *,
+    shown: Mapping[str, Path] | None = None,
     env: Mapping[str, str] | None = None,
     cwd: str = "/",
     on_output: Callable[[bytes], None] | None = None,
 ) -> tuple[int, bytes]:
-    """Run `argv` to its end; exit status (128 + n for a signal) and output."""
-    child = popen(argv, id_map, env=env, cwd=cwd)
+    """Run `argv` as root of a user namespace with this map, in its own mount namespace and in
+    the host's network; exit status (128 + n for a signal) and output, stderr with it.
+
+    The directories in `shown` appear as /mnt/<name>: the mapped ids need not be able to walk to
+    them. The program dies when this thread's process does.
+    """
+    request = {
+        "argv": list(argv),
+        "cwd": cwd,
+        "privileged": id_map.privileged,
+        "shown": {name: str(path) for name, path in (shown or {}).items()},
+    }
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        child = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _HELPER, str(theirs.fileno()), json.dumps(request)],
+            pass_fds=(theirs.fileno(),),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=dict(os.environ if env is None else env),
+        )
+        theirs.close()
+        with child:
+            try:
+                if ours.recv(1) == b"u":
+                    id_map.write(child.pid)
+                    ours.sendall(b"m")
+                return _pump(child, on_output)
+            except BaseException:
+                child.kill()
+                raise
+
+
+def _pump(
+    child: subprocess.Popen[bytes], on_output: Callable[[bytes], None] | None
+) -> tuple[int, bytes]:
     output = []
-    with child:
-        assert child.stdout is not None
-        try:
-            while chunk := os.read(child.stdout.fileno(), 1 << 16):
-                output.append(chunk)
-                if on_output is not None:
-                    on_output(chunk)
-        except BaseException:
-            child.kill()
-            raise
-    code = child.returncode
+    assert child.stdout is not None
+    while chunk := os.read(child.stdout.fileno(), 1 << 16):
+        output.append(chunk)
+        if on_output is not None:
+            on_output(chunk)
+    code = child.wait()
     return (code if code >= 0 else 128 - code), b"".join(output)
+
+
+def check(
+    argv: Sequence[str],
+    id_map: IdMap,
+    *,
+    what: str,
+    shown: Mapping[str, Path] | None = None,
+    env: Mapping[str, str] | None = None,
+    on_output: Callable[[bytes], None] | None = None,
+) -> bytes:
+    """`run`, and raise InfrastructureError with the last lines when it fails."""
+    status, output = run(argv, id_map, shown=shown, env=env, on_output=on_output)
+    if status:
+        tail = output.decode("utf-8", "replace").strip()[-1500:]
+        raise InfrastructureError(f"{what} failed with status {status}:\n{tail}")
+    return output

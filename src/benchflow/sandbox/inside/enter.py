@@ -1,7 +1,11 @@
 """Enter a new user and mount namespace and exec a program there as its root."""
 
+# pathlib would cost some milliseconds
+# ruff: noqa: PTH102
+
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -9,24 +13,44 @@ import sys
 import warnings  # os.execvp imports it, when the interpreter's files may be out of reach
 
 from benchflow.sandbox.inside import kernel
+from benchflow.sandbox.inside.wire import Message
 
 _ = warnings
+STAGE = "/mnt"  # exists everywhere; a private tmpfs is laid over it
 
 
 def main() -> None:
-    """argv: a socket to the owner, the working directory, the program and its arguments."""
+    """argv: a socket to the owner, and JSON: `argv`, `cwd`, `privileged`, `shown` (name below
+    /mnt -> host directory; the ids inside may not walk the caller's directories)."""
     owner = socket.socket(fileno=int(sys.argv[1]))
-    where = os.open(sys.argv[2], os.O_PATH | os.O_CLOEXEC)
+    request: Message = json.loads(sys.argv[2])
+    if request["privileged"]:
+        os.unshare(os.CLONE_NEWNS)
+        _show(request["shown"])
     os.unshare(os.CLONE_NEWUSER)
     owner.sendall(b"u")
     if owner.recv(1) != b"m":
         os._exit(125)
     owner.close()
     os.unshare(os.CLONE_NEWNS)
-    kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
-    os.fchdir(where)
+    if not request["privileged"]:
+        _show(request["shown"])
     os.setgroups([])
     os.setresgid(0, 0, 0)
     os.setresuid(0, 0, 0)
+    os.umask(0o022)
+    os.chdir(request["cwd"])
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
-    os.execvp(sys.argv[3], sys.argv[3:])
+    os.execvp(request["argv"][0], request["argv"])
+
+
+def _show(shown: dict[str, str]) -> None:
+    kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
+    if not shown:
+        return
+    sources = {name: os.open(path, os.O_PATH | os.O_CLOEXEC) for name, path in shown.items()}
+    kernel.mount("tmpfs", STAGE, "tmpfs", kernel.MS_NOSUID, "mode=0755")
+    for name, source in sources.items():
+        os.mkdir(f"{STAGE}/{name}")
+        kernel.mount(f"/proc/self/fd/{source}", f"{STAGE}/{name}", "", kernel.MS_BIND)
+        os.close(source)

@@ -1,0 +1,212 @@
+"""buildah, driven as root of our user namespace, and its storage read as layer directories."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchflow.errors import InfrastructureError, MissingTool, TaskError
+from benchflow.sandbox import base, mirror, paths, userns
+from benchflow.sandbox.idmap import IdMap
+from benchflow.sandbox.model import Image, ImageConfig
+
+_ENOUGH_SPACE = 256 * 1024 * 1024
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_PASSED_ON = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+
+
+class Builder:
+    """The image builder of one id map. The caller holds its lock."""
+
+    def __init__(self, id_map: IdMap, progress: Callable[[str], None]) -> None:
+        self.id_map = id_map
+        self.place = paths.storage(id_map.name) / "place"
+        self._progress = progress
+
+    def prepare(self) -> None:
+        """Make the storage, and remove what a killed build left half-done."""
+        if shutil.which("buildah") is None:
+            raise MissingTool("buildah is not installed", hint="apt-get install buildah")
+        self.place.mkdir(exist_ok=True)
+        # The builder's ids make their own directories here; the one above is closed to others.
+        self.place.chmod(0o777)
+        for leftover in self.place.glob("context-*"):
+            shutil.rmtree(leftover)
+        if (self.place / "root").is_dir():
+            self._buildah("rm", "--all", what="clearing a killed build")
+            userns.check(
+                ["sh", "-c", "rm -rf /mnt/place/tmp /mnt/place/base.tar"],
+                self.id_map,
+                what="clearing a killed build",
+                shown={"place": self.place},
+            )
+
+    def bootstrap(self, suite: str) -> Image:
+        """Make the Debian base of `suite` and import it under the registry's name for it."""
+        self._progress(f"making a Debian {suite} base from this machine's mirror")
+        archive = base.bootstrap(suite, self.place, self.id_map)
+        container = self._buildah("from", "scratch", what="importing the base").decode().split()[-1]
+        self._buildah(
+            "add", container, f"/mnt/place/{archive.name}", "/", what="importing the base"
+        )
+        self._buildah(
+            "config",
+            "--cmd",
+            "bash",
+            "--env",
+            f"PATH={_PATH}",
+            container,
+            what="importing the base",
+        )
+        names = _names(suite)
+        self._buildah("commit", "--rm", container, names[0], what="importing the base")
+        self._buildah("tag", *names, what="importing the base")
+        userns.check(
+            ["rm", f"/mnt/place/{archive.name}"],
+            self.id_map,
+            what="importing the base",
+            shown={"place": self.place},
+        )
+        return self._image(names[0])
+
+    def pull(self, reference: str) -> Image:
+        """Fetch an image from its registry."""
+        if os.environ.get("BENCHFLOW_REGISTRY", "auto") == "never":
+            raise InfrastructureError(
+                f"{reference} is not on this machine and BENCHFLOW_REGISTRY=never",
+                hint="start the Dockerfile from debian:<suite>, which needs no registry",
+            )
+        self._progress(f"fetching {reference}")
+        status, output = self._run("pull", reference)
+        if status:
+            tail = output.decode("utf-8", "replace").strip()[-600:]
+            raise InfrastructureError(
+                f"no registry gave {reference}:\n{tail}",
+                hint="start the Dockerfile from debian:<suite>, which needs no registry",
+            )
+        return self._image(reference)
+
+    def build(self, context_dir: Path, dockerfile_name: str, *, tag: str) -> Image:
+        """Run a Dockerfile. Raises TaskError with the end of the log when a step fails."""
+        status, output = self._run(
+            "bud",
+            "--isolation=chroot",
+            "--layers",
+            f"--file=/mnt/place/{context_dir.name}/{dockerfile_name}",
+            f"--tag={tag}",
+            f"/mnt/place/{context_dir.name}",
+        )
+        if status:
+            tail = "\n".join(output.decode("utf-8", "replace").strip().splitlines()[-25:])
+            self._blame_machine(tail)
+            raise TaskError(f"{dockerfile_name} does not build (status {status}):\n{tail}")
+        return self._image(tag)
+
+    def _blame_machine(self, tail: str) -> None:
+        """Raise InfrastructureError when the machine is why a build failed."""
+        room = os.statvfs(self.place)
+        if room.f_bavail * room.f_frsize < _ENOUGH_SPACE:
+            raise InfrastructureError(
+                f"the disk under {paths.home()} is full:\n{tail}", hint="make room and try again"
+            )
+        for source in mirror.machine_sources()[:1]:
+            url = f"{source.uri.rstrip('/')}/dists/{source.suite}/InRelease"
+            try:
+                urllib.request.urlopen(url, timeout=15).close()
+            except (urllib.error.URLError, OSError) as error:
+                raise InfrastructureError(
+                    f"the package mirror does not answer ({error}):\n{tail}",
+                    hint="check `apt-get update`",
+                ) from error
+
+    def _image(self, name: str) -> Image:
+        """Read what buildah made, from its own records."""
+        answer = self._buildah("inspect", "--type=image", name, what="reading the image")
+        data: dict[str, Any] = json.loads(answer[answer.index(b"{") :])
+        config = data["OCIv1"].get("config") or {}
+        return Image(
+            digest=f"sha256:{data['FromImageID']}",
+            layers=self._layers(data["FromImageID"]),
+            config=ImageConfig(
+                env=dict(item.split("=", 1) for item in config.get("Env") or ()),
+                workdir=config.get("WorkingDir") or "/",
+                user=config.get("User") or "",
+                entrypoint=tuple(config.get("Entrypoint") or ()),
+                cmd=tuple(config.get("Cmd") or ()),
+            ),
+        )
+
+    def _layers(self, image_id: str) -> tuple[Path, ...]:
+        read = ["cat", "/mnt/place/root/overlay-images/images.json"]
+        images = json.loads(self._in_place(read))
+        read = ["cat", "/mnt/place/root/overlay-layers/layers.json"]
+        parents = {layer["id"]: layer.get("parent") for layer in json.loads(self._in_place(read))}
+        layer = next(image["layer"] for image in images if image["id"] == image_id)
+        found: list[Path] = []
+        while layer:
+            found.append(self.place / "root/overlay" / layer / "diff")
+            layer = parents[layer]
+        # The caller has to walk to the layers; the directory above all this is closed to others.
+        inside = [f"/mnt/place/root/overlay/{path.parent.name}" for path in found]
+        self._in_place(["chmod", "a+x", "/mnt/place/root", "/mnt/place/root/overlay", *inside])
+        return tuple(reversed(found))
+
+    def _in_place(self, argv: list[str]) -> bytes:
+        return userns.check(
+            argv, self.id_map, what="reading the image", shown={"place": self.place}
+        )
+
+    def _buildah(self, *arguments: str, what: str) -> bytes:
+        status, output = self._run(*arguments)
+        if status:
+            tail = output.decode("utf-8", "replace").strip()[-1000:]
+            raise InfrastructureError(f"{what} failed: buildah {arguments[0]}:\n{tail}")
+        return output
+
+    def _run(self, *arguments: str) -> tuple[int, bytes]:
+        pending = bytearray()
+
+        def lines(data: bytes) -> None:
+            pending.extend(data)
+            *whole, rest = bytes(pending).split(b"\n")
+            pending[:] = rest
+            for line in whole:
+                if line.startswith(b"STEP "):
+                    self._progress(line.decode("utf-8", "replace"))
+
+        command = ["buildah", "--root=/mnt/place/root", "--runroot=/mnt/place/run"]
+        env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+        env |= {
+            "PATH": _PATH,
+            "HOME": "/mnt/place/home",
+            "TMPDIR": "/mnt/place/tmp",
+            "XDG_RUNTIME_DIR": "/mnt/place/run",
+            "_CONTAINERS_USERNS_CONFIGURED": "1",
+        }
+        # buildah keeps short image names under /var/cache, which is not ours to write.
+        script = (
+            'mount -t tmpfs tmpfs /var/cache && mkdir -p "$HOME" "$TMPDIR" "$XDG_RUNTIME_DIR"'
+            ' && exec "$@"'
+        )
+        return userns.run(
+            ["sh", "-c", script, "sh", *command, "--storage-driver=overlay", *arguments],
+            self.id_map,
+            shown={"place": self.place},
+            env=env,
+            on_output=lines,
+        )
+
+
+def _names(suite: str) -> list[str]:
+    """All the names by which a Dockerfile may ask for this base: short and in full."""
+    tags = [suite, *(tag for tag, named in base.ALIASES.items() if named == suite)]
+    places = ("localhost", "docker.io/library")
+    return [
+        f"{place}/debian:{tag}{slim}" for place in places for tag in tags for slim in ("", "-slim")
+    ]
