@@ -6,10 +6,10 @@ package too and has to start in milliseconds.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # the typing module would be a third of the helper's start
 if TYPE_CHECKING:
+    from typing import Any
+
     from benchflow.sandbox.cleanup import gc as gc
     from benchflow.sandbox.images import build as build
     from benchflow.sandbox.images import debian as debian
@@ -49,4 +49,6 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
     return getattr(import_module(f"{__name__}.{home}"), name)

@@ -6,9 +6,12 @@ from __future__ import annotations
 import json
 import socket
 import struct
-from typing import Any
 
-Message = dict[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+type Message = dict[str, Any]
 PACKET = 128 * 1024
 
 
