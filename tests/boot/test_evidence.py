@@ -60,9 +60,8 @@ def test_ctrf_json_follows_the_schema(done) -> None:
     results = report["results"]
     assert results["tool"]["name"] == "pytest"
     summary = results["summary"]
-    assert {k: summary[k] for k in ("tests", "passed", "failed", "skipped", "pending", "other")} == {
-        "tests": 3, "passed": 1, "failed": 1, "skipped": 1, "pending": 0, "other": 0,
-    }  # fmt: skip
+    counted = {"tests": 3, "passed": 1, "failed": 1, "skipped": 1, "pending": 0, "other": 0}
+    assert counted.items() <= summary.items()
     assert isinstance(summary["start"], int) and summary["start"] <= summary["stop"]
     # The schema allows no key beyond these (additionalProperties is false).
     allowed = {

@@ -8,9 +8,10 @@ import tempfile
 from pathlib import Path
 
 from .errors import BadDeliverable
-from .files import Entry, FileSystem, Kind
+from .files import Entry, Kind
 from .text import one_line
 from .tools import run_tool
+from .tree import Tree
 
 _ROW = re.compile(
     r"(?P<type>[-dlbcps])(?P<mode>[-rwxsStT]{9})[ +]+\d+ +(?P<uid>\d+) +(?P<gid>\d+) +"
@@ -24,14 +25,18 @@ _KINDS: dict[str, Kind] = {
 }  # fmt: skip
 
 
-class Iso(FileSystem):
+class Iso(Tree):
     """The tree of an ISO image. The whole tree is listed once, when it is opened."""
 
     def __init__(self, image: Path, *, scratch: Path | None = None) -> None:
-        super().__init__()
+        super().__init__("the ISO")
         self._image = image
         self._scratch = scratch
-        self._tree: dict[str, dict[str, Entry]] = {"/": {}}
+        # xorriso takes anything else for a blank medium and shows an empty tree.
+        with image.open("rb") as stream:
+            stream.seek(0x8001)
+            if stream.read(5) != b"CD001":
+                raise BadDeliverable("not an ISO 9660 image")
         done = self._xorriso("-find", "/", "-exec", "lsdl", "--")
         rows = _START.split(done.decode(errors="surrogateescape"))
         for row in rows:
@@ -46,31 +51,23 @@ class Iso(FileSystem):
             names = []
         if match is None or not names or not names[0].startswith("/"):
             raise BadDeliverable(f"the ISO holds a strange name: {row[:120]!r}")
-        path = names[0]
+        path = self._path(names[0])
         if path == "/":
             return
+        if self._has(path):
+            raise BadDeliverable(f"the ISO holds {one_line(path)} twice")
         kind = _KINDS[match["type"]]
-        parent, _, name = path.rpartition("/")
-        folder = self._tree.get(parent or "/")
-        if folder is None or name in folder or name in ("", ".", ".."):
-            raise BadDeliverable(f"the ISO holds a strange name: {row[:120]!r}")
-        folder[name] = Entry(
-            path,
-            kind,
-            int(match["size"]) if kind == "file" else 0,
-            _mode(match["mode"]),
-            int(match["uid"]),
-            int(match["gid"]),
-            target=names[2] if kind == "symlink" and len(names) == 3 else "",
+        self._add(
+            Entry(
+                path,
+                kind,
+                int(match["size"]) if kind == "file" else 0,
+                _mode(match["mode"]),
+                int(match["uid"]),
+                int(match["gid"]),
+                target=names[2] if kind == "symlink" and len(names) == 3 else "",
+            )
         )
-        if kind == "directory":
-            self._tree[path] = {}
-
-    def _list(self, directory: Entry) -> dict[str, Entry]:
-        return self._tree[directory.path]
-
-    def _target(self, entry: Entry) -> str:
-        return entry.target
 
     def _read(self, entry: Entry, limit: int) -> bytes:
         with tempfile.TemporaryDirectory(dir=self._scratch) as folder:
