@@ -49,6 +49,11 @@ class Deadline:
         self._waited = waited
         self._start = time.monotonic()
 
+    def used(self) -> float:
+        """Reference seconds that have counted so far."""
+        wall = time.monotonic() - self._start
+        return max(0.0, wall - self._waited()) * self.seconds / self._budget
+
     def remaining(self) -> float:
         """Real seconds to wait before asking again; 0.0 when the time is up."""
         wall = time.monotonic() - self._start

@@ -34,7 +34,7 @@ from .shell import Shell
 from .watch import Watch
 
 BOOT_SECONDS = 300.0
-KERNEL = re.compile(r"Linux version (\S+)")
+KERNEL = re.compile(r"Linux version (\S+)\s")
 
 
 class Machine:
@@ -230,7 +230,8 @@ class Machine:
     def expect(self, pattern: str | re.Pattern[str], timeout: float = 60.0) -> re.Match[str]:
         """Wait for a regular expression on the console, after the last match; returns the match.
 
-        Only for what nobody could gain by printing: a guest can print anything.
+        Only for what nobody could gain by printing: a guest can print anything. Text arrives in
+        pieces, so end the pattern with something fixed (`\\d+\\n` rather than `\\d+`).
         """
         compiled = re.compile(pattern) if isinstance(pattern, str) else pattern
         found = self._find(compiled, self._cursor, timeout, repr(compiled.pattern))
@@ -250,7 +251,7 @@ class Machine:
             self._shell.leave("exit")
             self._shell = None
         shell = Shell(self._watch, self.send, user)
-        shell.log_in(password, max(self._cursor, self._watch.boot_start), timeout)
+        shell.log_in(password, timeout)
         self._shell = shell
         self._cursor = self.console.end
         return shell

@@ -30,12 +30,17 @@ from .errors import (
 from .watch import Watch
 
 OUTPUT_MAX = 4 * 1024 * 1024  # characters of a command's output that are returned
-LINE_MAX = 900  # a tty in canonical mode drops what exceeds 4096 bytes of one line
-ASK_AGAIN = 3.0  # real seconds between questions to a shell that may not have been listening
-_LOGIN = re.compile(r"(?:^|\n)[^\n]*login: ?\Z")
+LINE_MAX = 600  # busybox edits lines of up to 1024 bytes, a tty drops what exceeds 4096
+WRITE_CHUNK = 512
+ASK_AGAIN = 3.0  # real seconds until the first repeated question to a shell that may not listen
+ASK_MAX = 30.0
+LOGIN_SECONDS = 30.0  # reference seconds that remain for a login however late its prompt came
+_LOGIN = re.compile(r"(?:^|\n)[^\n]*(?<!Last )login: ?\Z")
+_LOGIN_ANYWHERE = re.compile(r"(?<!Last )login: ?(?:\n|\Z)")
 _PASSWORD = re.compile(r"(?:^|\n)[^\n]*[Pp]assword(?: for [^\n]*)?: ?\Z")
-_REFUSED = re.compile(r"(?i)login incorrect|authentication failure|permission denied")
+_REFUSED = re.compile(r"(?i)login incorrect|authentication failure")
 _PROMPT = re.compile(r"[#$%>] ?\Z")
+_CONTINUED = re.compile(r"(?:^|\n)> \Z")
 _PRINTK = re.compile(r"^\[ *\d+\.\d{6}\](?:\[ *[TC]\d+\])? .*\n?", re.MULTILINE)
 
 
@@ -71,13 +76,13 @@ class Shell:
 
     # -- beginning and end ----------------------------------------------------------------------
 
-    def log_in(self, password: str, start: int, timeout: float) -> None:
-        """Answer `login:` and `Password:` seen after `start`, and prove that a shell is there."""
-        deadline = self._watch.deadline(timeout)
-        self._await_prompt(_LOGIN, start, timeout, "login prompt")
+    def log_in(self, password: str, timeout: float) -> None:
+        """Answer `login:` and `Password:`, and prove that a shell is there."""
+        began = self._watch.deadline(timeout)
+        self._await_login_prompt(timeout)
         mark = self._console.end
         self._send(f"{self.user}\n")
-        self._prove(mark, max(1.0, min(deadline.seconds, timeout)), password)
+        self._prove(mark, max(LOGIN_SECONDS, timeout - began.used()), password)
 
     def take(self, timeout: float) -> None:
         """Prove that a shell listens on the console, without a login."""
@@ -149,9 +154,9 @@ class Shell:
         """Create or replace a file in the guest."""
         quoted = quote(path)
         self.run(f": > {quoted}", timeout, check=True)
-        for offset in range(0, len(data), 256):
-            octal = "".join(_octal(byte) for byte in data[offset : offset + 256])
-            self.run(f"printf '{octal}' >> {quoted}", timeout, check=True)
+        for offset in range(0, len(data), WRITE_CHUNK):
+            text = "".join(_typeable(byte) for byte in data[offset : offset + WRITE_CHUNK])
+            self.run(f"printf '{text}' >> {quoted}", timeout, check=True)
 
     # -- inside ---------------------------------------------------------------------------------
 
@@ -163,8 +168,8 @@ class Shell:
 
     def _framed(self, command: str, timeout: float) -> Result:
         begin, end = Sum(), Sum()
-        start = self._console.end
         self._type(command)
+        start = self._console.end
         # Leading blank: many shells keep such a line out of their history.
         self._send(
             f' printf "\\n%s[\\n" "{begin.typed}"; ( eval "$__b" ) </dev/null 2>&1; '
@@ -195,24 +200,26 @@ class Shell:
         return Result(output[:OUTPUT_MAX], status, truncated)
 
     def _type(self, command: str) -> None:
-        """Put the command into the guest's variable `__b`, in lines that a tty can take."""
-        quoted = command.replace("'", "'\\''")
-        pieces = [quoted[at : at + LINE_MAX] for at in range(0, len(quoted), LINE_MAX)] or [""]
-        if len(pieces) == 1:
-            self._send(f" __b='{quoted}';")
-            return
-        # A quote must not be cut in its escape, so split the command itself and quote each part.
-        step = LINE_MAX // 4
-        self._send(" __b=\n")
-        for at in range(0, len(command), step):
-            part = command[at : at + step].replace("'", "'\\''")
-            self._send(f" __b=$__b'{part}'\n")
-            self._challenge(30.0)
+        """Put the command into the guest's variable `__b`, by lines that any tty and shell take.
+
+        Only printable ASCII is typed: line editors act on control characters.
+        """
+        pieces = [""]
+        for byte in command.encode():
+            unit = _typeable(byte)
+            if len(pieces[-1]) + len(unit) > LINE_MAX:
+                pieces.append("")
+            pieces[-1] += unit
+        # The dot keeps the newlines at the end of a piece, which $(…) would drop.
+        self._send(f" __b=$(printf '{pieces[0]}.'); __b=${{__b%.}}\n")
+        for piece in pieces[1:]:
+            self._challenge(30.0)  # else more than a tty's buffer could be under way
+            self._send(f" __b=$__b$(printf '{piece}.'); __b=${{__b%.}}\n")
 
     def _challenge(self, timeout: float) -> None:
         answer = Sum()
         start = self._console.end
-        self._send(f' echo "{answer.typed}"\n')
+        self._send(f" echo {answer.typed}\n")
         self._await(re.compile(answer.value), start, timeout, "answer of the shell")
 
     def _interrupt(self) -> None:
@@ -228,14 +235,24 @@ class Shell:
 
         self._watch.wait(step, timeout, what, in_session=True)
 
-    def _await_prompt(
-        self, pattern: re.Pattern[str], start: int, timeout: float, what: str
-    ) -> None:
-        def step() -> bool | None:
-            text = self._console.since(max(start, self._console.end - 512))
-            return True if pattern.search(text) else None
+    def _await_login_prompt(self, timeout: float) -> None:
+        console, watch = self._console, self._watch
+        quiet_since = -1
 
-        self._watch.wait(step, timeout, what)
+        def step() -> bool | None:
+            text = console.since(max(watch.boot_start, console.end - 512))
+            return True if _LOGIN.search(text) else None
+
+        def retry() -> float:
+            # Something was printed over the prompt: a newline brings a fresh one. Never typed
+            # before a prompt was seen, because boot menus take newlines too.
+            nonlocal quiet_since
+            if console.end == quiet_since and console.search(_LOGIN_ANYWHERE, watch.boot_start):
+                self._send("\n")
+            quiet_since = console.end
+            return ASK_AGAIN
+
+        watch.wait(step, timeout, "login prompt", retry=retry)
 
     def _prove(self, start: int, timeout: float, password: str | None) -> None:
         """Find a shell: answer a password prompt once, then question until the answer comes."""
@@ -243,17 +260,21 @@ class Shell:
         asked_at = -1
         console = self._console
         given = password is None
+        pause = ASK_AGAIN / 2
 
         def ask() -> None:
             nonlocal asked_at
             answer = Sum()
             answers.append(answer.value)
-            self._send(f' stty -echo 2>/dev/null; PS1= PS2=; echo "{answer.typed}"\n')
+            # The head of an earlier question may have been lost and what is left of it may wait
+            # for its end; no quotes in here, so that it has one, and an interrupt where it shows.
+            interrupt = "\x03" if answers[1:] and _CONTINUED.search(console.tail(8)) else ""
+            self._send(f"{interrupt} stty -echo 2>/dev/null; PS1= PS2=; echo {answer.typed}\n")
             asked_at = console.end
 
         def step() -> bool | None:
             nonlocal given, start
-            text = console.since(start)[-4096:]
+            text = console.since(max(start, console.end - 4096))
             if any(answer in text for answer in answers):
                 return True
             if not given and _PASSWORD.search(text):
@@ -270,16 +291,17 @@ class Shell:
             return None
 
         def retry() -> float:
-            if given and console.end > start:
+            nonlocal pause
+            if given and (password is None or console.end > start):
                 ask()
-            return ASK_AGAIN
+            pause = min(ASK_MAX, pause * 2)
+            return pause
 
-        if password is None:
-            ask()
-        self._watch.wait(step, timeout, "shell after the login", retry=retry)
+        self._watch.wait(step, timeout, "shell", retry=retry)
         self._resets = self._watch.resets
+        self._send(' [ "$BASH_VERSION" ] && set +H\n')  # no history expansion of what we type
         self._challenge(30.0)
-        self._framed("dmesg -n 1 2>/dev/null || :", 30.0)
+        self._framed("dmesg -n 1 2>/dev/null", 30.0)
 
 
 def quote(text: str) -> str:
@@ -287,9 +309,13 @@ def quote(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def _octal(byte: int) -> str:
-    character = chr(byte)
-    return character if character.isascii() and character.isalnum() else f"\\{byte:03o}"
+def _typeable(byte: int) -> str:
+    """A byte in the format string of the shell's printf, inside single quotes."""
+    if byte == ord("%"):
+        return "%%"
+    if byte in b"'\\" or not 32 <= byte < 127:
+        return f"\\{byte:03o}"
+    return chr(byte)
 
 
 def _decode(reader: str, text: str) -> bytes | None:
