@@ -18,6 +18,7 @@ from typing import Any, override
 from harbor.agents.base import BaseAgent
 from harbor.environments.base import BaseEnvironment
 from harbor.models.agent.context import AgentContext
+from harbor.models.trial.result import AgentInfo
 
 from benchflow import __version__
 from benchflow.errors import UsageError
@@ -66,6 +67,7 @@ class ScriptedAgent(BaseAgent):
     def __init__(self, logs_dir: Path, script: str, **kwargs: Any) -> None:
         super().__init__(logs_dir=logs_dir, **kwargs)
         self._commands = read_script(Path(script))
+        self._label = f"scripted:{Path(script).stem}"
 
     @staticmethod
     @override
@@ -75,6 +77,10 @@ class ScriptedAgent(BaseAgent):
     @override
     def version(self) -> str:
         return __version__
+
+    @override
+    def to_agent_info(self) -> AgentInfo:
+        return AgentInfo(name=self._label, version=self.version())
 
     @override
     async def setup(self, environment: BaseEnvironment) -> None:

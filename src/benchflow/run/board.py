@@ -11,12 +11,14 @@ from benchflow.results.model import Trial
 
 
 class Phase(StrEnum):
-    """Where a trial is. `boot` is the verifier's: machines are booted and questioned."""
+    """Where a trial is. `boot` is our verifier's (machines are booted and questioned), `verifier`
+    that of a plain Harbor task."""
 
     IMAGE = "image"
     AGENT = "agent"
     HAND_OVER = "hand-over"
     BOOT = "boot"
+    VERIFIER = "verifier"
     STOPPING = "stopping"
     DONE = "done"
 

@@ -65,7 +65,10 @@ async def _main(config: JobConfig, watch: Watch) -> None:
     except asyncio.CancelledError:
         if not received:
             raise
-        raise Interrupted(f"stopped by {received[0].name}") from None
+        raise Interrupted(
+            f"stopped by {received[0].name}; finished trials are kept",
+            hint=f"go on with: benchflow resume {config.job_name}",
+        ) from None
     except BaseExceptionGroup as group:
         raise _main_fault(group, config.jobs_dir / config.job_name) from group
     except OSError as error:

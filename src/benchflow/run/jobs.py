@@ -39,7 +39,7 @@ def start(plan: Plan, listener: Listener) -> Job:
         record.write(plan)
         tasks = {str(planned.staged): planned.task for planned in plan.tasks}
         engine.run(plan.config, Watch(Board(plan.n_trials), listener, tasks))
-        return read_job(job)
+    return read_job(job)
 
 
 def resume(
@@ -59,7 +59,7 @@ def resume(
         before = read_job(job)
         board = Board(int(saved.get("n_trials", 0)), finished_before=len(before.trials))
         engine.run(config, Watch(board, listener, tasks))
-        return read_job(job), mended
+    return read_job(job), mended
 
 
 def clean_up() -> None:

@@ -48,9 +48,13 @@ class Attempt:
 
     def enter(self, phase: Phase, limit: float = 0.0) -> None:
         """Goes on to `phase`; the time of the one before is kept."""
-        self.seconds[self.state.phase] = self.state.elapsed
+        self.leave()
         self.state.enter(phase, limit)
         self.listener.phase(self.board, self.state)
+
+    def leave(self) -> None:
+        """Keeps the time that the present phase has taken so far."""
+        self.seconds[self.state.phase] = self.state.elapsed
 
 
 def sandboxed(attempt: Attempt) -> None:
@@ -58,7 +62,6 @@ def sandboxed(attempt: Attempt) -> None:
     from benchflow import sandbox
 
     sandbox.gc()
-    attempt.enter(Phase.IMAGE)
     image = sandbox.build(attempt.tests)
     with (attempt.logs / "test-stdout.txt").open("xb") as output:
         box = sandbox.Sandbox.start(
@@ -85,6 +88,7 @@ def sandboxed(attempt: Attempt) -> None:
 
             _follow(attempt, question)
         finally:
+            attempt.leave()
             box.stop(delete=not attempt.keep)
             attempt.kept = box.state if attempt.keep else None
 
@@ -116,6 +120,7 @@ def on_host(attempt: Attempt) -> None:
             # bwrap takes everything that it started with it.
             process.terminate()
             attempt.status = process.wait()
+            attempt.leave()
 
 
 def _in_place(given: dict[str, Path]) -> list[str]:
@@ -144,7 +149,7 @@ def _in_place(given: dict[str, Path]) -> list[str]:
         if stat.S_ISLNK(mode):
             command += ["--symlink", str(file.readlink()), inside]
         else:
-            command += ["--bind", str(file.resolve()), inside]
+            command += ["--ro-bind", str(file.resolve()), inside]
     return command
 
 

@@ -161,7 +161,7 @@ def _read(request: VerifyRequest, attempt: Attempt, seconds: float) -> Trial:
             if key.startswith("metric.")
         },
         phases=Phases(
-            environment=attempt.seconds.get(Phase.IMAGE),
+            environment=attempt.seconds.get(Phase.IMAGE) if request.sandboxed else None,
             hand_over=attempt.seconds.get(Phase.HAND_OVER),
             verifier=attempt.seconds.get(Phase.BOOT),
             total=seconds,

@@ -83,7 +83,8 @@ class Watch:
         multiplier = event.config.verifier_timeout_multiplier
         path = _trial_dir(event) / "verifier" / "progress.jsonl"
         self._tails[event.trial_name] = Tail(path)
-        self._enter(event, Phase.BOOT, seconds * (1.0 if multiplier is None else multiplier))
+        phase = Phase.BOOT if task and task.is_benchflow else Phase.VERIFIER
+        self._enter(event, phase, seconds * (1.0 if multiplier is None else multiplier))
 
     async def _cancelled(self, event: TrialHookEvent) -> None:
         self._enter(event, Phase.STOPPING)

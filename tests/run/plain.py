@@ -1,0 +1,99 @@
+"""Writes small plain Harbor tasks, and runs `benchflow` as a person would."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+BENCHFLOW = str(Path(sys.executable).parent / "benchflow")
+
+SOLVE = """#!/bin/bash
+echo "STOP_AFTER=${STOP_AFTER:-}"
+echo done > /app/out.txt
+"""
+TEST = """#!/bin/bash
+if [ "$(cat /app/out.txt 2>/dev/null)" = done ]; then reward=1; else reward=0; fi
+echo "$reward" > /logs/verifier/reward.txt
+"""
+DOCKERFILE = "FROM debian:bookworm\nWORKDIR /app\n"
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    if text.startswith("#!"):
+        path.chmod(0o755)
+
+
+def shared(folder: Path, *, schema: str = "1.0", solve: str = SOLVE, test: str = TEST) -> Path:
+    """A task of schema 1.0 whose verifier runs in the agent's own sandbox."""
+    write(
+        folder / "task.toml",
+        f'version = "{schema}"\n[agent]\ntimeout_sec = 60\n[verifier]\ntimeout_sec = 60\n'
+        "[environment]\nmemory_mb = 256\ncpus = 1\nstorage_mb = 1024\n",
+    )
+    write(folder / "instruction.md", "Write done into /app/out.txt.\n")
+    write(folder / "environment" / "Dockerfile", DOCKERFILE)
+    write(folder / "solution" / "solve.sh", solve)
+    write(folder / "tests" / "test.sh", test)
+    return folder
+
+
+def separate(folder: Path, *, solve: str = SOLVE, test: str = TEST) -> Path:
+    """A task of schema 1.4 whose verifier has a sandbox of its own and no network."""
+    shared(folder, solve=solve, test=test)
+    write(
+        folder / "task.toml",
+        'schema_version = "1.4"\nartifacts = ["/app/out.txt"]\n'
+        '[task]\nname = "test/separate"\n[agent]\ntimeout_sec = 60\n'
+        '[verifier]\ntimeout_sec = 60\nenvironment_mode = "separate"\n'
+        '[verifier.environment]\nmemory_mb = 256\nnetwork_mode = "no-network"\n'
+        "[environment]\nmemory_mb = 256\ncpus = 1\nstorage_mb = 1024\n",
+    )
+    write(folder / "tests" / "Dockerfile", "FROM debian:bookworm\nCOPY . /tests\n")
+    return folder
+
+
+def steps(folder: Path) -> Path:
+    """A task of two steps; the second starts from what the first left."""
+    shared(folder, schema="1.4")
+    (folder / "instruction.md").unlink()
+    config = (folder / "task.toml").read_text().replace("version =", "schema_version =")
+    write(folder / "task.toml", config + '[[steps]]\nname = "one"\n[[steps]]\nname = "two"\n')
+    for name, wanted in {"one": "1", "two": "1\n2"}.items():
+        step = folder / "steps" / name
+        write(step / "instruction.md", f"Append to /app/out.txt: step {name}.\n")
+        number = wanted[-1]
+        write(step / "solution" / "solve.sh", f"#!/bin/bash\necho {number} >> /app/out.txt\n")
+        test = TEST.replace("= done", f"= $'{wanted}'".replace("\n", "\\n"))
+        write(step / "tests" / "test.sh", test)
+    return folder
+
+
+def benchflow(
+    *arguments: str, cwd: Path, status: int | None = 0, **env: str
+) -> subprocess.CompletedProcess[str]:
+    """Runs the command; fails the test when its exit status is not `status`."""
+    done = subprocess.run(
+        [BENCHFLOW, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+        env={**os.environ, **env},
+    )
+    if status is not None:
+        assert done.returncode == status, f"{done.stdout}\n{done.stderr}"
+    return done
+
+
+def run_json(*arguments: str, cwd: Path, status: int = 0, **env: str) -> dict[str, Any]:
+    """`benchflow … --json`; the one job that it prints."""
+    done = benchflow(*arguments, "--json", cwd=cwd, status=status, **env)
+    (job,) = json.loads(done.stdout)["jobs"]
+    assert isinstance(job, dict)
+    return job

@@ -1,0 +1,206 @@
+"""However a run ends, nothing is left behind that the next command does not clean, and no
+finished trial is lost or run again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import plain
+import pytest
+from plain import BENCHFLOW, benchflow, run_json
+
+from benchflow.home import home
+
+#: Unlikely enough to be found in the process table by its argument alone.
+MARK = "86399.25"
+#: Delivers, then hangs until somebody ends its sleep.
+HANG = f"#!/bin/bash\necho done > /app/out.txt\nsleep {MARK}\n"
+
+
+def processes(text: str) -> list[int]:
+    """Processes of this host whose command line holds `text`."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if text.encode() in path.read_bytes():
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def sandboxes() -> set[str]:
+    return {path.name for path in (home() / "sandboxes").iterdir()}
+
+
+def mounts() -> set[str]:
+    text = Path("/proc/self/mountinfo").read_text()
+    return {line.split()[4] for line in text.splitlines() if str(home()) in line}
+
+
+def until(condition: Callable[[], object], seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "this did not happen in time"
+        time.sleep(0.1)
+
+
+def start(cwd: Path, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [BENCHFLOW, *arguments],
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+@pytest.fixture
+def half(tmp_path: Path) -> Path:
+    """A folder with two tasks: `first` ends at once, `second` hangs in its agent."""
+    plain.separate(tmp_path / "first")
+    plain.separate(tmp_path / "second", solve=HANG)
+    return tmp_path
+
+
+def begin(half: Path) -> subprocess.Popen[str]:
+    """Runs both tasks, one at a time, until the second one's agent hangs."""
+    process = start(half, "run", "first", "second", "-n", "1", "--job-name", "job")
+    until(lambda: processes(MARK) or process.poll() is not None)
+    assert process.poll() is None, process.communicate()
+    return process
+
+
+def finished(job: Path) -> list[Path]:
+    return [path.parent for path in job.glob("*/result.json")]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_stops_every_sandbox_and_keeps_what_is_finished(
+    half: Path, number: signal.Signals
+) -> None:
+    before = sandboxes()
+    process = begin(half)
+    (first,) = finished(half / "jobs" / "job")
+    kept = (first / "result.json").read_bytes()
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert f"stopped by {number.name}" in errors
+    assert "benchflow resume job" in errors
+    assert "Traceback" not in errors
+    assert processes(MARK) == []
+    assert sandboxes() <= before
+    assert mounts() == set()
+    assert (first / "result.json").read_bytes() == kept
+
+
+def test_resume_runs_only_what_was_not_finished(half: Path) -> None:
+    process = begin(half)
+    (first,) = finished(half / "jobs" / "job")
+    kept = (first / "result.json").stat()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    process = start(half, "resume", "job", "--json")
+    until(lambda: processes(MARK) or process.poll() is not None)
+    for pid in processes(MARK):
+        os.kill(pid, signal.SIGTERM)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    (job,) = json.loads(output)["jobs"]
+    assert job["counts"] == {"resolved": 2, "failed": 0, "error": 0}
+    assert (first / "result.json").stat() == kept
+    assert job["unfinished"] == []
+
+
+def test_kill_minus_nine_leaves_nothing_that_the_next_command_does_not_clean(half: Path) -> None:
+    before = sandboxes()
+    process = begin(half)
+    process.kill()
+    process.communicate()
+    until(lambda: not processes(MARK), 20)
+    state = run_json("results", "job", cwd=half)
+    assert state["counts"] == {"resolved": 1, "failed": 0, "error": 0}
+    assert len(state["unfinished"]) == 1
+    assert state["running"] is False
+    resumed = start(half, "resume", "job", "--json")
+    until(lambda: processes(MARK) or resumed.poll() is not None)
+    assert len(sandboxes() - before) == 1
+    for pid in processes(MARK):
+        os.kill(pid, signal.SIGTERM)
+    output, errors = resumed.communicate(timeout=60)
+    assert resumed.returncode == 0, errors
+    assert json.loads(output)["jobs"][0]["counts"]["resolved"] == 2
+    assert sandboxes() <= before
+    assert mounts() == set()
+
+
+def test_two_runs_of_one_job_are_one_too_many(half: Path) -> None:
+    process = begin(half)
+    try:
+        done = benchflow("resume", "job", cwd=half, status=2)
+        assert f"process {process.pid} works on this job" in done.stderr
+        assert run_json("results", "job", cwd=half)["running"] is True
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+
+
+def test_a_torn_job_is_named_mended_and_resumed(tmp_path: Path) -> None:
+    plain.shared(tmp_path / "task")
+    job = tmp_path / "jobs" / "job"
+    benchflow("run", "task", "-k", "4", "--job-name", "job", cwd=tmp_path)
+    good, torn, gone, config = sorted(finished(job))
+    kept = (good / "result.json").stat()
+    text = (torn / "result.json").read_text()
+    (torn / "result.json").write_text(text[: len(text) // 2])
+    (gone / "result.json").unlink()
+    (config / "config.json").write_text("{")
+    for name in ("config.json", "result.json", "lock.json"):
+        whole = (job / name).read_text()
+        (job / name).write_text(whole[: len(whole) // 2])
+    shown = benchflow("results", "job", cwd=tmp_path).stdout
+    assert f"problem: jobs/job/{torn.name}/result.json is cut off" in shown
+    assert "benchflow resume job" in shown
+    done = benchflow("resume", "job", "--json", cwd=tmp_path)
+    (found,) = json.loads(done.stdout)["jobs"]
+    assert found["counts"] == {"resolved": 4, "failed": 0, "error": 0}
+    assert found["problems"] == []
+    for name in (f"{torn.name}/result.json", "job/config.json", f"{config.name}/config.json"):
+        assert name in done.stderr
+    assert (tmp_path / "jobs" / ".torn" / "job" / torn.name / "result.json").exists()
+    assert (good / "result.json").stat() == kept
+    assert not torn.exists()
+
+
+def test_errors_are_run_again_only_where_that_is_asked_for(tmp_path: Path) -> None:
+    plain.separate(tmp_path / "task", test="#!/bin/bash\nexit 3\n")
+    first = run_json("run", "task", "--job-name", "job", cwd=tmp_path, status=4)
+    again = run_json("resume", "job", cwd=tmp_path, status=4)
+    assert [t["name"] for t in again["trials"]] == [t["name"] for t in first["trials"]]
+    third = run_json("resume", "job", "--errors", cwd=tmp_path, status=4)
+    assert [t["name"] for t in third["trials"]] != [t["name"] for t in first["trials"]]
+
+
+def test_a_task_that_changed_is_not_resumed(tmp_path: Path) -> None:
+    plain.shared(tmp_path / "task")
+    benchflow("run", "task", "-a", "nop", "--job-name", "job", cwd=tmp_path)
+    plain.write(tmp_path / "task" / "instruction.md", "Something else.\n")
+    done = benchflow("resume", "job", cwd=tmp_path, status=2)
+    assert "has changed since this job was started" in done.stderr
+
+
+def test_a_job_that_was_moved_is_read_but_not_resumed(tmp_path: Path) -> None:
+    plain.shared(tmp_path / "task")
+    benchflow("run", "task", "-a", "nop", "--job-name", "job", cwd=tmp_path)
+    (tmp_path / "jobs" / "job").rename(tmp_path / "moved")
+    assert run_json("results", "moved", cwd=tmp_path)["counts"]["failed"] == 1
+    done = benchflow("resume", "moved", cwd=tmp_path, status=2)
+    assert "the job was moved" in done.stderr
