@@ -14,12 +14,14 @@ import re
 HELD_MAX = 4096  # an escape longer than this is no escape: a guest could hide all its output in one
 
 _STRING = r"[^\x07\x1b\x9c]*"
-_COMPLETE = re.compile(
+_NOISE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*(?P<final>[@-~])"
     rf"|(?:\x1b\]|\x9d){_STRING}(?:\x07|\x1b\\|\x9c)"
     rf"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f]){_STRING}(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]+[0-~]"
     r"|\x1b[0-OQ-WYZ\\`-~]"
+    r"|(?P<returns>\r+\n?)"
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 )
 _PARTIAL = re.compile(
     r"(?:(?:\x1b\[|\x9b)[0-?]*[ -/]*"
@@ -27,8 +29,6 @@ _PARTIAL = re.compile(
     r"|\x1b[ -/]*"
     r"|\r+)\Z"
 )
-_RETURNS = re.compile(r"\r+\n?")
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Stripper:
@@ -50,10 +50,8 @@ class Stripper:
 
 def plain(text: str) -> str:
     """`text` without escapes and control characters; see the module's own words."""
-    text = _COMPLETE.sub(_replace, text)
-    text = _RETURNS.sub("\n", text)
-    return _CONTROLS.sub("", text)
+    return _NOISE.sub(_replace, text)
 
 
 def _replace(match: re.Match[str]) -> str:
-    return "\n" if match["final"] in ("H", "f") else ""
+    return "\n" if match["returns"] or match["final"] in ("H", "f") else ""
