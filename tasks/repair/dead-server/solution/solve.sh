@@ -1,0 +1,164 @@
+#!/bin/bash
+# Repair the server's disk in place, one milestone at a time. STOP_AFTER=<milestone> ends there.
+set -euo pipefail
+
+disk=/app/out/server.img
+tree=/tmp/tree
+scratch=/tmp/repair
+mkdir -p /app/out "$scratch"
+zstd -q -d -f --sparse /app/server.img.zst -o "$disk"
+
+reached() {
+    echo "reached: $1"
+    [ "${STOP_AFTER:-}" != "$1" ] || exit 0
+}
+
+# --- what lies where --------------------------------------------------------------------------
+python3 - "$disk" > "$scratch/found" <<'PY'
+import mmap, struct, sys, uuid
+with open(sys.argv[1], "rb") as file:
+    disk = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+found = {}
+at = disk.find(b"\x53\xef")
+while at >= 0:
+    base = at - 0x38
+    if base >= 0 and base % 512 == 0:
+        blocks, first, log = (struct.unpack_from("<I", disk, base + o)[0] for o in (4, 20, 24))
+        per_group, = struct.unpack_from("<I", disk, base + 32)
+        group, = struct.unpack_from("<H", disk, base + 0x5A)
+        if log <= 2 and blocks and per_group == 8192 << log:
+            size = 1024 << log
+            start = base - (group * per_group + first) * size - (1024 if not first and not group else 0)
+            label = disk[base + 0x78 : base + 0x88].rstrip(b"\0").decode("ascii", "replace")
+            found.setdefault(label, (start // 512, blocks * size // 512, uuid.UUID(bytes=disk[base + 0x68 : base + 0x78])))
+    at = disk.find(b"\x53\xef", at + 1)
+free = sum(found["atlas-root"][:2]) * 512
+swap = disk.find(b"SWAPSPACE2", free) - 4086
+found["swap"] = (swap // 512, (struct.unpack_from("<I", disk, swap + 1028)[0] + 1) * 8, uuid.UUID(bytes=disk[swap + 1036 : swap + 1052]))
+for name, (start, sectors, ident) in found.items():
+    print(name, start, sectors, ident)
+PY
+cat "$scratch/found"
+read -r _ root_start root_sectors root_uuid < <(grep '^atlas-root ' "$scratch/found")
+read -r _ swap_start swap_sectors swap_uuid < <(grep '^swap ' "$scratch/found")
+read -r _ data_start data_sectors data_uuid < <(grep '^tally ' "$scratch/found")
+root="$disk?offset=$((root_start * 512))"
+data="$disk?offset=$((data_start * 512))"
+
+edit() { # edit FILESYSTEM: debugfs commands on stdin
+    debugfs -w -f /dev/stdin "$1" > "$scratch/debugfs.log" 2>&1
+}
+put() { # put FILESYSTEM LOCAL PATH MODE UID GID
+    edit "$1" <<CMD
+rm $3
+write $2 $3
+sif $3 mode 0100$4
+sif $3 uid $5
+sif $3 gid $6
+CMD
+    debugfs -R "cat $3" "$1" 2> /dev/null | cmp - "$2"
+}
+
+# --- partitions -------------------------------------------------------------------------------
+sfdisk -q "$disk" <<TABLE
+label: dos
+start=$root_start, size=$root_sectors, type=83, bootable
+start=$swap_start, size=$swap_sectors, type=82
+start=$data_start, size=$data_sectors, type=83
+TABLE
+reached partitions
+
+# --- data-volume ------------------------------------------------------------------------------
+e2fsck -fy -b 24577 -B 1024 "$data" || [ $? -le 1 ]
+e2fsck -fn "$data"
+reached data-volume
+
+# --- kernel: a boot loader that reads what is on the disk ---------------------------------------
+grub=/usr/lib/grub/i386-pc
+grub-mkimage -O i386-pc -o "$scratch/core.img" -p '(hd0,msdos1)/boot/grub' biosdisk part_msdos ext2
+dd if=$grub/boot.img of="$disk" bs=1 count=440 conv=notrunc status=none
+dd if="$scratch/core.img" of="$disk" bs=512 seek=1 conv=notrunc status=none
+reached kernel
+
+# --- root-disk: an initramfs that knows the new disk's driver -----------------------------------
+mkdir -p "$tree"
+debugfs -R "rdump / $tree" "$root" > "$scratch/rdump.log" 2>&1
+kernel=$(basename "$tree"/boot/vmlinuz-*)
+kernel=${kernel#vmlinuz-}
+echo virtio_blk >> "$tree/etc/initramfs-tools/modules"
+chroot "$tree" update-initramfs -u -k "$kernel"
+put "$root" "$tree/boot/initrd.img-$kernel" "/boot/initrd.img-$kernel" 644 0 0
+reached root-disk
+
+# --- multi-user: the file systems by identity, each of them checked -----------------------------
+cat > "$scratch/fstab" <<FSTAB
+# <file system> <mount point> <type> <options> <dump> <pass>
+UUID=$root_uuid / ext4 errors=remount-ro 0 1
+UUID=$swap_uuid none swap sw 0 0
+UUID=$data_uuid /srv/tally ext4 nodev,nosuid 0 2
+FSTAB
+put "$root" "$scratch/fstab" /etc/fstab 644 0 0
+reached multi-user
+
+# --- login ------------------------------------------------------------------------------------
+sed '/^ingrid:/{s/^ingrid:!/ingrid:/;s/:20422:/::/}' "$tree/etc/shadow" > "$scratch/shadow"
+put "$root" "$scratch/shadow" /etc/shadow 640 0 42
+reached login
+
+# --- identity ---------------------------------------------------------------------------------
+basename "$tree"/var/log/journal/* > "$scratch/machine-id"
+put "$root" "$scratch/machine-id" /etc/machine-id 444 0 0
+reached identity
+
+# --- network ----------------------------------------------------------------------------------
+sed 's/^Name=ens18/Type=ether/' "$tree/etc/systemd/network/lan.network" > "$scratch/lan.network"
+put "$root" "$scratch/lan.network" /etc/systemd/network/lan.network 644 0 0
+sed 's/iifname "ens18"/iifname "en*"/' "$tree/etc/nftables.conf" > "$scratch/nftables.conf"
+put "$root" "$scratch/nftables.conf" /etc/nftables.conf 644 0 0
+edit "$root" <<< 'sif /etc/ssh/ssh_host_ed25519_key mode 0100600'
+reached network
+
+# --- packages: finish the upgrade where the ledger can be seen ----------------------------------
+debugfs -R "rdump / $tree/srv/tally" "$data" > "$scratch/rdump-data.log" 2>&1
+chown -R 990:990 "$tree/srv/tally"
+chroot "$tree" dpkg --configure -a
+test -z "$(chroot "$tree" dpkg --audit)"
+put "$root" "$tree/var/lib/dpkg/status" /var/lib/dpkg/status 644 0 0
+edit "$root" <<< 'mkdir /var/lib/tally'
+put "$root" "$tree/var/lib/tally/configured" /var/lib/tally/configured 644 0 0
+put "$data" "$tree/srv/tally/ledger/seals" /ledger/seals 640 990 990
+put "$data" "$tree/srv/tally/ledger/FORMAT" /ledger/FORMAT 640 990 990
+reached packages
+
+# --- service: the ledger is read through before the books are opened, not after -----------------
+sed -e '/^After=tallyd.service/d' -e 's/^Before=.*/Before=tallyd.service/' \
+    "$tree/etc/systemd/system/ledger-check.service" > "$scratch/ledger-check.service"
+put "$root" "$scratch/ledger-check.service" /etc/systemd/system/ledger-check.service 644 0 0
+reached service
+
+# --- healthy: the nightly copy has a place again ------------------------------------------------
+edit "$root" <<'CMD'
+mkdir /var/backups/tally
+sif /var/backups/tally mode 040750
+sif /var/backups/tally uid 990
+sif /var/backups/tally gid 990
+CMD
+reached healthy
+
+# --- update: the next initramfs is as good as this one ------------------------------------------
+put "$root" "$tree/etc/initramfs-tools/modules" /etc/initramfs-tools/modules 644 0 0
+reached update
+
+# --- reboot: every start takes the kernel that is there -----------------------------------------
+debugfs -R "dump /boot/grub/grubenv $scratch/grubenv" "$root" 2> /dev/null
+grub-editenv "$scratch/grubenv" unset next_entry
+grub-editenv "$scratch/grubenv" set "saved_entry=atlas-$kernel"
+put "$root" "$scratch/grubenv" /boot/grub/grubenv 644 0 0
+reached reboot
+
+# --- power-cut: a record is on the disk before it is acknowledged -------------------------------
+sed 's/^durability.*/durability = strict/' "$tree/etc/tally/tallyd.conf" > "$scratch/tallyd.conf"
+put "$root" "$scratch/tallyd.conf" /etc/tally/tallyd.conf 644 0 0
+e2fsck -fn "$root"
+e2fsck -fn "$data"
+reached power-cut

@@ -1,0 +1,61 @@
+"""What is known of the server: where things lie, who it is, what belongs on it."""
+
+import struct
+import uuid
+from pathlib import Path
+from typing import NamedTuple
+
+from benchflow.boot.ext4 import Ext4
+
+INGRID, PIET = "Lijnolie-en-teer-1987", "Kabelgatsloep-44"
+INGRID_HASH = (
+    "$6$WvZ8kq3Yt0bRrE1x$o6cq0.LJZ1jK41Zw6ZFK7BBlzvyEovjW1VpF2t9Qhs4X"
+    "bBryh2GJpm7KVrpSW.WwgZP1NfSivPXxwLrVhcJsw."
+)
+PIET_HASH = (
+    "$6$p2mTq8LxNf7CzKd5$kQJRfknXhhA9I3faHYyMvxpJpserhK1IqXqLm/QtrL6n"
+    "agVbeYANr94nWSxzeR6xd0wpS28E66oEWRJjDeMFx1"
+)
+MACHINE_ID = "5b1f0c3e9d6a4c0f8e2a7d4419b3c65e"
+HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHqCrXaBJNGCeMp7blj0ESWyTkuh4XvkuuqKSmVw9BAh"
+PORT = 4710
+
+PARTITIONS = {1: (2048, 1146880), 2: (1150976, 65536), 3: (1218560, 163840)}
+SYSTEM_START, DATA_START = PARTITIONS[1][0] * 512, PARTITIONS[3][0] * 512
+SYSTEM_UUID = "7d0b0a52-6c0e-4b2a-9c11-3f5f1d8a6e01"
+DATA_UUID = "c4a1e6d8-0b73-4f3e-b7a5-5e2d6a91fc03"
+
+PACKAGES = set(
+    "tallyd openssh-server nftables sudo systemd systemd-sysv udev dbus initramfs-tools grub-pc"
+    " grub2-common linux-image-cloud-amd64 python3-minimal logrotate nano procps e2fsprogs"
+    " iproute2 apt dpkg debian-archive-keyring".split()
+)
+PROGRAMS = {
+    "/usr/lib/tally/ledger.py": "2e7f16daf100cc8bf6c4c461a348f70b1a7e19ab84a002a4c62a5d18f3bb302e",
+    "/usr/lib/tally/tallyd": "6c0a149918317a2350ecc9029c7702a07006136659ddbb0838747119c9c92b61",
+    "/usr/lib/tally/tally-migrate": "d0abb434887e875a71e451c731f1e1bc0ddbffc4f1221df1c143b209b86731fd",
+    "/usr/lib/tally/tally-backup": "93b2be67d1ef668daed0c214348e40abd9f498cf5e38fc8fc01b32aa1781ee38",
+    "/lib/systemd/system/tallyd.service": "b8f7987824935d263e815ce364194fd5b5230d02045c293a21a82e566140d4aa",
+    "/lib/systemd/system/tally-backup.service": "63bc51ddc7bc2f2c63d29bf14a3c34e463e41ac02e791c7037115b0909789fd1",
+}
+ENABLED = ["ssh", "nftables", "systemd-networkd", "tallyd", "tally-backup", "ledger-check"]
+MASKED: set[str] = set()
+
+
+class Volumes(NamedTuple):
+    """The two file systems of the server, read without a mount."""
+
+    system: Ext4
+    data: Ext4
+
+
+def volumes(disk: Path) -> Volumes:
+    """Both volumes of a disk; raises BadDeliverable when one of them cannot be read."""
+    return Volumes(Ext4(disk, SYSTEM_START), Ext4(disk, DATA_START))
+
+
+def volume_uuid(disk: Path, start: int) -> str:
+    """The UUID in the superblock of the file system at byte `start`."""
+    with disk.open("rb") as file:
+        file.seek(start + 1024 + 0x68)
+        return str(uuid.UUID(bytes=struct.unpack("16s", file.read(16))[0]))
