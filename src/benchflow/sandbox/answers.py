@@ -13,7 +13,10 @@ import errno
 import os
 import stat
 import struct
-from collections.abc import Callable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # (major, minor) of the character devices that hold no state of the host's: memory devices 1:*
 # and the two that stand for the opener's own terminal (Documentation/admin-guide/devices.txt).

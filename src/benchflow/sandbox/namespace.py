@@ -162,6 +162,11 @@ class Sandbox:
         """Send a request to process 1."""
         wire.send_packet(self._running.channel, message, fds)
 
+    @property
+    def device_nodes(self) -> str:
+        """How the making of device nodes is answered inside."""
+        return self._running.device_nodes
+
     def limits_report(self) -> dict[str, str]:
         """For each limit asked for: `enforced: how` or `not enforced: why`."""
         return dict(self._running.groups.report)

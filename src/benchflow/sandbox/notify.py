@@ -6,7 +6,7 @@ Everything else runs at full speed. The filter is not a fence: whatever the hold
 answer itself is handed back to the kernel, which applies its own rules.
 
 The ABI is seccomp_unotify(2); programs are classic BPF as in linux/filter.h. Only the standard
-library is used, because this also runs between fork and exec of a sandbox's first process.
+library is used, and little of it: this is imported at the start of every sandbox.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import errno
 import fcntl
 import os
 import struct
-from dataclasses import dataclass
 
 SYS_SECCOMP = {"x86_64": 317, "aarch64": 277, "riscv64": 277}
 
@@ -55,14 +54,16 @@ _RESPONSE = struct.Struct("=QqiI")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-@dataclass(frozen=True)
 class Notification:
     """One stopped system call. `pid` is the thread, as the listener's holder sees it."""
 
-    id: int
-    pid: int
-    call: str
-    args: tuple[int, ...]
+    __slots__ = ("args", "call", "id", "pid")
+
+    def __init__(self, number: int, pid: int, call: str, args: tuple[int, ...]) -> None:
+        self.id = number
+        self.pid = pid
+        self.call = call
+        self.args = args
 
 
 def _statement(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:

@@ -40,6 +40,7 @@ class Plan:
         """The plan as the helper reads it."""
         return {
             "privileged": self.id_map.privileged,
+            "root_ids": [self.id_map.uid_base, self.id_map.gid_base],
             "layers": [str(layer) for layer in self.image.layers],
             "state": str(self.state / "fs"),
             "mounts": [
@@ -56,6 +57,7 @@ class Plan:
             "files": network.identity_files(self.hostname, self.network),
             "drop_capabilities": hardening.capability_bits(),
             "seccomp": hardening.seccomp_program().hex(),
+            "mknod": hardening.MKNOD,
         }
 
 
@@ -67,6 +69,7 @@ class Running:
     channel: socket.socket
     init_pid: int
     groups: limits.Groups
+    device_nodes: str = ""
     memory_peak: int | None = None
     cpu_seconds: float | None = None
 
@@ -109,7 +112,7 @@ def run(plan: Plan) -> Running:
         init_pid: int = _expect(ours, "init")["init"]
         groups.attach(init_pid)
         wire.send_packet(ours, {"go": True})
-        _expect(ours, "ready")
+        device_nodes = _expect(ours, "ready")["device_nodes"]
     except BaseException:
         ours.close()
         helper.kill()
@@ -117,7 +120,7 @@ def run(plan: Plan) -> Running:
         groups.remove()
         raise
     ours.settimeout(None)
-    return Running(helper, ours, init_pid, groups)
+    return Running(helper, ours, init_pid, groups, device_nodes)
 
 
 def _expect(channel: socket.socket, key: str) -> wire.Message:

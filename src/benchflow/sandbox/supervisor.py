@@ -17,18 +17,17 @@ deadline, for a hostile file system may never answer.
     outside       if os.fork() == 0: supervisor.serve(listener, mount_namespace, root)
 """
 
+# pathlib, dataclasses and contextlib would cost every sandbox some milliseconds of its start
+# ruff: noqa: PTH116
+
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import select
-import selectors
 import signal
 import struct
 import time
-from dataclasses import dataclass, field
-from pathlib import Path
 
 from benchflow.sandbox import answers, notify
 from benchflow.sandbox.notify import Notification
@@ -38,6 +37,7 @@ _DEADLINE_S = 10.0
 _MAX_CHILDREN = 16
 _AT_FDCWD = -100
 _MAX_NAMES = 4096
+_REMOVALS = ("unlink", "unlinkat")
 
 # Capabilities (linux/capability.h) that a caller must have in force: the kernel would ask for
 # CAP_MKNOD or CAP_SYS_ADMIN, and we act with CAP_DAC_OVERRIDE, so that is asked for too.
@@ -48,13 +48,17 @@ class _Gone(Exception):
     """The caller died, or is nothing that we answer: the kernel may have it."""
 
 
-@dataclass
 class _Caller:
     """Handles on a stopped process, all opened before its notification was seen alive."""
 
-    process: int
-    memory: int
-    fds: list[int] = field(default_factory=list)
+    def __init__(self, pid: int) -> None:
+        self.process = os.open(f"/proc/{pid}", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        self.fds: list[int] = []
+        try:
+            self.memory = self.open("mem", os.O_RDONLY)
+        except OSError:
+            os.close(self.process)
+            raise
 
     def open(self, name: str, flags: int) -> int:
         fd = os.open(name, flags | os.O_CLOEXEC, dir_fd=self.process)
@@ -80,16 +84,15 @@ class _Caller:
         return 0
 
     def close(self) -> None:
-        for fd in (*self.fds, self.memory, self.process):
+        for fd in (*self.fds, self.process):
             os.close(fd)
 
 
-@dataclass
 class _Pending:
-    notification: Notification
-    deadline: float
-    then_continue: bool
-    made: bytes = b""
+    def __init__(self, notification: Notification, made: bytes) -> None:
+        self.notification = notification
+        self.made = made
+        self.deadline = time.monotonic() + _DEADLINE_S
 
 
 class Supervisor:
@@ -99,37 +102,33 @@ class Supervisor:
     def __init__(self, listener: int, mounts: int, root: int) -> None:
         self._listener = listener
         self._place = (mounts, root)
-        self._user = Path("/proc/self/ns/user").stat()
+        self._user = os.stat("/proc/self/ns/user")
         self._children: dict[int, _Pending] = {}
         self._nodes: set[bytes] = set()
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(listener, selectors.EVENT_READ)
+        self._poller = select.poll()
+        self._poller.register(listener, select.POLLIN)
 
     def run(self) -> None:
         """Serve until no process is left under the filter."""
         notify.prefer_same_cpu(self._listener)
         while True:
-            for key, events in self._selector.select(1.0 if self._children else None):
-                if key.data is not None:
-                    self._selector.unregister(key.fd)
-                    os.close(key.fd)
-                elif events & selectors.EVENT_READ:
+            for fd, events in self._poller.poll(1000 if self._children else None):
+                if fd != self._listener:
+                    self._poller.unregister(fd)
+                    os.close(fd)
+                elif events & select.POLLIN:
                     self._receive()
-            if self._hung_up():
-                return
+                elif events & select.POLLHUP:
+                    return
             self._reap()
-
-    def _hung_up(self) -> bool:
-        poller = select.poll()
-        poller.register(self._listener, 0)
-        return any(event & select.POLLHUP for _, event in poller.poll(0))
 
     def _receive(self) -> None:
         notification = notify.receive(self._listener)
         if notification is None:
             return
-        removal = notification.call in ("unlink", "unlinkat")
-        if (removal and not self._nodes) or len(self._children) >= _MAX_CHILDREN:
+        if (notification.call in _REMOVALS and not self._nodes) or len(
+            self._children
+        ) >= _MAX_CHILDREN:
             notify.let_kernel_decide(self._listener, notification)
             return
         try:
@@ -138,7 +137,7 @@ class Supervisor:
             notify.let_kernel_decide(self._listener, notification)
 
     def _begin(self, notification: Notification) -> None:
-        caller = self._look_at(notification.pid)
+        caller = _Caller(notification.pid)
         try:
             work = self._plan(caller, notification)
             if not notify.still_waiting(self._listener, notification):
@@ -146,22 +145,8 @@ class Supervisor:
             pid = answers.in_child(work.act)
         finally:
             caller.close()
-        self._selector.register(os.pidfd_open(pid), selectors.EVENT_READ, data=pid)
-        self._children[pid] = _Pending(
-            notification,
-            time.monotonic() + _DEADLINE_S,
-            then_continue=notification.call in ("unlink", "unlinkat"),
-            made=work.made,
-        )
-
-    def _look_at(self, pid: int) -> _Caller:
-        process = os.open(f"/proc/{pid}", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            memory = os.open("mem", os.O_RDONLY | os.O_CLOEXEC, dir_fd=process)
-        except OSError:
-            os.close(process)
-            raise
-        return _Caller(process, memory)
+        self._poller.register(os.pidfd_open(pid), select.POLLIN)
+        self._children[pid] = _Pending(notification, work.made)
 
     def _plan(self, caller: _Caller, notification: Notification) -> _Work:
         call, args = notification.call, notification.args
@@ -174,7 +159,7 @@ class Supervisor:
         else:
             raise _Gone
         path = caller.text(rest[0])
-        if call.startswith("unlink"):
+        if call in _REMOVALS:
             if _name(path) not in self._nodes:
                 raise _Gone
             self._require(caller, _SYS_ADMIN)
@@ -221,11 +206,11 @@ class Supervisor:
                 os.waitpid(pid, 0)
             del self._children[pid]
             code = os.waitstatus_to_exitcode(status) if done else errno.ETIMEDOUT
-            with contextlib.suppress(OSError):
-                if pending.then_continue or code in (errno.EPERM, errno.ENOSYS) or code < 0:
-                    notify.let_kernel_decide(self._listener, pending.notification)
-                else:
-                    notify.answer(self._listener, pending.notification, code)
+            removal = pending.notification.call in _REMOVALS
+            if removal or code in (errno.EPERM, errno.ENOSYS) or code < 0:
+                notify.let_kernel_decide(self._listener, pending.notification)
+            else:
+                notify.answer(self._listener, pending.notification, code)
             if code == 0 and pending.made and len(self._nodes) < _MAX_NAMES:
                 self._nodes.add(pending.made)
 
@@ -282,12 +267,9 @@ def _signed(value: int) -> int:
 
 def serve(listener: int, mounts: int, root: int) -> None:
     """Answer until the sandbox is gone. Keeps no descriptor but the three that it was given."""
-    last = max(listener, mounts, root)
-    for fd in range(3, last):
-        if fd not in (listener, mounts, root):
-            with contextlib.suppress(OSError):
-                os.close(fd)
-    os.closerange(last + 1, os.sysconf("SC_OPEN_MAX"))
+    kept = sorted({2, listener, mounts, root})
+    for below, above in zip([-1, *kept], [*kept, os.sysconf("SC_OPEN_MAX")], strict=True):
+        os.closerange(below + 1, above)
     os.chdir("/")
     os.umask(0)
     Supervisor(listener, mounts, root).run()

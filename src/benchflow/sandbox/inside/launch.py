@@ -18,15 +18,20 @@ when it ends, and the kernel then kills everything in its pid namespace.
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import sys
 
+from benchflow.sandbox import supervisor
 from benchflow.sandbox.inside import init, kernel, mounts, wire
 
 
 def main() -> None:
     owner = socket.socket(fileno=int(sys.argv[1]))
+    # What is forked from here lives briefly or idles: no collection, and no page copied for one.
+    gc.disable()
+    gc.freeze()
     try:
         _launch(owner)
     except BaseException as error:
@@ -59,17 +64,20 @@ def _launch(owner: socket.socket) -> None:
         file.write("200")
     if spec["privileged"]:
         os.unshare(os.CLONE_NEWNS)
-        mounts.stage(spec)
+        mounts.stage(spec, mounts.open_sources(spec))
     os.unshare(os.CLONE_NEWUSER)
     wire.send_packet(owner, {"map": True})
     wire.receive_packet(owner)
+    sources = []
     if not spec["privileged"]:
         os.unshare(os.CLONE_NEWNS)
-        mounts.stage(spec)
+        sources = mounts.open_sources(spec)
     os.setgroups([])
     os.setresgid(0, 0, 0)
     os.setresuid(0, 0, 0)
     os.umask(0o022)
+    if not spec["privileged"]:
+        mounts.stage(spec, sources)
     mounts.prepare_upper()
     outer, inner = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     child = _fork_init(owner, outer, inner, spec)
@@ -114,21 +122,28 @@ def _fork_init(
 
 
 def _attend(child: int, inner: socket.socket, spec: wire.Message) -> None:
-    """Serve process 1 from outside: start its network. Ends when it ends."""
+    """Serve process 1 from outside: start its network and its supervisor. Ends when it ends."""
     network = 0
+    supervising = 0
     exit_read, exit_write = os.pipe()
     try:
         while True:
             request, fds = wire.receive_packet(inner)
             if request.get("network") == "user":
                 network = _start_slirp(fds[0], fds[1], exit_read, spec)
+            elif "supervise" in request:
+                supervising = os.fork()
+                if supervising == 0:
+                    supervisor.serve(*fds)
+                    os._exit(0)
             for fd in fds:
                 os.close(fd)
     except EOFError:
         os.waitpid(child, 0)
         os.close(exit_write)
-        if network:
-            os.waitpid(network, 0)
+        for helper in (network, supervising):
+            if helper:
+                os.waitpid(helper, 0)
     os._exit(0)
 
 

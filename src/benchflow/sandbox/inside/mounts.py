@@ -1,8 +1,8 @@
 """The file systems of a sandbox.
 
-Two steps. `stage` runs while the helper still is the caller: it shows the layers, the sandbox's
-own directory and the mounts under short paths on a private tmpfs, because the ids inside may not
-walk the caller's directories. `build` runs as process 1 and puts the root together from them.
+Two steps, because the ids inside may not walk the caller's directories. What the sandbox is made
+of is opened while the helper still is the caller, and `stage` shows it under short paths on a
+private tmpfs. `build` runs as process 1 and puts the root together from them.
 """
 
 # pathlib would cost every sandbox some milliseconds of its start
@@ -19,6 +19,9 @@ from benchflow.sandbox.inside.wire import Message
 STAGE = "/tmp"  # any directory that exists everywhere; a private tmpfs is laid over it
 ROOT = f"{STAGE}/root"
 STATE = f"{STAGE}/state"
+NODES = f"{STAGE}/dev"
+INERT = f"{STAGE}/inert"
+CONSOLE = f"{INERT}/console"
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 OPTIONAL_DEVICES = ("fuse", "net/tun")
 LINKS = {
@@ -31,14 +34,17 @@ LINKS = {
 }
 
 
-def stage(spec: Message) -> None:
+def open_sources(spec: Message) -> list[int]:
+    """Open what will be shown, in the present mount namespace and with the caller's rights."""
     kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
-    sources = [os.open(path, os.O_PATH | os.O_CLOEXEC) for path in spec["layers"]]
-    sources.append(os.open(spec["state"], os.O_PATH | os.O_CLOEXEC))
+    paths = [*spec["layers"], spec["state"], *(item["host"] for item in spec["mounts"])]
+    return [os.open(path, os.O_PATH | os.O_CLOEXEC) for path in paths]
+
+
+def stage(spec: Message, sources: list[int]) -> None:
+    """Show the opened sources under the names that `build` uses."""
     names = [f"{STAGE}/l{number}" for number in range(len(spec["layers"]))] + [STATE]
-    for number, item in enumerate(spec["mounts"]):
-        sources.append(os.open(item["host"], os.O_PATH | os.O_CLOEXEC))
-        names.append(f"{STAGE}/m{number}")
+    names += [f"{STAGE}/m{number}" for number in range(len(spec["mounts"]))]
     kernel.mount("tmpfs", STAGE, "tmpfs", kernel.MS_NOSUID, "mode=0755")
     os.mkdir(ROOT)
     for source, name in zip(sources, names, strict=True):
@@ -49,6 +55,7 @@ def stage(spec: Message) -> None:
         kernel.mount(f"/proc/self/fd/{source}", name, "", kernel.MS_BIND)
         os.close(source)
     if spec["privileged"]:
+        _own_nodes(*spec["root_ids"])
         _open_devices()
 
 
@@ -66,6 +73,31 @@ def _open_devices() -> None:
             continue
         os.chmod(node, 0o666)
         kernel.mount(node, device, "", kernel.MS_BIND)
+
+
+def _own_nodes(uid: int, gid: int) -> None:
+    """Make the sandbox's device nodes, as the host's root may: they belong to the sandbox's root,
+    so that what copies or unpacks them can set owner, mode and time, too.
+
+    The console is there to be seen and copied, not to be opened: it lies on a file system without
+    devices, and the kernel locks that flag when the mount goes into the user namespace.
+    """
+    os.mkdir(NODES)
+    kernel.mount("tmpfs", NODES, "tmpfs", kernel.MS_NOSUID | kernel.MS_NOEXEC, "mode=0755,size=64k")
+    nodes = [(f"{NODES}/{name}", 0o666, f"/dev/{name}") for name in DEVICES]
+    os.mkdir(f"{NODES}/net")
+    for name in OPTIONAL_DEVICES:
+        if os.path.exists(f"/dev/{name}"):
+            nodes.append((f"{NODES}/{name}", 0o666, f"/dev/{name}"))
+    for path, mode, like in nodes:
+        os.mknod(path, stat.S_IFCHR | mode, os.stat(like).st_rdev)
+        os.chmod(path, mode)
+    os.mkdir(INERT)
+    flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
+    kernel.mount("tmpfs", INERT, "tmpfs", flags, "mode=0755,size=64k")
+    os.mknod(CONSOLE, stat.S_IFCHR | 0o600, os.makedev(5, 1))
+    for path in (NODES, f"{NODES}/net", CONSOLE, *(node[0] for node in nodes)):
+        os.chown(path, uid, gid)
 
 
 def prepare_upper() -> None:
@@ -96,12 +128,16 @@ def build(spec: Message) -> None:
 
 def _devices() -> None:
     dev = f"{ROOT}/dev"
-    kernel.mount("tmpfs", dev, "tmpfs", kernel.MS_NOSUID | kernel.MS_NOEXEC, "mode=0755,size=64k")
-    os.mkdir(f"{dev}/net")
-    present = [name for name in OPTIONAL_DEVICES if os.path.exists(f"/dev/{name}")]
-    for name in (*DEVICES, *present):
-        os.close(os.open(f"{dev}/{name}", os.O_CREAT | os.O_EXCL | os.O_CLOEXEC))
-        kernel.mount(f"/dev/{name}", f"{dev}/{name}", "", kernel.MS_BIND)
+    if os.path.isdir(NODES):
+        kernel.mount(NODES, dev, "", kernel.MS_BIND)
+        _show(CONSOLE, f"{dev}/console")
+    else:
+        flags = kernel.MS_NOSUID | kernel.MS_NOEXEC
+        kernel.mount("tmpfs", dev, "tmpfs", flags, "mode=0755,size=64k")
+        os.mkdir(f"{dev}/net")
+        for name in (*DEVICES, *OPTIONAL_DEVICES):
+            if os.path.exists(f"/dev/{name}"):
+                _show(f"/dev/{name}", f"{dev}/{name}")
     for name, target in LINKS.items():
         os.symlink(target, f"{dev}/{name}")
     for name, kind, data in (
@@ -112,6 +148,11 @@ def _devices() -> None:
         os.mkdir(f"{dev}/{name}")
         flags = kernel.MS_NOSUID | kernel.MS_NOEXEC
         kernel.mount(kind, f"{dev}/{name}", kind, flags | kernel.MS_NODEV * (name != "pts"), data)
+
+
+def _show(node: str, place: str) -> None:
+    os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC))
+    kernel.mount(node, place, "", kernel.MS_BIND)
 
 
 def _bind(source: str, inside: str, read_only: bool) -> None:
