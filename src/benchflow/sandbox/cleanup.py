@@ -87,8 +87,13 @@ def delete(state: Path, id_map: idmap.IdMap) -> None:
         state.rename(doomed)
     except FileNotFoundError:
         return
-    if not id_map.privileged:
-        userns.run(["find", str(doomed / "fs"), "-mindepth", "1", "-delete"], id_map)
+    if not id_map.privileged and (doomed / "fs").is_dir():
+        userns.check(
+            ["find", "/mnt/fs", "-mindepth", "1", "-delete"],
+            id_map,
+            what=f"deleting {doomed}",
+            shown={"fs": doomed / "fs"},
+        )
     done = subprocess.run(
         ["rm", "-rf", "--one-file-system", "--", str(doomed)], capture_output=True, text=True
     )

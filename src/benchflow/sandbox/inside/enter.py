@@ -26,29 +26,33 @@ def main() -> None:
     request: Message = json.loads(sys.argv[2])
     if request["privileged"]:
         os.unshare(os.CLONE_NEWNS)
-        _show(request["shown"])
+        _show(_open(request["shown"]))
     os.unshare(os.CLONE_NEWUSER)
     owner.sendall(b"u")
     if owner.recv(1) != b"m":
         os._exit(125)
     owner.close()
     os.unshare(os.CLONE_NEWNS)
-    if not request["privileged"]:
-        _show(request["shown"])
+    # Opened as the caller, who may walk there; shown as root inside, who may make directories.
+    sources = {} if request["privileged"] else _open(request["shown"])
     os.setgroups([])
     os.setresgid(0, 0, 0)
     os.setresuid(0, 0, 0)
+    _show(sources)
     os.umask(0o022)
     os.chdir(request["cwd"])
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
     os.execvp(request["argv"][0], request["argv"])
 
 
-def _show(shown: dict[str, str]) -> None:
+def _open(shown: dict[str, str]) -> dict[str, int]:
+    return {name: os.open(path, os.O_PATH | os.O_CLOEXEC) for name, path in shown.items()}
+
+
+def _show(sources: dict[str, int]) -> None:
     kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
-    if not shown:
+    if not sources:
         return
-    sources = {name: os.open(path, os.O_PATH | os.O_CLOEXEC) for name, path in shown.items()}
     kernel.mount("tmpfs", STAGE, "tmpfs", kernel.MS_NOSUID, "mode=0755")
     for name, source in sources.items():
         os.mkdir(f"{STAGE}/{name}")
