@@ -9,25 +9,38 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .archive import Tar, decompress
+    from .cpio import Initramfs
     from .deliverable import Deliverable
+    from .elf import Elf, is_elf, strings
     from .errors import (
         BadDeliverable,
         BootError,
         CheckMisuse,
         CommandFailed,
         CommandTimeout,
+        ConsoleFlood,
         GuestError,
         GuestExited,
         GuestPanic,
         GuestRebooted,
         GuestTimeout,
         LoginFailed,
+        NoSpace,
+        QemuFailed,
+        QemuMissing,
+        RebootLoop,
+        ShellBroken,
+        ToolMissing,
         VerifierBroken,
     )
+    from .files import Entry
     from .image import Image
+    from .kernel import kernel_banner, kernel_release, unpack_kernel
     from .machine import Disk, Machine, Nic
     from .milestones import ChecksError, CheckSpec, MilestoneSpec, check, milestone
     from .observer import Observer
+    from .partitions import Partition
 
 _HOMES = {
     "BadDeliverable": "errors",
@@ -37,22 +50,40 @@ _HOMES = {
     "ChecksError": "milestones",
     "CommandFailed": "errors",
     "CommandTimeout": "errors",
+    "ConsoleFlood": "errors",
     "Deliverable": "deliverable",
     "Disk": "machine",
+    "Elf": "elf",
+    "Entry": "files",
     "GuestError": "errors",
     "GuestExited": "errors",
     "GuestPanic": "errors",
     "GuestRebooted": "errors",
     "GuestTimeout": "errors",
     "Image": "image",
+    "Initramfs": "cpio",
     "LoginFailed": "errors",
     "Machine": "machine",
     "MilestoneSpec": "milestones",
     "Nic": "machine",
+    "NoSpace": "errors",
     "Observer": "observer",
+    "Partition": "partitions",
+    "QemuFailed": "errors",
+    "QemuMissing": "errors",
+    "RebootLoop": "errors",
+    "ShellBroken": "errors",
+    "Tar": "archive",
+    "ToolMissing": "errors",
     "VerifierBroken": "errors",
     "check": "milestones",
+    "decompress": "archive",
+    "is_elf": "elf",
+    "kernel_banner": "kernel",
+    "kernel_release": "kernel",
     "milestone": "milestones",
+    "strings": "elf",
+    "unpack_kernel": "kernel",
 }
 
 __all__ = [
@@ -63,22 +94,40 @@ __all__ = [
     "ChecksError",
     "CommandFailed",
     "CommandTimeout",
+    "ConsoleFlood",
     "Deliverable",
     "Disk",
+    "Elf",
+    "Entry",
     "GuestError",
     "GuestExited",
     "GuestPanic",
     "GuestRebooted",
     "GuestTimeout",
     "Image",
+    "Initramfs",
     "LoginFailed",
     "Machine",
     "MilestoneSpec",
     "Nic",
+    "NoSpace",
     "Observer",
+    "Partition",
+    "QemuFailed",
+    "QemuMissing",
+    "RebootLoop",
+    "ShellBroken",
+    "Tar",
+    "ToolMissing",
     "VerifierBroken",
     "check",
+    "decompress",
+    "is_elf",
+    "kernel_banner",
+    "kernel_release",
     "milestone",
+    "strings",
+    "unpack_kernel",
 ]
 
 

@@ -120,6 +120,8 @@ class Tar(Tree):
                     self._enter(member)
         except (tarfile.TarError, ValueError, OverflowError, EOFError) as error:
             raise BadDeliverable(f"not a tar archive: {error}") from None
+        if not self._members:
+            raise BadDeliverable("the archive is empty")
 
     def _open(self) -> tarfile.TarFile:
         return tarfile.open(fileobj=io.BytesIO(self._data), mode="r:")

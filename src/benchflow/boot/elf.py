@@ -164,5 +164,5 @@ class Elf:
     def _unpack(self, form: str, at: int) -> tuple[int, ...]:
         try:
             return struct.unpack_from(self._order + form, self.data, at)
-        except struct.error:
+        except (struct.error, OverflowError):
             raise BadDeliverable("the ELF file is cut off") from None

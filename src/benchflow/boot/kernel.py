@@ -26,7 +26,7 @@ def is_efi_zboot(data: bytes) -> bool:
     return data[:2] == b"MZ" and data[4:8] == b"zimg"
 
 
-def unpack(data: bytes, limit: int = LIMIT) -> bytes:
+def unpack_kernel(data: bytes, limit: int = LIMIT) -> bytes:
     """The kernel proper (an ELF file or a flat image) inside a bzImage, an EFI zboot image or a
     compressed Image. Raises BadDeliverable when it is damaged."""
     if is_bzimage(data):
@@ -51,15 +51,15 @@ def _payload(data: bytes, start: int, size: int, limit: int) -> bytes:
     return decompress(payload[:-4], limit)
 
 
-def banner(data: bytes, limit: int = LIMIT) -> str:
+def kernel_banner(data: bytes, limit: int = LIMIT) -> str:
     """The line after `Linux version ` that this kernel prints: release, builder, compiler, date."""
-    match = _BANNER.search(unpack(data, limit))
+    match = _BANNER.search(unpack_kernel(data, limit))
     if match is None:
         raise BadDeliverable("no Linux version string in the kernel")
     return clean(match[1].decode(errors="replace"), 800)
 
 
-def release(data: bytes, limit: int = LIMIT) -> str:
+def kernel_release(data: bytes, limit: int = LIMIT) -> str:
     """The release (`uname -r`): from the header of a bzImage, otherwise from the banner."""
     if is_bzimage(data) and len(data) >= 0x210:
         start = _u16(data, _VERSION) + 0x200
@@ -67,14 +67,20 @@ def release(data: bytes, limit: int = LIMIT) -> str:
         if text:
             return clean(text[0], 200)
         raise BadDeliverable("the bzImage has no version string")
-    return banner(data, limit).split()[0]
+    return kernel_banner(data, limit).split()[0]
 
 
 def _u16(data: bytes, offset: int) -> int:
-    value: int = struct.unpack_from("<H", data, offset)[0]
-    return value
+    return _number("<H", data, offset)
 
 
 def _u32(data: bytes, offset: int) -> int:
-    value: int = struct.unpack_from("<I", data, offset)[0]
+    return _number("<I", data, offset)
+
+
+def _number(form: str, data: bytes, offset: int) -> int:
+    try:
+        value: int = struct.unpack_from(form, data, offset)[0]
+    except struct.error:
+        raise BadDeliverable("the kernel is cut off") from None
     return value

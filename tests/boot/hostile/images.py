@@ -63,7 +63,7 @@ def gzip_bomb(size: int = 4 << 30) -> bytes:
     return block * (size // (64 * MIB))
 
 
-def gzip_bomb_one_stream(size: int = 1 << 30) -> bytes:
+def gzip_bomb_one_stream(size: int = 256 << 20) -> bytes:
     out = io.BytesIO()
     with gzip.GzipFile(fileobj=out, mode="wb", compresslevel=9) as stream:
         for _ in range(size // MIB):
