@@ -25,18 +25,28 @@ SYSTEM_START, DATA_START = PARTITIONS[1][0] * 512, PARTITIONS[3][0] * 512
 SYSTEM_UUID = "7d0b0a52-6c0e-4b2a-9c11-3f5f1d8a6e01"
 DATA_UUID = "c4a1e6d8-0b73-4f3e-b7a5-5e2d6a91fc03"
 
-PACKAGES = set(
-    "tallyd openssh-server nftables sudo systemd systemd-sysv udev dbus initramfs-tools grub-pc"
-    " grub2-common linux-image-cloud-amd64 python3-minimal logrotate nano procps e2fsprogs"
-    " iproute2 apt dpkg debian-archive-keyring".split()
-)
-PROGRAMS = {
-    "/usr/lib/tally/ledger.py": "2e7f16daf100cc8bf6c4c461a348f70b1a7e19ab84a002a4c62a5d18f3bb302e",
-    "/usr/lib/tally/tallyd": "6c0a149918317a2350ecc9029c7702a07006136659ddbb0838747119c9c92b61",
-    "/usr/lib/tally/tally-migrate": "d0abb434887e875a71e451c731f1e1bc0ddbffc4f1221df1c143b209b86731fd",
-    "/usr/lib/tally/tally-backup": "93b2be67d1ef668daed0c214348e40abd9f498cf5e38fc8fc01b32aa1781ee38",
-    "/lib/systemd/system/tallyd.service": "b8f7987824935d263e815ce364194fd5b5230d02045c293a21a82e566140d4aa",
-    "/lib/systemd/system/tally-backup.service": "63bc51ddc7bc2f2c63d29bf14a3c34e463e41ac02e791c7037115b0909789fd1",
+PACKAGES = {
+    "apt",
+    "dbus",
+    "debian-archive-keyring",
+    "dpkg",
+    "e2fsprogs",
+    "grub-pc",
+    "grub2-common",
+    "initramfs-tools",
+    "iproute2",
+    "linux-image-cloud-amd64",
+    "logrotate",
+    "nano",
+    "nftables",
+    "openssh-server",
+    "procps",
+    "python3-minimal",
+    "sudo",
+    "systemd",
+    "systemd-sysv",
+    "tallyd",
+    "udev",
 }
 ENABLED = ["ssh", "nftables", "systemd-networkd", "tallyd", "tally-backup", "ledger-check"]
 MASKED: set[str] = set()

@@ -3,10 +3,7 @@
 import hashlib
 import socket
 
-import owner_data
-
-RECORDS = owner_data.records()
-DOCUMENTS = dict(owner_data.documents())
+from owner_data import DOCUMENTS
 
 
 class Tally:
@@ -40,7 +37,7 @@ def proof(nonce: str, records: list[str]) -> str:
 
 def paper(nonce: str, name: str) -> str:
     """What DOC must answer."""
-    return hashlib.sha256(nonce.encode() + DOCUMENTS[name]).hexdigest()
+    return hashlib.sha256((nonce + DOCUMENTS[name]).encode()).hexdigest()
 
 
 def balance(account: str, records: list[str]) -> int:

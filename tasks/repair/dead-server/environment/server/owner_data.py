@@ -1,6 +1,5 @@
 """The owner's ledger and papers, the same on every build: `owner_data.py TARGET`."""
 
-import hashlib
 import random
 import sys
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ YEARS = {"2023": 900, "2024": 1100, "2025": 1300}
 LIVE = 240
 DOCUMENTS = 160
 ACCOUNTS = ["rope", "paint", "canvas", "fittings", "lamps", "charts", "provisions", "repairs"]
-WORDS = "anchor beam cleat dory eye frame gaff halyard iron jib keel line mast oar pitch".split()
+WORDS = ["anchor", "beam", "cleat", "dory", "eye", "frame", "gaff", "halyard", "iron", "jib", "keel", "line", "mast", "oar", "pitch"]
 
 
 def ledger() -> dict[str, str]:
@@ -34,11 +33,6 @@ def ledger() -> dict[str, str]:
     return files
 
 
-def records() -> list[str]:
-    """Every record of the owner, in order."""
-    return "".join(ledger().values()).splitlines()
-
-
 def documents() -> Iterator[tuple[str, bytes]]:
     """Name below `documents/` and content of every paper."""
     for number in range(DOCUMENTS):
@@ -46,13 +40,6 @@ def documents() -> Iterator[tuple[str, bytes]]:
         year = 2023 + number % 3
         head = f"%PDF-1.4\n% delivery note {number}\n".encode()
         yield f"{year}/note-{number:04}.pdf", head + rng.randbytes(rng.randint(2_000, 60_000))
-
-
-def checksums() -> dict[str, str]:
-    """SHA-256 of every file of the owner that no program may change, by its path."""
-    closed = {f"ledger/{n}": t.encode() for n, t in ledger().items() if n != "live.journal"}
-    papers = {f"documents/{name}": content for name, content in documents()}
-    return {name: hashlib.sha256(body).hexdigest() for name, body in (closed | papers).items()}
 
 
 def write(target: Path) -> None:

@@ -1,12 +1,15 @@
 """The ledger on disk.
 
-    <data>/ledger/FORMAT        1 or 2
-    <data>/ledger/site          the site that this ledger belongs to
-    <data>/ledger/YYYY.journal  closed years, one record a line: number|date|account|text|cents
-    <data>/ledger/live.journal  the open year
-    <data>/ledger/seals         format 2: one line a closed year: year records sha256
-    <data>/documents/           scanned papers
+<data>/ledger/FORMAT        1 or 2
+<data>/ledger/site          the site that this ledger belongs to
+<data>/ledger/YYYY.journal  closed years, one record a line: number|date|account|text|cents
+<data>/ledger/live.journal  the open year
+<data>/ledger/seals         format 2: one line a closed year: year records sha256
+<data>/documents/           scanned papers
 """
+
+# pathlib alone takes longer to load than all of this on a small server.
+# ruff: noqa: PTH104, PTH110, PTH123, PTH208
 
 import hashlib
 import os
@@ -65,7 +68,9 @@ def verify():
     if not os.path.exists(path("ledger", "FORMAT")):
         raise LedgerError("no ledger in " + DATA)
     if read("FORMAT") != "2":
-        raise LedgerError("ledger is in format " + read("FORMAT") + ", this is tallyd 2.1: E-FORMAT")
+        raise LedgerError(
+            "ledger is in format " + read("FORMAT") + ", this is tallyd 2.1: E-FORMAT"
+        )
     if read("site") != site_of_this_host():
         raise LedgerError("ledger of site " + read("site") + " on the host of another: E-SITE")
     sealed = read("seals").splitlines()
