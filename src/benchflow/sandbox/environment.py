@@ -1,0 +1,397 @@
+"""`NamespaceEnvironment`: the namespace sandbox as an environment of Harbor's.
+
+    harbor run --environment-import-path benchflow.sandbox.environment:NamespaceEnvironment …
+
+The core's calls block, so each runs in a thread of its own. In a task with a separate verifier
+the agent's sandbox is not shown the host's `verifier/` directory: what it writes under
+/logs/verifier stays in the sandbox, and the reward can come from the verifier's sandbox alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import contextlib
+import errno
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, override
+
+from harbor.environments.base import BaseEnvironment, ExecResult, OutputStream
+from harbor.environments.capabilities import (
+    EnvironmentCapabilities,
+    EnvironmentResourceCapabilities,
+)
+from harbor.environments.definition import (
+    COMPOSE_FILE_NAME,
+    DOCKERFILE_NAME,
+    require_agent_environment_definition,
+    should_use_prebuilt_docker_image,
+)
+from harbor.models.task.config import TaskConfig
+from harbor.models.task.verifier_mode import (
+    task_has_any_separate_verifier,
+    task_has_any_shared_verifier,
+)
+from harbor.models.trial.config import ResourceMode
+from harbor.models.trial.paths import EnvironmentPaths
+
+from benchflow.errors import InfrastructureError, TaskError
+from benchflow.sandbox import cleanup, handover, images, limits
+from benchflow.sandbox.model import Image, Limits, Mount
+from benchflow.sandbox.namespace import Sandbox
+
+_PIDS = 4096
+_VERIFIER_DIR = EnvironmentPaths().verifier_dir.as_posix()
+_AGENT_DIR = EnvironmentPaths().agent_dir.as_posix()
+
+
+class CommandTimeout(RuntimeError):
+    """A command ran into its `timeout_sec`; everything that it had started was killed."""
+
+    def __init__(self, seconds: float, stdout: str, stderr: str) -> None:
+        super().__init__(f"Command timed out after {seconds} seconds")
+        self.stdout = stdout
+        self.stderr = stderr
+
+
+class NamespaceEnvironment(BaseEnvironment):  # type: ignore[misc]
+    """See the module. Constructor arguments are Harbor's; `pids` caps the number of processes."""
+
+    def __init__(self, *args: Any, pids: int = _PIDS, **kwargs: Any) -> None:
+        self._box: Sandbox | None = None
+        self._pids = pids
+        self._abandoned = False
+        self._lock = threading.Lock()
+        self._report: dict[str, Any] = {}
+        self._verifier_modes: tuple[bool, bool] | None = None
+        super().__init__(*args, **kwargs)
+
+    @staticmethod
+    @override
+    def type() -> str:
+        return "namespace"
+
+    @classmethod
+    @override
+    def preflight(cls) -> None:
+        """Remove what runs that were killed have left behind."""
+        cleanup.gc()
+
+    @property
+    @override
+    def capabilities(self) -> EnvironmentCapabilities:
+        separate, shared = self._modes()
+        # One task that verifies some steps in the agent's sandbox and others apart: only files
+        # that Harbor fetches are safe then, so nothing is mounted.
+        mixed = self._is_agents() and separate and shared
+        return EnvironmentCapabilities(disable_internet=True, mounted=not mixed)
+
+    @classmethod
+    @override
+    def resource_capabilities(cls) -> EnvironmentResourceCapabilities:
+        enforced = _enforced_here()
+        return EnvironmentResourceCapabilities(
+            cpu_limit="cpus" in enforced, memory_limit="memory" in enforced
+        )
+
+    def _is_agents(self) -> bool:
+        return any(mount["target"] == _AGENT_DIR for mount in getattr(self, "_mounts", ()))
+
+    def _modes(self) -> tuple[bool, bool]:
+        """Whether the task has separate verifiers, and whether it has shared ones."""
+        if self._verifier_modes is None:
+            task = getattr(self, "environment_dir", Path("/nonexistent")).parent / "task.toml"
+            if not self._is_agents() or not task.is_file():
+                return False, True
+            config = TaskConfig.model_validate_toml(task.read_text())
+            self._verifier_modes = (
+                task_has_any_separate_verifier(config),
+                task_has_any_shared_verifier(config),
+            )
+        return self._verifier_modes
+
+    @override
+    def _validate_definition(self) -> None:
+        if (self.environment_dir / COMPOSE_FILE_NAME).exists():
+            raise TaskError(
+                f"{self.environment_dir / COMPOSE_FILE_NAME}: the namespace sandbox runs one "
+                "container's worth, not Compose services",
+                hint="run this task with --sandbox docker",
+            )
+        require_agent_environment_definition(
+            self.environment_dir, docker_image=self.task_env_config.docker_image
+        )
+
+    @override
+    async def start(self, force_build: bool) -> None:
+        begun = time.monotonic()
+        try:
+            image = await _in_thread(lambda: self._image(force_build))
+            built = time.monotonic()
+            await _in_thread(lambda: self._start(image))
+        except asyncio.CancelledError:
+            # The thread cannot be stopped; what it starts must not outlive this call.
+            with self._lock:
+                self._abandoned = True
+                box, self._box = self._box, None
+            if box is not None:
+                await asyncio.shield(_in_thread(box.stop))
+            raise
+        self._report["seconds"] = {
+            "image": round(built - begun, 3),
+            "start": round(time.monotonic() - built, 3),
+        }
+        self._write_report()
+        await self._make_log_dirs()
+        await self._upload_environment_dir_after_start()
+
+    def _image(self, force_build: bool) -> Image:
+        name = self.task_env_config.docker_image
+        if not should_use_prebuilt_docker_image(
+            self.environment_dir, docker_image=name, force_build=force_build
+        ):
+            return images.build(self.environment_dir, DOCKERFILE_NAME)
+        with tempfile.TemporaryDirectory(prefix="benchflow-") as context:
+            (Path(context) / DOCKERFILE_NAME).write_text(f"FROM {name}\n")
+            return images.build(Path(context), DOCKERFILE_NAME)
+
+    def _start(self, image: Image) -> None:
+        granted = Limits(
+            memory_mb=self._resource_limit_value("memory", auto_mode=ResourceMode.LIMIT),
+            cpus=self._resource_limit_value("cpu", auto_mode=ResourceMode.LIMIT),
+            disk_mb=self._effective_storage_mb,
+            pids=self._pids,
+        )
+        mounts = self._core_mounts()
+        box = Sandbox.start(
+            image,
+            network="none" if self._network_disabled else "user",
+            mounts=mounts,
+            limits=granted,
+            env=self._startup_env(),
+            workdir=self.task_env_config.workdir,
+            hostname=self.environment_name.replace("/", "-")[:63] or "sandbox",
+        )
+        with self._lock:
+            if not self._abandoned:
+                self._box = box
+        if self._box is None:
+            box.stop()
+            return
+        self._report = handover.report(box, granted, self.network_policy.network_mode.value)
+
+    def _core_mounts(self) -> list[Mount]:
+        separate, _shared = self._modes()
+        mounts = []
+        for mount in self._mounts:
+            if mount["type"] != "bind":
+                raise TaskError(
+                    f"mount of {mount['target']}: type {mount['type']!r} needs a container engine",
+                    hint='use type "bind", or --sandbox docker',
+                )
+            if not self.capabilities.mounted or (
+                separate and mount["target"] == _VERIFIER_DIR and self._is_agents()
+            ):
+                continue
+            mounts.append(
+                Mount(Path(mount["source"]), mount["target"], bool(mount.get("read_only")))
+            )
+        return mounts
+
+    async def _make_log_dirs(self) -> None:
+        targets = self._mount_targets(writable_only=True)
+        await self.ensure_dirs(targets)
+
+    def _running(self) -> Sandbox:
+        if self._box is None:
+            raise InfrastructureError(f"sandbox {self.session_id} is not running")
+        return self._box
+
+    @override
+    async def stop(self, delete: bool) -> None:
+        with self._lock:
+            box, self._box = self._box, None
+        if box is not None:
+            await asyncio.shield(_in_thread(lambda: self._stop(box, delete)))
+
+    def _stop(self, box: Sandbox, delete: bool) -> None:
+        lent = self._lent()
+        box.kill()
+        self._report["used"] = handover.used(box)
+        box.stop(delete)
+        removed = handover.disarm(lent)
+        if removed:
+            self._report["removed_from_logs"] = removed
+        self._write_report()
+
+    def _lent(self) -> list[Path]:
+        return [mount.host for mount in self._core_mounts() if not mount.read_only]
+
+    def _write_report(self) -> None:
+        role = self.session_id.removeprefix(f"{self.trial_paths.trial_dir.name}__")
+        handover.write_report(self.trial_paths.trial_dir / "sandbox.json", role, self._report)
+
+    @override
+    async def prepare_logs_for_host(self) -> None:
+        """Make the mounted directories safe and readable for the caller, while it all runs."""
+        box = self._running()
+        if not box.id_map.privileged:
+            targets = [mount.inside for mount in self._core_mounts() if not mount.read_only]
+            await _in_thread(lambda: box.exec(["chmod", "-R", "a+rwX", *targets], user="root"))
+        removed = await _in_thread(lambda: handover.disarm(self._lent()))
+        if removed:
+            self._report.setdefault("removed_from_logs", []).extend(removed)
+
+    @override
+    async def exec(
+        self,
+        command: str,
+        cwd: str | None = None,
+        env: dict[str, str] | None = None,
+        timeout_sec: int | None = None,
+        user: str | int | None = None,
+    ) -> ExecResult:
+        """Run through `bash -c`. Raises CommandTimeout; a cancelled call kills what it started."""
+        box = self._running()
+        merged, who = self._merge_env(env), self._resolve_user(user)
+        where = cwd or self.task_env_config.workdir
+        cancel_read, cancel_write = os.pipe()
+        on_output = self._streamer()
+        try:
+            work = asyncio.ensure_future(
+                _in_thread(
+                    lambda: box.exec(
+                        command,
+                        user=who,
+                        cwd=where,
+                        env=merged,
+                        timeout=timeout_sec or None,
+                        on_output=on_output,
+                        cancel=cancel_read,
+                    )
+                )
+            )
+            try:
+                result = await asyncio.shield(work)
+            except asyncio.CancelledError:
+                os.write(cancel_write, b"c")
+                while not work.done():
+                    with contextlib.suppress(asyncio.CancelledError):
+                        await asyncio.wait([work])
+                work.exception()
+                raise
+        finally:
+            os.close(cancel_read)
+            os.close(cancel_write)
+        if result.timed_out:
+            raise CommandTimeout(timeout_sec or 0, result.text, result.error_text)
+        return ExecResult(stdout=result.text, stderr=result.error_text, return_code=result.status)
+
+    def _streamer(self) -> Callable[[str, bytes], None] | None:
+        """Carries output from the exec's thread to the event loop's callbacks, in order."""
+        emit = self._output_callback()
+        if emit is None:
+            return None
+        loop = asyncio.get_running_loop()
+        decoders = {
+            name: codecs.getincrementaldecoder("utf-8")("replace") for name in ("stdout", "stderr")
+        }
+
+        def forward(stream: str, data: bytes) -> None:
+            text = decoders[stream].decode(data)
+            name: OutputStream = "stderr" if stream == "stderr" else "stdout"
+            if text:
+                asyncio.run_coroutine_threadsafe(_call(emit, text, name), loop).result()
+
+        return forward
+
+    @override
+    async def upload_file(self, source_path: Path | str, target_path: str) -> None:
+        source = handover.trusted(Path(source_path), self.trial_paths.trial_dir)
+        box = self._running()
+        if target_path.endswith("/"):
+            target_path += source.name
+
+        def put() -> None:
+            try:
+                box.put(source, target_path)
+            except OSError as error:
+                if error.errno != errno.EISDIR:
+                    raise
+                box.put(source, f"{target_path}/{source.name}")
+
+        await _in_thread(put)
+
+    @override
+    async def upload_dir(self, source_dir: Path | str, target_dir: str) -> None:
+        source = handover.trusted(Path(source_dir), self.trial_paths.trial_dir)
+        box = self._running()
+        await _in_thread(lambda: box.put(source, str(target_dir)))
+
+    @override
+    async def download_file(self, source_path: str, target_path: Path | str) -> None:
+        await self._download(source_path, Path(target_path))
+
+    @override
+    async def download_dir(self, source_dir: str, target_dir: Path | str) -> None:
+        await self._download(source_dir, Path(target_dir))
+
+    async def _download(self, source: str, target: Path) -> None:
+        box = self._running()
+        for mount in self._core_mounts():
+            if target.absolute().is_relative_to(mount.host.absolute()):
+                # Harbor's own mounts mirror a path inside at the place that it is fetched to.
+                beyond = target.absolute().relative_to(mount.host.absolute())
+                if mount.inside.rstrip("/") + f"/{beyond}" != source.rstrip("/"):
+                    raise InfrastructureError(f"{target} belongs to the sandbox while it runs")
+                return
+        handover.trusted(target.parent, self.trial_paths.trial_dir)
+        left_out = await _in_thread(lambda: box.get(source, target))
+        if source.rstrip("/") in left_out:
+            raise FileNotFoundError(errno.ENOENT, "neither a file nor a directory", source)
+        if left_out:
+            self.logger.warning("left out of %s: %s", source, ", ".join(left_out[:10]))
+
+
+async def _call(emit: Callable[[str, OutputStream], Any], text: str, stream: OutputStream) -> None:
+    await emit(text, stream)
+
+
+async def _in_thread[T](work: Callable[[], T]) -> T:
+    """Run blocking work in a thread of its own: a pool would let many sandboxes starve another."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def settle(result: T | None, error: BaseException | None) -> None:
+        if future.cancelled():
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(result)  # type: ignore[arg-type]
+
+    def run() -> None:
+        try:
+            result = work()
+        except BaseException as error:
+            loop.call_soon_threadsafe(settle, None, error)
+        else:
+            loop.call_soon_threadsafe(settle, result, None)
+
+    threading.Thread(target=run, daemon=True, name="sandbox").start()
+    return await future
+
+
+@cache
+def _enforced_here() -> frozenset[str]:
+    """Which limits this machine enforces: found out by making a group and removing it."""
+    wanted = Limits(memory_mb=64, pids=16, cpus=1)
+    groups = limits.create_groups(f"probe-{os.getpid()}", wanted)
+    groups.remove()
+    return frozenset(kind for kind, how in groups.report.items() if how.startswith("enforced"))

@@ -1,0 +1,88 @@
+"""What crosses between a trial's directory and its sandboxes, apart from the bytes: which host
+paths may be used, what may stay in a directory that an agent wrote, and the limits report."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchflow.errors import InfrastructureError
+from benchflow.sandbox.model import Limits
+from benchflow.sandbox.namespace import Sandbox
+
+
+def trusted(path: Path, trial_dir: Path) -> Path:
+    """`path`, unless it lies in the trial's directory and leads out of it: an agent may have put
+    a symlink to a file of the host's where Harbor collects artifacts. Raises
+    InfrastructureError."""
+    inside = path.absolute().is_relative_to(trial_dir.absolute())
+    if inside and not path.resolve().is_relative_to(trial_dir.resolve()):
+        raise InfrastructureError(f"{path} is a symlink that leads out of the trial's directory")
+    return path
+
+
+def disarm(directories: list[Path]) -> list[str]:
+    """Remove from directories that sandboxed programs wrote what could harm who reads them on the
+    host: symlinks that may lead out, fifos, sockets, device nodes. Says what was removed.
+
+    The writers may still be at work, so nothing here is looked up by a path of theirs. A symlink
+    stays if it is relative and never goes up: such a one cannot leave its directory.
+    """
+    removed: list[str] = []
+    for top in directories:
+        for folder, names, files, fd in os.fwalk(top, follow_symlinks=False):
+            for name in (*names, *files):
+                what = _danger(name, fd)
+                if what:
+                    with contextlib.suppress(FileNotFoundError, IsADirectoryError):
+                        os.unlink(name, dir_fd=fd)
+                        removed.append(f"{folder}/{name} ({what})")
+    return removed
+
+
+def _danger(name: str, folder: int) -> str:
+    """What is dangerous about an entry; empty for files, directories and harmless symlinks."""
+    try:
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+            return ""
+        if not stat.S_ISLNK(mode):
+            return "special file"
+        target = os.readlink(name, dir_fd=folder)
+    except OSError:
+        return ""
+    if target.startswith("/") or ".." in target.split("/"):
+        return f"symlink to {target}"
+    return ""
+
+
+def report(box: Sandbox, granted: Limits, network: str) -> dict[str, Any]:
+    """What a sandbox was given, and how far this machine holds it to that."""
+    return {
+        "sandbox": box.name,
+        "image": box.image.digest,
+        "network": network,
+        "granted": asdict(granted),
+        "enforced": box.limits_report(),
+    }
+
+
+def used(box: Sandbox) -> dict[str, Any]:
+    """What a sandbox used at its peak; null where this machine cannot say."""
+    return asdict(box.usage())
+
+
+def write_report(path: Path, role: str, value: dict[str, Any]) -> None:
+    """Put one sandbox's report under its role into the trial's `sandbox.json`, atomically."""
+    known: dict[str, Any] = {"schema": 1, "sandboxes": {}}
+    if path.is_file() and not path.is_symlink():
+        known = json.loads(path.read_text())
+    known["sandboxes"][role] = value
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_text(json.dumps(known, indent=2) + "\n")
+    draft.replace(path)
