@@ -57,13 +57,16 @@ _libc = ctypes.CDLL(None, use_errno=True)
 class Notification:
     """One stopped system call. `pid` is the thread, as the listener's holder sees it."""
 
-    __slots__ = ("args", "call", "id", "pid")
+    __slots__ = ("args", "call", "id", "number", "pid")
 
-    def __init__(self, number: int, pid: int, call: str, args: tuple[int, ...]) -> None:
-        self.id = number
+    def __init__(
+        self, cookie: int, pid: int, call: str, args: tuple[int, ...], number: int = -1
+    ) -> None:
+        self.id = cookie
         self.pid = pid
         self.call = call
         self.args = args
+        self.number = number
 
 
 def _statement(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
@@ -151,7 +154,7 @@ def receive(listener: int) -> Notification | None:
         raise
     notification_id, pid, _flags, number, arch, _ip, *args = _NOTIF.unpack(raw)
     call = CALLS.get(arch, {}).get(number & ~_X32 if arch == X86_64 else number, "")
-    return Notification(notification_id, pid, call, tuple(args))
+    return Notification(notification_id, pid, call, tuple(args), number)
 
 
 def still_waiting(listener: int, notification: Notification) -> bool:

@@ -14,7 +14,7 @@ when it ends, and the kernel then kills everything in its pid namespace.
 """
 
 # pathlib would cost every sandbox some milliseconds of its start
-# ruff: noqa: PTH119, PTH123
+# ruff: noqa: PTH119, PTH123, PTH208
 
 from __future__ import annotations
 
@@ -22,9 +22,14 @@ import gc
 import os
 import socket
 import sys
+from contextlib import suppress
 
 from benchflow.sandbox import supervisor
-from benchflow.sandbox.inside import init, kernel, mounts, wire
+from benchflow.sandbox.inside import guard, init, kernel, mounts, wire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def main() -> None:
@@ -123,44 +128,76 @@ def _fork_init(
 
 def _attend(child: int, inner: socket.socket, spec: wire.Message) -> None:
     """Serve process 1 from outside: start its network and its supervisor. Ends when it ends."""
-    network = 0
-    supervising = 0
+    helpers: list[int] = []
     exit_read, exit_write = os.pipe()
     try:
         while True:
             request, fds = wire.receive_packet(inner)
             if request.get("network") == "user":
-                network = _start_slirp(fds[0], fds[1], exit_read, spec)
+                helpers += _start_network(fds[0], fds[1], exit_read, spec)
             elif "supervise" in request:
-                supervising = os.fork()
-                if supervising == 0:
-                    supervisor.serve(*fds)
-                    os._exit(0)
+                helpers.append(_fork(supervisor.serve, *fds))
             for fd in fds:
                 os.close(fd)
     except EOFError:
         os.waitpid(child, 0)
         os.close(exit_write)
-        for helper in (network, supervising):
-            if helper:
-                os.waitpid(helper, 0)
+        for helper in helpers:
+            os.waitpid(helper, 0)
     os._exit(0)
 
 
-def _start_slirp(netns: int, ready: int, exit_fd: int, spec: wire.Message) -> int:
-    """slirp4netns as the sandbox's own root: its host uid owns nothing on the host."""
+def _fork(serve: Callable[..., None], *fds: int) -> int:
+    """Fork a server that holds these descriptors and no other: slirp4netns leaves when the last
+    copy of a pipe of ours is closed."""
     child = os.fork()
-    if child:
-        return child
-    for fd in (netns, ready, exit_fd):
-        os.set_inheritable(fd, True)
-    command = [*spec["slirp"], f"--ready-fd={ready}", f"--exit-fd={exit_fd}"]
-    command += ["--netns-type=path", f"/proc/self/fd/{netns}", "tap0"]
+    if child == 0:
+        try:
+            for name in os.listdir("/proc/self/fd"):
+                if int(name) > 2 and int(name) not in fds:
+                    with suppress(OSError):
+                        os.close(int(name))
+            serve(*fds)
+        finally:
+            os._exit(0)
+    return child
+
+
+def _start_network(netns: int, ready: int, exit_fd: int, spec: wire.Message) -> list[int]:
+    """Start slirp4netns and the guard of the addresses that it talks to."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, theirs:
+        slirp = os.fork()
+        if slirp == 0:
+            _become_slirp(netns, ready, exit_fd, spec, theirs)
+        theirs.close()
+        try:
+            _, fds = wire.receive_packet(ours)
+        except EOFError:
+            return [slirp]
+        guarding = _fork(guard.serve, *fds)
+        for fd in fds:
+            os.close(fd)
+        return [slirp, guarding]
+
+
+def _become_slirp(
+    netns: int, ready: int, exit_fd: int, spec: wire.Message, carrier: socket.socket
+) -> None:
+    """slirp4netns runs as the sandbox's own root: its host uid owns nothing on the host."""
     try:
+        for fd in (netns, ready, exit_fd):
+            os.set_inheritable(fd, True)
+        command = [*spec["slirp"], f"--ready-fd={ready}", f"--exit-fd={exit_fd}"]
+        command += ["--netns-type=path", f"/proc/self/fd/{netns}", "tap0"]
         null = os.open("/dev/null", os.O_RDWR)
         os.dup2(null, 0)
         os.dup2(null, 1)
+        listener = guard.install(carrier.fileno())
+        wire.send_packet(carrier, {"listener": True}, (listener,))
         os.execv(command[0], command)
     except OSError as error:
-        sys.stderr.write(f"{command[0]}: {error}\n")
-    os._exit(127)
+        sys.stderr.write(f"{spec['slirp'][0]}: {error}\n")
+        sys.stderr.flush()
+    finally:
+        os._exit(127)
