@@ -42,7 +42,7 @@ done
 set -- "$@" --dpkgopt='path-include=/usr/share/doc/*/copyright' \
 	--dpkgopt='path-exclude=/boot/System.map-*'
 mmdebstrap --quiet --variant=minbase "$@" \
-	--include=systemd-sysv,udev,kmod,dbus,linux-image-amd64,initramfs-tools,busybox,zstd,fdisk \
+	--include=systemd-sysv,udev,kmod,linux-image-amd64,initramfs-tools,busybox,zstd,fdisk \
 	--include=e2fsprogs,openssh-server,nftables \
 	--customize-hook='rm -f "$1"/etc/apt/sources.list "$1"/etc/apt/sources.list.d/*' \
 	bookworm "$root" "$sources"
@@ -53,15 +53,16 @@ rm -rf "$root"/var/cache/apt "$root"/var/cache/debconf "$root"/usr/share/doc/*/c
 # ---- identity and storage: made by the initramfs on /data, before systemd looks ----
 
 : >"$root/etc/machine-id"
-rm -f "$root/etc/hostname" "$root/var/lib/dbus/machine-id" "$root/etc/resolv.conf"
-ln -s /etc/machine-id "$root/var/lib/dbus/machine-id"
+rm -f "$root/etc/hostname" "$root/etc/resolv.conf"
 mkdir -p "$root/data"
 printf '127.0.0.1 localhost\n::1 localhost\n' >"$root/etc/hosts"
 
 put 755 /etc/initramfs-tools/hooks/appliance <<'HOOK'
 #!/bin/sh
-[ "$1" = prereqs ] && exit 0
+[ "$1" = prereqs ] && echo udev && exit 0
 . /usr/share/initramfs-tools/hook-functions
+# The drivers are listed and the kernel makes the device nodes: no need to wait for udev twice.
+rm -f "$DESTDIR/scripts/init-top/udev" "$DESTDIR/scripts/init-bottom/udev"
 for tool in /sbin/sfdisk /usr/bin/partx /sbin/e2fsck /sbin/mke2fs /sbin/resize2fs /sbin/blkdiscard; do
 	copy_exec "$tool"
 done
@@ -161,6 +162,7 @@ MODULES=list
 BUSYBOX=y
 KEYMAP=n
 COMPRESS=zstd
+COMPRESSLEVEL=3
 DEVICE=
 NFSROOT=auto
 RUNSIZE=10%
@@ -188,7 +190,7 @@ NETWORK
 		systemd-random-seed.service systemd-pstore.service dev-hugepages.mount dev-mqueue.mount \
 		sys-kernel-debug.mount sys-kernel-tracing.mount modprobe@.service systemd-binfmt.service \
 		proc-sys-fs-binfmt_misc.automount systemd-rfkill.socket systemd-initctl.socket \
-		systemd-update-utmp.service systemd-update-utmp-runlevel.service getty@tty1.service; do
+		systemd-logind.service systemd-update-utmp.service systemd-update-utmp-runlevel.service getty@tty1.service; do
 		ln -sf /dev/null "$root/etc/systemd/system/$unit"
 	done
 	chroot "$root" systemctl --quiet enable systemd-networkd.service ssh.service
@@ -245,7 +247,7 @@ CONF
 	put 644 /etc/systemd/journald.conf.d/appliance.conf <<CONF
 [Journal]
 Storage=$storage
-SystemMaxUse=8M
+SystemMaxUse=6M
 SystemMaxFileSize=1M
 RuntimeMaxUse=8M
 CONF
@@ -352,6 +354,11 @@ RULES
 			"$(field build_id)" "$(field support_url)" >"$root/etc/motd"
 		rm -f "$root"/etc/update-motd.d/*
 	fi
+fi
+
+# Changes to the tree that somebody wants on top, before anything is packed.
+if [ -n "${LOCAL_CHANGES:-}" ]; then
+	. "$LOCAL_CHANGES"
 fi
 
 # ---- kernel and initramfs ----

@@ -115,7 +115,7 @@ class Unit:
     ) -> Answer:
         """Run `command` in root's shell. The answer is framed by sums that are never typed."""
         left, right = secrets.randbelow(10**9), secrets.randbelow(10**9)
-        framed = f"exec 2>&1; {{ {command}\n}}; s=$?; echo; echo $(({left}+{right})) $s"
+        framed = f"exec 2>&1; ( {command}\n); s=$?; echo; echo $(({left}+{right})) $s"
         text, status = self._run([*self._client(), "root@127.0.0.1", framed], seconds)
         if hangs_up:
             return Answer(text, status)

@@ -1,0 +1,105 @@
+"""spin/appliance: its parts agree with each other, and its own tools can tell yes from no."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from benchflow.tasks import Task, find
+
+EXPECTED_MILESTONES = 15
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    return find("spin/appliance")
+
+
+@pytest.fixture(scope="module")
+def unit(task: Task) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("unit", task.path / "tests" / "unit.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["unit"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_demand_is_proved_and_every_check_proves_one(task: Task) -> None:
+    checks = [check for milestone in task.milestones for check in milestone.checks]
+    proved = {requirement for check in checks for requirement in check.proves}
+    assert proved == set(task.requirements)
+    assert all(check.proves for check in checks)
+    assert len(task.milestones) == EXPECTED_MILESTONES and len(checks) >= 35
+
+
+def test_the_oracle_knows_every_rung_in_the_order_of_the_ladder(task: Task) -> None:
+    script = (task.path / "solution" / "solve.sh").read_text()
+    ladder = re.search(r'^ladder="([^"]+)"', script, re.MULTILINE)
+    assert ladder and ladder[1].split() == [milestone.id for milestone in task.milestones]
+    for milestone in task.milestones[1:]:
+        assert re.search(rf"\bhas {milestone.id}\b", script), f"{milestone.id} cannot be left out"
+
+
+def test_scripts_parse(task: Task) -> None:
+    scripts = [task.path / "solution" / "solve.sh", *sorted((task.path / "exploits").glob("*.sh"))]
+    assert len(scripts) >= 5
+    for script in scripts:
+        subprocess.run(["bash", "-n", str(script)], check=True)
+
+
+def test_each_cheat_says_how_far_its_honest_part_goes(task: Task) -> None:
+    rungs = [milestone.id for milestone in task.milestones]
+    for exploit in task.exploits:
+        assert exploit.allowed == tuple(rung for rung in rungs if rung in exploit.allowed)
+        stop = re.search(r"STOP_AFTER=([a-z-]+)", exploit.path.read_text())
+        honest = rungs[: rungs.index(stop[1]) + 1] if stop else rungs
+        assert set(exploit.allowed) <= set(honest), exploit.name
+
+
+def test_the_customers_key_is_the_one_that_the_verifier_holds(task: Task) -> None:
+    private = task.path / "tests" / "customer_key"
+    given = (task.path / "environment" / "order" / "customer_key.pub").read_text().split()
+    assert private.read_text().startswith("-----BEGIN OPENSSH PRIVATE KEY-----")
+    # The public half stands in the clear inside an unencrypted OpenSSH key file.
+    body = "".join(private.read_text().splitlines()[1:-1])
+    assert base64.b64decode(given[1]) in base64.b64decode(body)
+
+
+def test_the_checks_ask_for_what_the_order_says(task: Task) -> None:
+    order = json.loads((task.path / "environment" / "order" / "order.json").read_text())
+    checks = (task.path / "tests" / "checks.py").read_text()
+    for key in ("product", "build_id", "support_url"):
+        assert order[key] in checks
+
+
+def test_secrets_are_found_in_a_sparse_disk_wherever_they_lie(
+    unit: ModuleType, tmp_path: Path
+) -> None:
+    disk, here, across, absent = tmp_path / "disk", b"a" * 32, b"b" * 32, b"c" * 32
+    with disk.open("wb") as file:
+        file.truncate(1 << 30)
+        file.seek((1 << 30) - 32)
+        file.write(here)
+        file.seek((600 << 20) - 4096)
+        file.write(bytes(4096 + (8 << 20) - 16) + across)
+    assert unit.holds(disk, [here, across, absent]) == {here, across}
+
+
+def test_a_partition_has_changed_when_one_byte_has(unit: ModuleType, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    content = bytes(range(256)) * 64
+    disk.write_bytes(content)
+    assert unit.digest(disk, 512, 1024) == hashlib.sha256(content[512:1536]).hexdigest()
+    disk.write_bytes(content[:600] + b"\xff" + content[601:])
+    assert unit.digest(disk, 512, 1024) != hashlib.sha256(content[512:1536]).hexdigest()
+    assert unit.digest(disk, 1024, 1024) == hashlib.sha256(content[1024:2048]).hexdigest()
