@@ -2,8 +2,11 @@
 # where benchflow runs. Idempotent; installs only what is missing; says what it does.
 # Leaves: $UV (a working uv), .venv (the locked environment). POSIX sh.
 
-say() { printf '\033[1m==>\033[0m %s\n' "$*"; }
+if [ -t 1 ]; then say() { printf '\033[1m==>\033[0m %s\n' "$*"; }; else say() { printf '==> %s\n' "$*"; }; fi
 die() { printf 'error: %s\n' "$1" >&2; [ -z "${2:-}" ] || printf 'hint: %s\n' "$2" >&2; exit 1; }
+
+# A company's own certificates are in the system's store, not in uv's.
+export UV_NATIVE_TLS=1 UV_SYSTEM_CERTS=1
 
 # What the main job needs, as "program:package" (or "/file:package" where there is no program).
 BENCHFLOW_PACKAGES='
@@ -97,19 +100,56 @@ find_uv() {
   python3 -c 'import ensurepip, venv' 2>/dev/null ||
     install_packages '/nonexistent:python3-venv'
   mkdir -p "$tools"
-  python3 -m venv --clear "$tools/uv" && "$tools/uv/bin/python" -m pip -q install uv ||
+  python3 -m venv --clear "$tools/uv" && "$tools/uv/bin/python" -m pip -q --disable-pip-version-check install uv ||
     die "uv could not be installed from PyPI" "check the network, or install uv by hand (https://docs.astral.sh/uv)"
   UV=$tools/uv/bin/uv
 }
 
+# Python ≥ 3.12: one that is here, else one that uv fetches, else Debian 13's own.
+find_python() {
+  "$UV" python find -q '>=3.12' >/dev/null 2>&1 && return 0
+  debians=${XDG_CACHE_HOME:-$HOME/.cache}/benchflow/tools/python
+  if [ ! -x "$debians/usr/bin/python3.13" ]; then
+    say "fetching Python $(cat .python-version) with uv"
+    "$UV" python install -q "$(cat .python-version)" 2>/dev/null && return 0
+    say "that did not work here; taking Python 3.13 from Debian 13 instead"
+    python_from_debian "$debians" ||
+      die "no Python 3.12 or newer is here, and neither uv nor the Debian mirror has one" \
+          "install Python 3.12 or newer (a package, pyenv, or from source), then run this again"
+  fi
+  export UV_PYTHON="$debians/usr/bin/python3.13"
+}
+
+# Debian 13's interpreter beside Debian 12's: unpacked with its own C library, and told to use it.
+python_from_debian() {
+  mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' |
+    grep -v -i -e security -e debug | grep '/debian/*$' | head -n 1)
+  [ -n "$mirror" ] || return 1
+  install_packages 'patchelf:patchelf'
+  new=$1.new
+  as_root rm -rf "$new" && mkdir -p "${1%/*}" || return 1
+  set --
+  for key in Acquire::Check-Valid-Until Acquire::Check-Date Acquire::http::Proxy Acquire::https::Proxy; do
+    eval "$(apt-config shell value "$key")"
+    [ -z "${value:-}" ] || set -- "$@" "--aptopt=$key \"$value\""
+    value=
+  done
+  as_root mmdebstrap --quiet --variant=extract --include=python3.13,python3.13-venv,libseccomp2 \
+    "$@" trixie "$new" "$mirror" >/dev/null 2>&1 || return 1
+  as_root chown -R "$(id -u):$(id -g)" "$new" || return 1
+  mv "$new" "${new%.new}" || return 1
+  root=${new%.new} libraries=$(dirname "$(find "${new%.new}/usr/lib" -name 'ld-linux*.so.*' | head -n 1)")
+  patchelf --set-interpreter "$(find "$libraries" -maxdepth 1 -name 'ld-linux*.so.*' | head -n 1)" \
+    --force-rpath --set-rpath "$libraries" "$root/usr/bin/python3.13" &&
+    "$root/usr/bin/python3.13" -c 'import ssl, sqlite3, ctypes' || {
+    rm -rf "$root"
+    return 1
+  }
+}
+
 # "run" leaves out what only developers need; "dev" brings all of it.
 sync_environment() {
-  "$UV" python find -q '>=3.12' >/dev/null 2>&1 || {
-    say "fetching Python $(cat .python-version) with uv"
-    "$UV" python install -q "$(cat .python-version)" ||
-      die "no Python 3.12 or newer is here and uv could not fetch one" \
-          "install Python 3.12 or newer (a package, pyenv, or from source), then run this again"
-  }
+  find_python
   # The synced lock is remembered, so that a second run costs nothing.
   stamp=.venv/.benchflow-synced-$1
   state=$(cksum uv.lock pyproject.toml .python-version)
