@@ -25,12 +25,13 @@ _ALWAYS = (
     "curl",
     "qemu-utils",
 )
+# ipxe-qemu: without the boot ROM of a NIC QEMU does not start. OpenSBI is part of QEMU's data.
 _QEMU = {
     "x86_64": ("qemu-system-x86", "seabios", "ipxe-qemu"),
-    "aarch64": ("qemu-system-arm", "qemu-efi-aarch64", "ipxe-qemu"),
-    "riscv64": ("qemu-system-misc", "opensbi", "u-boot-qemu"),
+    "aarch64": ("qemu-system-arm", "ipxe-qemu"),
+    "riscv64": ("qemu-system-misc", "ipxe-qemu"),
 }
-_UEFI = {"x86_64": ("ovmf",), "aarch64": (), "riscv64": ()}
+_UEFI = {"x86_64": ("ovmf",), "aarch64": ("qemu-efi-aarch64",), "riscv64": ()}
 
 
 def packages(arch: str, firmware: str) -> list[str]:
