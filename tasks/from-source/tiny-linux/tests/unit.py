@@ -1,0 +1,154 @@
+"""The customer's unit on the bench: how it is wired, asked and watched."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import socket
+import time
+from dataclasses import dataclass
+
+from benchflow.boot import Disk, Machine
+
+ORDER = "k7q2-94d1ef"
+RELEASE = f"6.1.176-{ORDER}"
+LOADER = "/lib/ld-musl-x86_64.so.1"
+ROOT = ("root", "Quarry-Lamp-52")
+CLERK = ("clerk", "Tin-Ferry-38")
+SERVICES = ("dhcp", "klogd", "ledgerd", "power", "syslogd")
+PORT = 7070
+
+
+@dataclass(frozen=True)
+class Lan:
+    """A network that no image can know: drawn anew for each verification."""
+
+    prefix: str
+    address: str
+    name: str
+
+    @classmethod
+    def draw(cls) -> Lan:
+        prefix = f"10.{1 + secrets.randbelow(254)}.{1 + secrets.randbelow(254)}"
+        return cls(prefix, f"{prefix}.{16 + secrets.randbelow(200)}", f"u{secrets.token_hex(4)}")
+
+    def arguments(self, card: str, *, named: bool = True) -> list[str]:
+        """The network card of a machine, with DHCP and the ledger's port forwarded."""
+        backend = (
+            f"user,id=bench,net={self.prefix}.0/24,dhcpstart={self.address},"
+            f"hostfwd=tcp:127.0.0.1:0-:{PORT}"
+        )
+        if named:
+            backend += f",hostname={self.name}"
+        return ["-netdev", backend, "-device", f"{card},netdev=bench"]
+
+
+def board_a(machines, name: str, image, lan: Lan, *, named: bool = True) -> Machine:
+    """The first board: virtio disk and network."""
+    return machines.create(
+        name, memory_mb=64, disks=[Disk(image)], rng=False,
+        extra_args=lan.arguments("virtio-net-pci", named=named),
+    )  # fmt: skip
+
+
+def board_b(machines, name: str, image, lan: Lan) -> Machine:
+    """The second board: SATA disk, Intel network."""
+    return machines.create(
+        name, memory_mb=64, machine_type="q35", disks=[Disk(image, bus="sata")], rng=False,
+        extra_args=lan.arguments("e1000"),
+    )  # fmt: skip
+
+
+def until(machine: Machine, seconds: float, question):
+    """The first true answer of `question()` within reference seconds; its last answer otherwise."""
+    end = machine.elapsed + seconds
+    while True:
+        answer = question()
+        if answer or not machine.alive or machine.elapsed > end:
+            return answer
+        time.sleep(0.3)
+
+
+class Ledger:
+    """A client of ledgerd over the forwarded port."""
+
+    def __init__(self, machine: Machine, seconds: float = 60) -> None:
+        self.machine = machine
+        self._socket: socket.socket | None = None
+        self._buffer = b""
+        # QEMU accepts for a guest that does not listen yet, so only an answer is a connection.
+        assert until(machine, seconds, self._connected), "ledgerd does not answer on its port"
+
+    def _connected(self) -> bool:
+        self.close()
+        try:
+            self._socket = socket.create_connection(self.machine.forward(PORT), timeout=10)
+            self._socket.settimeout(30)
+            return self.ask("COUNT").startswith("COUNT ")
+        except OSError:
+            return False
+
+    def ask(self, line: str) -> str:
+        return self.ask_all([line])[0]
+
+    def ask_all(self, lines: list[str]) -> list[str]:
+        """Send many lines at once, then read as many answers."""
+        assert self._socket is not None
+        self._socket.sendall("".join(f"{line}\n" for line in lines).encode())
+        return [self._line() for _ in lines]
+
+    def _line(self) -> str:
+        assert self._socket is not None
+        while b"\n" not in self._buffer:
+            if len(self._buffer) > 65536:
+                raise ConnectionError("a line without end")
+            data = self._socket.recv(4096)
+            if not data:
+                raise ConnectionError("closed by the unit")
+            self._buffer += data
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line.decode("latin-1").rstrip("\r")
+
+    def who(self) -> dict[str, str]:
+        return dict(re.findall(r"(\w+)=(\S+)", self.ask("WHO")))
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+        self._socket, self._buffer = None, b""
+
+
+def root(machine: Machine):
+    return machine.login(*ROOT)
+
+
+def clerk(machine: Machine):
+    return machine.login(*CLERK)
+
+
+def services(machine: Machine) -> dict[str, tuple[str, int]]:
+    """What `svc status` says: name to (state, pid or 0)."""
+    text = root(machine).run("svc status", check=True).stdout
+    found = re.findall(r"^(\S+) (up|down|failed) (\d+|-)\s*$", text, re.MULTILINE)
+    return {name: (state, 0 if pid == "-" else int(pid)) for name, state, pid in found}
+
+
+def running(machine: Machine, name: str) -> int:
+    """The pid of a service that is up and really runs, or 0."""
+    state, pid = services(machine).get(name, ("", 0))
+    if state != "up" or not pid:
+        return 0
+    return pid if root(machine).run(f"kill -0 {pid}").status == 0 else 0
+
+
+def messages(machine: Machine, pattern: str) -> list[str]:
+    """The lines of the system log, rotated parts too, that match an extended expression."""
+    quoted = "'" + pattern.replace("'", "'\\''") + "'"
+    return root(machine).run(f"cat /data/log/* | grep -aE {quoted}", timeout=60).stdout.splitlines()
+
+
+def mounts(machine: Machine) -> dict[str, tuple[str, set[str]]]:
+    """Mount point to (type, options), the last mount on a point first in force."""
+    lines = root(machine).run("cat /proc/mounts", check=True).stdout.splitlines()
+    rows = [line.split() for line in lines if line.count(" ") >= 3]
+    return {row[1]: (row[2], set(row[3].split(","))) for row in rows}
