@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from guests import LOGIN_INIT, PASSWD, SHELL_INIT, build_initramfs, debian_kernel
+from starting import Start
 
 from benchflow.boot.machine import Machine
-
-Start = Callable[..., Machine]
+from guests import LOGIN_INIT, PASSWD, SHELL_INIT, build_initramfs, debian_kernel
 
 
 @pytest.fixture(scope="session")

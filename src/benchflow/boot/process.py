@@ -54,6 +54,7 @@ class Process:
         self._serial = serial[0]
         self._unsent = bytearray()
         self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives with the process
+        self._complaint = ""
         self._finished = threading.Event()
         self._greeted = threading.Event()
         self.killed = False
@@ -91,6 +92,8 @@ class Process:
     @property
     def stderr(self) -> str:
         """What QEMU itself complained about."""
+        if self._stderr.closed:
+            return self._complaint
         size = os.fstat(self._stderr.fileno()).st_size
         data = os.pread(self._stderr.fileno(), STDERR_MAX, max(0, size - STDERR_MAX))
         return data.decode(errors="replace").strip()
@@ -154,6 +157,8 @@ class Process:
         self._child.wait()
         self._greeted.wait()
         io_loop().run(self.monitor.close())
+        self._complaint = self.stderr
+        self._stderr.close()
         self._finished.set()
         self._on_exit()
 

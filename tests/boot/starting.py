@@ -1,0 +1,9 @@
+"""What the fixture `start` of the boot tests is, for annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from benchflow.boot.machine import Machine
+
+Start = Callable[..., Machine]

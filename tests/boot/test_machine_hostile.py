@@ -1,0 +1,127 @@
+"""Hostile guests, real ones: none of them is believed, hangs the verifier, or fills its disk."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from starting import Start
+
+from benchflow.boot.console import HEAD, TAIL
+from benchflow.boot.errors import (
+    ConsoleFlood,
+    GuestExited,
+    GuestPanic,
+    GuestTimeout,
+    LoginFailed,
+    RebootLoop,
+)
+from guests import SHELL_INIT
+
+QUIET = "console=ttyS0 quiet"
+
+# Says yes to everything a login wants to see, and repeats whatever it is told.
+FAKE_LOGIN = r"""
+stty -F /dev/console -echo
+printf '\ngw login: '
+read name
+printf 'Password: '
+read password
+printf '\nLast login: today\n# '
+while IFS= read -r line; do
+  printf '%s\n# ' "$line"
+  printf '%s\n' 1 12 123 0 "$((1+1))"
+done
+"""
+
+
+def test_a_guest_that_prints_forever_is_a_flood_and_stays_small(start: Start) -> None:
+    machine = start("while :; do cat /proc/kallsyms; done\n")
+    machine.expect_kernel()
+    with pytest.raises(ConsoleFlood) as caught:
+        machine.expect("what never comes", timeout=15)
+    assert len(caught.value.evidence) <= 2000
+    assert len(machine.console.text) < HEAD + TAIL + 200_000
+
+
+def test_a_shell_is_found_behind_escapes_nuls_and_bad_utf8(start: Start) -> None:
+    noise = r"printf '\033]0;%s' never-ended; printf '\033[2J\000\000\377\376\303\033[5;5Hgw\n'"
+    machine = start(noise + SHELL_INIT)
+    shell = machine.attach()
+    assert shell.run("echo $((6*7))").stdout == "42\n"
+    assert "\x1b" not in machine.console.text
+
+
+def test_a_shell_is_found_behind_a_huge_line(start: Start) -> None:
+    machine = start("head -c 6000000 /dev/zero | tr '\\0' x" + SHELL_INIT, append=QUIET)
+    assert machine.attach().run("echo here").stdout == "here\n"
+    assert machine.console.dropped > 0
+
+
+def test_forged_prompts_and_a_parrot_do_not_log_anyone_in(start: Start) -> None:
+    machine = start(FAKE_LOGIN, append=QUIET)
+    with pytest.raises((GuestTimeout, LoginFailed)):
+        machine.login("root", "toor", timeout=5)
+
+
+def test_a_parrot_is_no_shell(start: Start) -> None:
+    machine = start("printf '# '; exec cat\n", append=QUIET)
+    machine.expect("# ", timeout=60)
+    with pytest.raises(GuestTimeout):
+        machine.attach(timeout=8)
+
+
+def test_a_login_prompt_that_comes_back_is_a_refusal(start: Start, login_initrd: object) -> None:
+    machine = start(login_initrd)  # type: ignore[arg-type]
+    with pytest.raises(LoginFailed):
+        machine.login("root", "wrong password")
+    assert machine.login("root", "toor").run("echo in").stdout == "in\n"
+
+
+def test_a_guest_that_never_answers_times_out(start: Start) -> None:
+    machine = start("sleep 10000\n", append=QUIET)
+    before = time.monotonic()
+    with pytest.raises(GuestTimeout, match="no login prompt within 4 reference seconds"):
+        machine.login("root", "toor", timeout=4)
+    assert time.monotonic() - before >= 4
+
+
+def test_a_panic_is_noticed_at_once(start: Start) -> None:
+    machine = start("exit 1\n")
+    before = machine.elapsed
+    with pytest.raises(GuestPanic, match="Attempted to kill init"):
+        machine.login("root", "toor", timeout=1000)
+    assert machine.elapsed - before < 200
+
+
+def test_an_early_power_off_is_noticed_at_once(start: Start) -> None:
+    machine = start("echo bye; poweroff -f\n")
+    with pytest.raises(GuestExited, match="switched itself off"):
+        machine.expect("what never comes", timeout=1000)
+    assert "bye" in machine.console.text
+    assert not machine.alive
+    with pytest.raises(GuestExited):
+        machine.login("root", "toor", timeout=1000)
+
+
+def test_a_loop_of_reboots_ends(start: Start) -> None:
+    machine = start("echo around; reboot -f\n", append=QUIET)
+    with pytest.raises(RebootLoop):
+        machine.expect("what never comes", timeout=1000)
+    boots = machine.boots
+    time.sleep(0.5)
+    assert machine.boots == boots  # the guest stands still now
+
+
+def test_answers_prepared_before_the_question_do_not_count(start: Start) -> None:
+    # Prints every frame that it has seen on the way in, computed by nobody.
+    script = r"""
+    stty -F /dev/console -echo; printf '# '
+    while IFS= read -r line; do
+      case "$line" in *printf*) printf '%s[\n0\n]%s:0:%s;\n' "$line" "$line" "$line";; esac
+      printf '%s\n# ' "${line##*echo }"
+    done
+    """
+    machine = start(script, append=QUIET)
+    with pytest.raises(GuestTimeout):
+        machine.attach(timeout=6)
