@@ -40,6 +40,7 @@ def test_everything_the_verifier_needs_is_inside_and_nothing_that_it_must_not_ha
     assert {"tests/boot.pyz", "tests/test.sh", "tests/Dockerfile", "tests/checks.py"} <= names
     assert not [name for name in names if name.startswith(("exploits", "hints"))]
     manifest = json.loads((staged / "tests" / "task.json").read_text())
+    assert manifest["verifier_sec"] == 300
     assert manifest["deliverables"] == [
         {"path": "/app/lamp.img", "kind": "disk", "max_mb": 64, "max_stored_mb": 64}
     ]

@@ -157,6 +157,7 @@ def manifest(task: Task) -> dict[str, Any]:
         "arch": task.arch,
         "firmware": task.firmware,
         "memory_mb": task.machine_memory_mb,
+        "verifier_sec": task.verifier_timeout_sec,
         "deliverables": [
             {"path": d.path, "kind": d.kind, "max_mb": d.max_mb, "max_stored_mb": d.max_stored_mb}
             for d in task.deliverables
