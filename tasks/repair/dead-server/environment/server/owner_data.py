@@ -11,7 +11,23 @@ YEARS = {"2023": 900, "2024": 1100, "2025": 1300}
 LIVE = 240
 DOCUMENTS = 160
 ACCOUNTS = ["rope", "paint", "canvas", "fittings", "lamps", "charts", "provisions", "repairs"]
-WORDS = ["anchor", "beam", "cleat", "dory", "eye", "frame", "gaff", "halyard", "iron", "jib", "keel", "line", "mast", "oar", "pitch"]
+WORDS = [
+    "anchor",
+    "beam",
+    "cleat",
+    "dory",
+    "eye",
+    "frame",
+    "gaff",
+    "halyard",
+    "iron",
+    "jib",
+    "keel",
+    "line",
+    "mast",
+    "oar",
+    "pitch",
+]
 
 
 def ledger() -> dict[str, str]:

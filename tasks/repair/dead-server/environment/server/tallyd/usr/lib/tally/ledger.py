@@ -23,7 +23,7 @@ class LedgerError(Exception):
 
 
 def path(*parts):
-    return os.path.join(DATA, *parts)
+    return "/".join((DATA, *parts))
 
 
 def read(name):
