@@ -58,14 +58,17 @@ def virtual_size(disk: Disk) -> int:
         raise BadDeliverable(f"there is no disk image {disk.path}") from None
     except OSError as error:
         raise BadDeliverable(f"{disk.path} cannot be opened as an image: {error}") from error
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise BadDeliverable(f"{disk.path} is not a regular file")
-        if status.st_size == 0:
-            raise BadDeliverable(f"{disk.path} is empty")
-        if disk.format == "qcow2":
-            return _qcow2_size(disk.path, file.read(104))
+        header = os.pread(descriptor, 104, 0) if stat.S_ISREG(status.st_mode) else b""
+    finally:
+        os.close(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise BadDeliverable(f"{disk.path} is not a regular file")
+    if status.st_size == 0:
+        raise BadDeliverable(f"{disk.path} is empty")
+    if disk.format == "qcow2":
+        return _qcow2_size(disk.path, header)
     return -(-status.st_size // SECTOR) * SECTOR
 
 

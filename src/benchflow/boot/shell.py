@@ -22,6 +22,7 @@ from .errors import (
     CheckMisuse,
     CommandFailed,
     CommandTimeout,
+    ConsoleFlood,
     GuestError,
     GuestTimeout,
     LoginFailed,
@@ -155,7 +156,7 @@ class Shell:
         quoted = quote(path)
         self.run(f": > {quoted}", timeout, check=True)
         for offset in range(0, len(data), WRITE_CHUNK):
-            text = "".join(_typeable(byte) for byte in data[offset : offset + WRITE_CHUNK])
+            text = "".join(typeable(byte) for byte in data[offset : offset + WRITE_CHUNK])
             self.run(f"printf '{text}' >> {quoted}", timeout, check=True)
 
     # -- inside ---------------------------------------------------------------------------------
@@ -188,7 +189,7 @@ class Shell:
         what = f"end of the command {command[:200]!r}"
         try:
             position, status = self._watch.wait(step, timeout, what, in_session=True)
-        except GuestTimeout as error:
+        except (GuestTimeout, ConsoleFlood) as error:
             self._interrupt()
             raise CommandTimeout(error.message, evidence=error.evidence) from error
         text = self._console.since(start)
@@ -206,7 +207,7 @@ class Shell:
         """
         pieces = [""]
         for byte in command.encode():
-            unit = _typeable(byte)
+            unit = typeable(byte)
             if len(pieces[-1]) + len(unit) > LINE_MAX:
                 pieces.append("")
             pieces[-1] += unit
@@ -309,7 +310,7 @@ def quote(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def _typeable(byte: int) -> str:
+def typeable(byte: int) -> str:
     """A byte in the format string of the shell's printf, inside single quotes."""
     if byte == ord("%"):
         return "%%"

@@ -35,7 +35,7 @@ from .qmp import Event
 T = TypeVar("T")
 
 RESETS_MAX = 5  # firmware restarts itself once or twice (OVMF, shim); more is a loop
-FLOOD = 1024 * 1024  # characters in one wait that no sound guest prints
+FLOOD = 256 * 1024  # characters in one wait that no sound guest prints
 EVIDENCE = 2000
 PANIC = re.compile(r"Kernel panic - not syncing[^\n]*")
 PANIC_GRACE = 3.0  # reference seconds a command has to prove that it only printed an old log

@@ -1,0 +1,183 @@
+"""What a shell returns is what the guest computed after the question, byte for byte."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import threading
+from collections.abc import Iterator
+
+import pexpect
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchflow.boot.errors import CheckMisuse, CommandFailed, CommandTimeout, ShellBroken
+from benchflow.boot.machine import Machine
+from benchflow.boot.shell import Shell, quote, typeable
+from benchflow.boot.watch import Watch
+from guests import busybox
+
+SHELLS = {
+    "bash": ["bash", "--norc", "-i"],
+    "dash": ["dash", "-i"],
+    "ash": ["busybox", "sh", "-i"],
+}
+
+
+class LocalShell:
+    """A real shell on a real terminal of this host, as a guest's console would show it."""
+
+    def __init__(self, command: list[str]) -> None:
+        if command[0] == "busybox":
+            command = [str(busybox()), *command[1:]]
+        self.typed = ""
+        self._child = pexpect.spawn(command[0], command[1:], env={**os.environ, "TERM": "vt100"})
+        self._watch = Watch("local", 1.0, lambda: None)
+        self._watch.running = True
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self.shell = Shell(self._watch, self._send, "")
+        self.shell.take(60)
+
+    def close(self) -> None:
+        self._child.close(force=True)
+        self._reader.join(10)
+
+    @property
+    def output(self) -> str:
+        return self._watch.console.text
+
+    def _send(self, text: str) -> None:
+        self.typed += text
+        self._child.send(text)
+
+    def _read(self) -> None:
+        try:
+            while data := os.read(self._child.child_fd, 65536):
+                self._watch.console.feed(data)
+        except OSError:
+            return  # the terminal was closed
+
+
+@pytest.fixture(scope="module", params=list(SHELLS))
+def local(request: pytest.FixtureRequest) -> Iterator[LocalShell]:
+    opened = LocalShell(SHELLS[request.param])
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    ("command", "stdout", "status"),
+    [
+        ("echo hello", "hello\n", 0),
+        ("printf 'no newline'", "no newline", 0),
+        ("true", "", 0),
+        ("exit 7", "", 7),
+        ("echo out; echo err >&2; (exit 3)", "out\nerr\n", 3),
+        ("printf '\\n\\n'", "\n\n", 0),
+        ("echo 'it'\"'\"'s'", "it's\n", 0),
+        ("printf '%s ' \"$((6*7))\" 100% '\\n' '!!' '$HOME'", "42 100% \\n !! $HOME ", 0),
+        ("for i in a b\ndo\n\techo $i\ndone", "a\nb\n", 0),
+        ("cat <<'END'\nhere\nEND\n", "here\n", 0),
+        ("cat", "", 0),
+        ("echo ']123:0:123;'", "]123:0:123;\n", 0),
+        ("echo é→", "é→\n", 0),
+        ("cd /; x=1", "", 0),
+        ("no-such-command-anywhere 2>/dev/null", "", 127),
+        ("", "", 0),
+    ],
+)
+def test_output_and_status_are_exact(
+    local: LocalShell, command: str, stdout: str, status: int
+) -> None:
+    result = local.shell.run(command)
+    assert (result.stdout, result.status) == (stdout, status)
+
+
+def test_a_command_of_ten_thousand_characters_arrives_whole(local: LocalShell) -> None:
+    words = " ".join(f"w{number}" for number in range(2000))
+    assert local.shell.run(f"echo '{words}'").stdout == words + "\n"
+
+
+def test_what_is_typed_is_never_what_is_matched(local: LocalShell) -> None:
+    local.shell.run("echo one")
+    frames = re.findall(r"\](\d{9,}):0:", local.output)
+    assert frames
+    assert not [number for number in frames if number in local.typed]
+
+
+def test_a_command_that_does_not_end_is_interrupted(local: LocalShell) -> None:
+    with pytest.raises(CommandTimeout, match="sleep 1000"):
+        local.shell.run("sleep 1000", timeout=1)
+    assert local.shell.run("echo still here").stdout == "still here\n"
+
+
+def test_a_command_that_ignores_the_interrupt_breaks_the_shell() -> None:
+    opened = LocalShell(SHELLS["dash"])
+    try:
+        with pytest.raises(CommandTimeout):
+            opened.shell.run("trap '' INT; sleep 1000", timeout=1)
+        with pytest.raises(ShellBroken):
+            opened.shell.run("echo on")
+    finally:
+        opened.close()
+
+
+def test_check_turns_a_status_into_a_failure(local: LocalShell) -> None:
+    with pytest.raises(CommandFailed, match="status 4") as caught:
+        local.shell.run("echo why; exit 4", check=True)
+    assert (caught.value.status, caught.value.output) == (4, "why\n")
+    with pytest.raises(CheckMisuse):
+        local.shell.run("a\0b")
+
+
+@given(st.binary(max_size=300))
+@settings(max_examples=40, deadline=None)
+@pytest.mark.parametrize("shell", ["bash", "dash", "ash"])
+def test_every_byte_can_be_typed(shell: str, data: bytes) -> None:
+    command = {"ash": [str(busybox()), "sh"]}.get(shell, [shell])
+    text = "".join(typeable(byte) for byte in data)
+    assert text.isascii()
+    assert text.isprintable()
+    done = subprocess.run([*command, "-c", f"printf '{text}.'"], capture_output=True, check=True)
+    assert done.stdout == data + b"."
+
+
+@given(st.text(st.characters(exclude_characters="\0", codec="utf-8")))
+@settings(max_examples=40, deadline=None)
+def test_a_quoted_word_stays_one_word(text: str) -> None:
+    done = subprocess.run(
+        ["dash", "-c", f"printf '%s' {quote(text)}"], capture_output=True, check=True
+    )
+    assert done.stdout.decode() == text
+
+
+def test_files_cross_the_console_byte_for_byte(console_machine: Machine) -> None:
+    shell = console_machine.shell
+    data = bytes(range(256)) * 9 + b"\r\n\0end"
+    shell.write_file("/tmp/it's a file", data)
+    assert shell.read_file("/tmp/it's a file") == data
+    shell.write_file("/tmp/empty", b"")
+    assert shell.read_file("/tmp/empty") == b""
+    assert shell.read_file("/tmp/it's a file", limit=10) == data[:10]
+    with pytest.raises(CommandFailed):
+        shell.read_file("/tmp/no such file")
+    with pytest.raises(CommandFailed):
+        shell.write_file("/proc/version", b"x")
+
+
+def test_kernel_messages_do_not_get_into_results(console_machine: Machine) -> None:
+    noisy = "for i in 1 2 3 4 5; do echo noise >/dev/kmsg; echo line $i; done"
+    lines = [f"line {number}" for number in range(1, 6)]
+    assert console_machine.shell.run(noisy).stdout.splitlines() == lines
+
+
+def test_a_large_output_is_kept_and_an_endless_one_times_out(console_machine: Machine) -> None:
+    shell = console_machine.shell
+    result = shell.run("i=0; while [ $i -lt 3000 ]; do echo $i; i=$((i+1)); done", timeout=120)
+    assert result.stdout.splitlines() == [str(number) for number in range(3000)]
+    with pytest.raises(CommandTimeout):
+        shell.run("yes", timeout=2)
+    assert shell.run("echo after").stdout == "after\n"
