@@ -1,0 +1,1 @@
+"""Inspection: what finished trials say, with error bars that tell the truth."""
