@@ -339,6 +339,28 @@ def test_a_log_folder_that_cannot_be_written_is_no_verdict(boot, tmp_path: Path)
     assert "cannot be written" in done.stderr
 
 
+@pytest.mark.parametrize("name", ["progress.jsonl", ".milestones.json", ".reward.json"])
+def test_a_full_disk_is_no_verdict(boot, tmp_path: Path, name: str) -> None:
+    tests, logs = write_task(tmp_path / "tests", HEADER + LADDER), tmp_path / "logs"
+    logs.mkdir()
+    if name.startswith("."):
+        # The temporary file's name holds the process id: a shell that becomes the verifier knows it.
+        link = f'ln -s /dev/full "{logs}/{name}.$$"; exec "$@"'
+    else:
+        link = f'ln -s /dev/full "{logs}/{name}"; exec "$@"'
+    done = subprocess.run(
+        ["sh", "-c", link, "sh", *command(boot, tests, logs)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 3
+    assert "No space left on device" in done.stderr
+    assert not (logs / "reward.json").exists()
+    broken = json.loads((logs / "broken.json").read_text())
+    assert "No space left on device" in broken["message"]
+
+
 def test_comparing_what_a_hostile_guest_prints_ends_at_once(verify) -> None:
     done = verify(
         '@milestone("a")\ndef test_a():\n'
@@ -355,6 +377,28 @@ def test_comparing_what_a_hostile_guest_prints_ends_at_once(verify) -> None:
     assert done.checks["test_b"]["message"].startswith("gone")
     assert "\x1b" not in done.stdout + done.stderr
     assert len(done.stdout) < 2000
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_a_guest_that_stalls_fails_and_is_no_error(verify, python: str) -> None:
+    start = time.monotonic()
+    done = verify(
+        "import time\nimport pytest\n"
+        "def stall():\n    for _ in range(1000): time.sleep(0.2)\n"
+        "@pytest.fixture\ndef never(): stall()\n"
+        '@milestone("a")\ndef test_a(): pass\n'
+        '@milestone("b")\ndef test_b(never): pass\n'
+        '@milestone("c")\ndef test_c(): stall()\n'
+        '@check("c")\ndef test_d(): pass\n',
+        verifier_sec=4,
+        python=python,
+    )
+    assert time.monotonic() - start < 60
+    assert done.status == 0, done.stderr
+    assert done.milestones == {"a": "passed", "b": "failed", "c": "failed"}
+    assert "the machine stalls" in done.checks["test_b"]["message"]
+    assert done.checks["test_c"]["seconds"] < 1
+    assert done.checks["test_d"]["status"] == "failed"
 
 
 @pytest.mark.parametrize("python", PYTHONS)

@@ -77,8 +77,10 @@ class Evidence(Observer):
                 self._progress.flush()
 
     def calibrated(self, *, speed: float, accelerator: str, qemu: str) -> None:
-        self.host = {"speed": speed, "accelerator": accelerator, "qemu": qemu}
-        self.event("calibrated", **self.host)
+        host = {"speed": speed, "accelerator": accelerator, "qemu": qemu}
+        if host != self.host:
+            self.host = host
+            self.event("calibrated", **host)
 
     def boot(self, machine: str, n: int) -> None:
         self.event("boot", machine=machine, n=n)

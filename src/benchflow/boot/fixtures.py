@@ -34,7 +34,6 @@ class Machines:
         self._evidence = evidence
         self._scratch = scratch
         self._machines: dict[str, Machine] = {}
-        self._calibrated = False
 
     def create(self, name: str, **spec: Any) -> Machine:
         """A machine that is switched off. Omitted: the task's arch, firmware and memory."""
@@ -51,12 +50,6 @@ class Machines:
         scratch.mkdir(parents=True)
         machine = Machine(name=name, observer=self._evidence, scratch=scratch, **spec)
         self._machines[name] = machine
-        if not self._calibrated:
-            host = machine.host
-            self._calibrated = True
-            self._evidence.calibrated(
-                speed=host.speed, accelerator=host.accelerator, qemu=host.qemu_version
-            )
         return machine
 
     def close(self) -> None:

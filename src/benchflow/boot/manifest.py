@@ -16,7 +16,10 @@ FIRMWARES = ("bios", "uefi", "direct")
 
 @dataclass(frozen=True)
 class Manifest:
-    """The manifest of docs/design.md, with the defaults of the fixtures."""
+    """The manifest of docs/design.md, with the defaults of the fixtures.
+
+    `verifier_sec` is the time limit of the whole verifier; 0 when there is none.
+    """
 
     name: str = ""
     version: str = ""
@@ -24,6 +27,7 @@ class Manifest:
     arch: str = "x86_64"
     firmware: str = "bios"
     memory_mb: int = 512
+    verifier_sec: float = 0
     deliverables: tuple[Deliverable, ...] = field(default=())
 
     @property
@@ -62,6 +66,7 @@ def load(path: Path) -> Manifest:
             arch=str(data.get("arch", "x86_64")),
             firmware=str(data.get("firmware", "bios")),
             memory_mb=int(data.get("memory_mb", 512)),
+            verifier_sec=float(data.get("verifier_sec", 0)),
             deliverables=tuple(
                 Deliverable(
                     path=str(entry["path"]),

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from _pytest.assertion import util as assertion_util
 
+from .budget import Budget
 from .evidence import Evidence
 from .fixtures import Fixtures
 from .manifest import Manifest
@@ -44,6 +45,7 @@ class Plugin(Fixtures):
         super().__init__(manifest, evidence)
         self.ladder = Ladder(specs)
         self.broken: Broken | None = None
+        self.budget = Budget(manifest.verifier_sec)
         self._checks = {check.name: check for spec in specs for check in spec.checks}
         self._runs: dict[str, CheckRun] = {}
         self._ended: set[str] = set()
@@ -148,9 +150,19 @@ class Plugin(Fixtures):
         saved = assertion_util._reprcompare
         assertion_util._reprcompare = None
         try:
-            yield
+            with self.budget.check(self._speed):
+                yield
         finally:
             assertion_util._reprcompare = saved
+
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_runtest_setup(self) -> Generator[None, Any, None]:
+        with self.budget.check(self._speed):
+            yield
+
+    @property
+    def _speed(self) -> float:
+        return float(self.evidence.host["speed"] or 1.0)
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(
