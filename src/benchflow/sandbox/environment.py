@@ -208,6 +208,10 @@ class NamespaceEnvironment(BaseEnvironment):  # type: ignore[misc]
         targets = self._mount_targets(writable_only=True)
         await self.ensure_dirs(targets)
 
+    def limits_report(self) -> dict[str, str]:
+        """For each limit that the task asked for: `enforced: how` or `not enforced: why`."""
+        return self._running().limits_report()
+
     def _running(self) -> Sandbox:
         if self._box is None:
             raise InfrastructureError(f"sandbox {self.session_id} is not running")

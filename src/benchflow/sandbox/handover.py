@@ -69,6 +69,7 @@ def report(box: Sandbox, granted: Limits, network: str) -> dict[str, Any]:
         "network": network,
         "granted": asdict(granted),
         "enforced": box.limits_report(),
+        "device_nodes": box.device_nodes,
     }
 
 

@@ -52,6 +52,8 @@ class Plan:
                 for mount in self.mounts
             ],
             "network": self.network,
+            # Half of the memory, as the kernel's own default is: files there are memory.
+            "shm": f"{(self.limits.memory_mb or 0) // 2}m" if self.limits.memory_mb else "50%",
             "slirp": list(network.slirp_command()) if self.network == "user" else [],
             "hostname": self.hostname,
             "files": network.identity_files(self.hostname, self.network),

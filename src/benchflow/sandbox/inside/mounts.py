@@ -116,7 +116,7 @@ def build(spec: Message) -> None:
     hidden = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
     kernel.mount("proc", f"{ROOT}/proc", "proc", hidden)
     kernel.mount("sysfs", f"{ROOT}/sys", "sysfs", hidden | kernel.MS_RDONLY)
-    _devices()
+    _devices(spec)
     for number, item in enumerate(spec["mounts"]):
         _bind(f"{STAGE}/m{number}", item["inside"], item["read_only"])
     os.chdir(ROOT)
@@ -126,7 +126,7 @@ def build(spec: Message) -> None:
     os.chmod("/tmp", 0o1777)
 
 
-def _devices() -> None:
+def _devices(spec: Message) -> None:
     dev = f"{ROOT}/dev"
     if os.path.isdir(NODES):
         kernel.mount(NODES, dev, "", kernel.MS_BIND)
@@ -142,7 +142,7 @@ def _devices() -> None:
         os.symlink(target, f"{dev}/{name}")
     for name, kind, data in (
         ("pts", "devpts", "newinstance,ptmxmode=0666,mode=620,gid=5"),
-        ("shm", "tmpfs", "mode=1777"),
+        ("shm", "tmpfs", f"mode=1777,size={spec['shm']}"),
         ("mqueue", "mqueue", ""),
     ):
         os.mkdir(f"{dev}/{name}")

@@ -4,6 +4,7 @@ JSON object in one packet, with file descriptors where a message carries them.""
 from __future__ import annotations
 
 import json
+import os
 import socket
 import struct
 
@@ -21,7 +22,10 @@ def send_packet(channel: socket.socket, message: Message, fds: tuple[int, ...] =
 
 def receive_packet(channel: socket.socket) -> tuple[Message, list[int]]:
     """The next message and its descriptors; EOFError when the other side is gone."""
-    data, fds, _flags, _address = socket.recv_fds(channel, PACKET, 8, socket.MSG_CMSG_CLOEXEC)
+    data, fds, _flags, _address = socket.recv_fds(channel, PACKET, 8)
+    for fd in fds:
+        # recv_fds ignores MSG_CMSG_CLOEXEC.
+        os.set_inheritable(fd, False)
     if not data:
         raise EOFError
     message: Message = json.loads(data)
