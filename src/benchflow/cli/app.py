@@ -22,6 +22,7 @@ VERBS = {
     "tasks": "List, show, check and export the tasks.",
     "run": "Let agents try tasks; boot what they built.",
     "verify": "Boot a file made by anyone and print its ladder.",
+    "new": "Make a task that already boots something.",
     "check": "Run the gates that make a task honest.",
     "results": "Show trials, verdicts, ladders, times and evidence.",
     "resume": "Go on with a job that was stopped.",

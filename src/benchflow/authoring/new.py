@@ -1,0 +1,51 @@
+"""`benchflow new`: a folder that already boots something, to be made into a task."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+from benchflow.errors import UsageError
+from benchflow.tasks import Task, load, root
+from benchflow.tasks.digest import files_below
+
+_TEMPLATE = Path(__file__).parent / "template"
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]*/[a-z0-9][a-z0-9-]*")
+
+
+def new(name: str, *, like: Task | None = None, author: str = "", top: Path | None = None) -> Task:
+    """Makes `<top>/<family>/<variant>` from the template, or as a copy of the task `like`.
+
+    `top` is the catalogue's folder by default. Raises UsageError for a name that is not
+    `family/variant`, a folder that exists, or a `like` that is a plain Harbor task.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{name!r} is not FAMILY/NAME", hint="small letters, digits and dashes")
+    if like is not None and not like.is_benchflow:
+        raise UsageError(f"{like.name} is a plain Harbor task", hint="copy one of the catalogue's")
+    family, variant = name.split("/")
+    folder = (top or root()) / family / variant
+    if folder.exists():
+        raise UsageError(f"{folder} exists", hint="choose another name")
+    source = like.path if like else _TEMPLATE
+    try:
+        for path in files_below(source):
+            target = folder / path.relative_to(source)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, target)
+        _name(folder / "task.toml", family, variant, author or "Your Name")
+        return load(folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _name(path: Path, family: str, variant: str, author: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    for mark, value in (("FAMILY", family), ("VARIANT", variant), ("AUTHOR", author)):
+        text = text.replace(f"@{mark}@", value.replace("\\", "").replace('"', "'"))
+    text = re.sub(r'(?m)^(family = )"[^"]*"', rf'\1"{family}"', text)
+    text = re.sub(r'(?m)^(variant = )"[^"]*"', rf'\1"{variant}"', text)
+    text = re.sub(r'(?m)^(name = "[^"/]*/)[^"]*"', rf'\1{variant}"', text, count=1)
+    path.write_text(re.sub(r'(?m)^(version = )"[^"]*"', r'\1"0.1.0"', text, count=1))
