@@ -49,7 +49,6 @@ PACKAGES = {
     "udev",
 }
 ENABLED = ["ssh", "nftables", "systemd-networkd", "tallyd", "tally-backup", "ledger-check"]
-MASKED: set[str] = set()
 
 
 class Volumes(NamedTuple):
