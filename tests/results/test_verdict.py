@@ -77,3 +77,9 @@ def test_every_api_error_of_harbors_is_judged_on_purpose() -> None:
         if issubclass(kind, base.ApiError)
     }
     assert classes - ours <= PROVIDER_FAULTS
+
+
+def test_work_that_we_spoiled_on_the_way_does_not_count_against_the_agent() -> None:
+    assert decide({"reward": 0}, "", "OSError") == (Verdict.ERROR, "OSError")
+    assert decide({"reward": 0}, "AgentTimeoutError", "OSError") == (Verdict.ERROR, "OSError")
+    assert decide({"reward": 1}, "", "OSError") == (Verdict.RESOLVED, "")

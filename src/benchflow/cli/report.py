@@ -11,6 +11,7 @@ from benchflow.cli.table import duration, ladder, side_by_side, summary, trials_
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.results import dump
 from benchflow.results.model import Job, Trial, Verdict
+from benchflow.results.text import one_line
 
 #: Up to this many trials of one task, their ladders are shown beside each other.
 _MOST_SIDE_BY_SIDE = 6
@@ -110,7 +111,8 @@ def _print_state(job: Job) -> None:
     for cause in dict.fromkeys(t.cause for t in errors):
         same = [t for t in errors if t.cause == cause]
         example = next((t.cause_message for t in same if t.cause_message), "")
-        click.echo(f"  error, {len(same)}×: {cause}" + (f": {example}" if example else ""))
+        why = f": {one_line(example, 200)}" if example else ""
+        click.echo(f"  error, {len(same)}×: {cause}{why}")
     left = (job.planned or 0) - len(job.trials)
     if job.running:
         click.echo(f"running: {max(left, 0)} trials are not finished yet")

@@ -9,6 +9,7 @@ from typing import Any
 
 from benchflow.errors import UsageError
 from benchflow.results import verdict
+from benchflow.results.faults import first_fault
 from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.ladder import read_ladder
 from benchflow.results.lock import is_held
@@ -82,12 +83,19 @@ def read_job(path: Path) -> Job:
     planned, faults = _planned(path)
     return Job(
         path=path,
-        trials=tuple(sorted(trials, key=lambda t: (t.task, t.agent, t.started_at, t.name))),
+        trials=_in_order(trials),
         unfinished=tuple(unfinished),
         planned=planned,
         running=is_held(path),
         problems=(*faults, *problems),
     )
+
+
+def _in_order(trials: list[Trial]) -> tuple[Trial, ...]:
+    """By task; in a task, agents in the order in which they were first started; then by start."""
+    by_start = sorted(trials, key=lambda t: (t.task, t.started_at, t.name))
+    agents = list(dict.fromkeys((t.task, t.agent, t.model) for t in by_start))
+    return tuple(sorted(by_start, key=lambda t: agents.index((t.task, t.agent, t.model))))
 
 
 def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Trial, list[Problem]]:
@@ -106,7 +114,10 @@ def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Tria
         # Harbor leaves such a step out of the mean; the trial as a whole was not judged.
         exception, message = _exception(unjudged[0])
         rewards = None
-    decision, cause = verdict.decide(rewards, exception)
+    fault = first_fault(path)
+    decision, cause = verdict.decide(rewards, exception, fault[0] if fault else "")
+    if fault and cause == fault[0]:
+        message = fault[1]
     if rewards is None:
         cause, message = broken_verifier(path) or (cause, message)
     milestones, problems = _ladder(path, rewards or {}, steps)

@@ -4,7 +4,8 @@ The rule, in order:
 1. No rewards: `error`. The environment did not start, the verifier wrote no reward, the trial was
    cancelled, our own code failed: nobody judged the work, so nothing counts against the agent.
 2. The task is resolved: `resolved`, whatever else happened on the way.
-3. The agent was cut short by infrastructure (the model's provider, our sandbox): `error`.
+3. The agent was cut short by infrastructure (the model's provider, our sandbox), or its work was
+   spoiled on the way to the verifier (a full disk): `error`.
 4. Otherwise `failed`. An agent's own timeout or non-zero exit is the agent's: it was verified.
 
 Decided by exception class, never by an exception's text.
@@ -65,15 +66,20 @@ def reward(rewards: Mapping[str, float]) -> float | None:
     return rewards.get("reward", sum(rewards.values()) / len(rewards))
 
 
-def decide(rewards: Mapping[str, float] | None, exception: str) -> tuple[Verdict, str]:
+def decide(
+    rewards: Mapping[str, float] | None, exception: str, fault: str = ""
+) -> tuple[Verdict, str]:
     """Verdict and cause, from the rewards and the class name of what was raised ("" for nothing).
 
-    The cause of an `error` is never empty.
+    `fault` is the class name of what went wrong on our side without ending the trial. The cause of
+    an `error` is never empty.
     """
     if not rewards:
         return Verdict.ERROR, exception or "NoReward"
     if is_resolved(rewards):
         return Verdict.RESOLVED, exception
+    if fault:
+        return Verdict.ERROR, fault
     if exception in PROVIDER_FAULTS or exception in _INFRASTRUCTURE:
         return Verdict.ERROR, exception
     return Verdict.FAILED, exception

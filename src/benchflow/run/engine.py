@@ -43,6 +43,8 @@ def run(config: JobConfig, watch: Watch) -> None:
     """
     import rich
 
+    # A log that cannot be written (a full disk) must not bury the error under tracebacks.
+    logging.raiseExceptions = False
     rich.reconfigure(quiet=True)  # Harbor draws on rich's global console; the display is ours
     asyncio.run(_main(config, watch))
 

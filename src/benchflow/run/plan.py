@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from harbor.models.job.config import JobConfig
     from harbor.models.trial.config import EnvironmentConfig
 
-NAMESPACE = "benchflow.sandbox.environment:NamespaceEnvironment"
+NAMESPACE = "benchflow.run.environment:TrialEnvironment"
 #: Memory to set aside for a trial whose task does not say what it needs.
 DEFAULT_TRIAL_MEMORY_MB = 4096
 

@@ -64,6 +64,7 @@ def sandboxed(attempt: Attempt) -> None:
     sandbox.gc()
     image = sandbox.build(attempt.tests)
     with (attempt.logs / "test-stdout.txt").open("xb") as output:
+        attempt.logs.chmod(0o777)  # the sandbox's ids are nobody's here
         box = sandbox.Sandbox.start(
             image,
             mounts=[sandbox.Mount(attempt.logs, "/logs/verifier", read_only=False)],
@@ -90,6 +91,7 @@ def sandboxed(attempt: Attempt) -> None:
         finally:
             attempt.leave()
             box.stop(delete=not attempt.keep)
+            attempt.logs.chmod(0o755)
             attempt.kept = box.state if attempt.keep else None
 
 

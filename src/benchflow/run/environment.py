@@ -1,0 +1,54 @@
+"""The namespace sandbox as `benchflow run` uses it: a hand-over that we spoil is not the agent's.
+
+Harbor collects artifacts as best it can: what could not be fetched is only logged, and the verifier
+then finds nothing and judges so. That is right where the agent delivered nothing, and wrong where
+our disk was full or the sandbox was gone. The second kind is written down beside the trial, and
+makes its verdict an error (`benchflow.results.verdict`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any, override
+
+from benchflow.errors import InfrastructureError
+from benchflow.results.faults import add_fault
+from benchflow.sandbox.environment import NamespaceEnvironment
+
+
+class TrialEnvironment(NamespaceEnvironment):
+    """See the module. Constructor arguments are those of `NamespaceEnvironment`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._has_started = False
+        super().__init__(*args, **kwargs)
+
+    @override
+    async def start(self, force_build: bool) -> None:
+        await super().start(force_build)
+        self._has_started = True
+
+    @override
+    async def prepare_logs_for_host(self) -> None:
+        """Harbor asks for this after a start that failed, too: then there are no logs."""
+        if self._has_started:
+            await super().prepare_logs_for_host()
+
+    @override
+    async def download_file(self, source_path: str, target_path: Path | str) -> None:
+        await self._fetch(super().download_file(source_path, target_path), source_path)
+
+    @override
+    async def download_dir(self, source_dir: str, target_dir: Path | str) -> None:
+        await self._fetch(super().download_dir(source_dir, target_dir), source_dir)
+
+    async def _fetch(self, download: Any, source: str) -> None:
+        try:
+            await download
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            raise  # the agent's: it delivered nothing, or something else
+        except (OSError, InfrastructureError) as error:
+            trial = self.trial_paths.trial_dir
+            await asyncio.to_thread(add_fault, trial, f"hand-over of {source}", error)
+            raise
