@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from . import nics as networks
 from .calibrate import Host
 from .disks import Overlay, qemu_img
-from .errors import BadDeliverable, CheckMisuse, GuestExited, QemuFailed
+from .errors import BadDeliverable, BootError, CheckMisuse, GuestExited, QemuFailed
 from .firmware import pflash
 from .process import Process, sockets
 from .qemu import VARIABLES_NODE, VMSTATE_NODE, Spec, Wiring, command, file_node
@@ -109,12 +110,19 @@ class Hardware:
         return [VMSTATE_NODE]
 
     def _launch(self, paused: bool, load_kernel: bool = True) -> bool:
+        with contextlib.ExitStack() as theirs:
+            return self._connect(theirs, paused, load_kernel)
+
+    def _connect(self, theirs: contextlib.ExitStack, paused: bool, load_kernel: bool) -> bool:
+        """Start QEMU on sockets whose far ends are closed here when it has them (or failed)."""
         serial, qmp = sockets(), sockets()
         cables = {
             index: networks.lan(nic.lan).attach()
             for index, nic in enumerate(self.spec.nics)
             if nic.lan is not None
         }
+        for end in (serial[1], qmp[1], *cables.values()):
+            theirs.enter_context(end)
         wiring = Wiring(
             serial_fd=serial[1].fileno(),
             qmp_fd=qmp[1].fileno(),
@@ -129,26 +137,29 @@ class Hardware:
             sandbox=self._host.sandbox,
         )
         watch = self._watch
-        argv = command(self.spec, wiring)
-        if load_kernel:
-            self.command = argv
-            self._on_launch(argv)
-        process = watch.process = self._process = Process(
-            argv,
-            serial=serial,
-            qmp=qmp,
-            extra_fds=list(wiring.lan_fds.values()),
-            file_size_limit=WRITE_LIMIT,
-            on_output=watch.console.feed,
-            on_event=watch.on_event,
-            on_exit=watch.on_exit,
-        )
+        try:
+            argv = command(self.spec, wiring)
+            if load_kernel:
+                self.command = argv
+                self._on_launch(argv)
+            process = Process(
+                argv,
+                serial=serial,
+                qmp=qmp,
+                extra_fds=list(wiring.lan_fds.values()),
+                file_size_limit=WRITE_LIMIT,
+                on_output=watch.console.feed,
+                on_event=watch.on_event,
+                on_exit=watch.on_exit,
+            )
+        except BootError:
+            serial[0].close()
+            qmp[0].close()
+            raise
+        watch.process = self._process = process
         watch.running = True
         watch.console.connect(process.write)
-        connected = process.start()
-        for cable in cables.values():
-            cable.close()
-        return connected
+        return process.start()
 
     def _own_variables(self) -> Path | None:
         flash = pflash(self.spec.arch, self.spec.firmware)

@@ -48,6 +48,7 @@ class Process:
         on_event: Callable[[Event], None],
         on_exit: Callable[[], None],
     ) -> None:
+        self._argv = _limited(argv, file_size_limit)
         self.monitor = Monitor(argv[0], on_event)
         self._on_output = on_output
         self._on_exit = on_exit
@@ -60,7 +61,6 @@ class Process:
         self.killed = False
         self._qmp = qmp
         self._given = (serial[1], qmp[1])
-        self._argv = _limited(argv, file_size_limit)
         self._fds = (serial[1].fileno(), qmp[1].fileno(), *extra_fds)
         self._child: subprocess.Popen[bytes] | None = None
 

@@ -12,8 +12,8 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
 from qemu.qmp import QMPError
 
@@ -57,6 +57,8 @@ class Watch:
         self.no_space = False
         self.jobs: dict[str, str] = {}
         self._on_reset = on_reset
+        self._restarting = asyncio.Lock()
+        self._tasks: list[asyncio.Task[None]] = []
 
     # -- the background thread ------------------------------------------------------------------
 
@@ -83,28 +85,35 @@ class Watch:
             self.running = False
             self.changed.notify_all()
 
-    def _spawn(self, coroutine: object) -> None:
-        task = asyncio.ensure_future(coroutine)  # type: ignore[call-overload]
-        self._tasks = [*(t for t in getattr(self, "_tasks", []) if not t.done()), task]
+    def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        # The loop itself keeps no strong reference to a task.
+        task = asyncio.ensure_future(coroutine)
+        self._tasks = [*(task for task in self._tasks if not task.done()), task]
 
     async def _restart(self) -> None:
         process = self.process
         assert process is not None
-        process.drain()
-        with self.changed:
-            self.resets += 1
-            self.boot_start = self.console.end
-            self.changed.notify_all()
-        if self.resets > RESETS_MAX:
-            return
-        self._on_reset()
-        try:
-            await process.monitor.request("set-action", reboot="reset")
-            await process.monitor.request("system_reset")
-            await process.monitor.request("set-action", reboot="shutdown")
-            await process.monitor.request("cont")
-        except (QMPError, EOFError, OSError):
-            return  # killed in the meantime: on_exit tells
+        async with self._restarting:
+            try:
+                # A processor may ask twice before it is stopped (ACPI, then the keyboard
+                # controller); the second request finds the machine running again.
+                state = await process.monitor.request("query-status")
+                if state["status"] != "shutdown":
+                    return
+                process.drain()
+                with self.changed:
+                    self.resets += 1
+                    self.boot_start = self.console.end
+                    self.changed.notify_all()
+                if self.resets > RESETS_MAX:
+                    return
+                self._on_reset()
+                await process.monitor.request("set-action", reboot="reset")
+                await process.monitor.request("system_reset")
+                await process.monitor.request("set-action", reboot="shutdown")
+                await process.monitor.request("cont")
+            except (QMPError, EOFError, OSError):
+                return  # killed in the meantime: on_exit tells
 
     async def _end(self) -> None:
         process = self.process

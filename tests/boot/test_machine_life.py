@@ -1,0 +1,216 @@
+"""A machine starts, restarts, loses power, remembers and is thrown away, as its words say."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from starting import Start
+
+from benchflow.boot.disks import Disk
+from benchflow.boot.errors import (
+    BadDeliverable,
+    CheckMisuse,
+    GuestExited,
+    GuestRebooted,
+    QemuMissing,
+)
+from benchflow.boot.machine import Machine, Nic
+from guests import SHELL_INIT, debian_kernel, modules
+
+QUIET = "console=ttyS0 quiet"
+
+
+def test_a_reboot_is_a_new_boot_of_the_same_machine(start: Start, shell_initrd: Path) -> None:
+    machine = start(shell_initrd)
+    first = machine.attach().run("cat /proc/sys/kernel/random/boot_id").stdout
+    assert machine.boots == 1
+    machine.reboot(command="reboot -f").expect_kernel()
+    assert machine.boots == 2
+    assert machine.attach().run("cat /proc/sys/kernel/random/boot_id").stdout != first
+
+
+def test_a_restart_during_a_command_is_no_answer(start: Start, shell_initrd: Path) -> None:
+    shell = start(shell_initrd, append=QUIET).attach()
+    with pytest.raises(GuestRebooted):
+        shell.run("reboot -f; sleep 100", timeout=200)
+
+
+def test_a_power_cut_keeps_what_was_flushed(start: Start, tmp_path: Path) -> None:
+    disk = Disk.empty(tmp_path / "data.img", 32)
+    files = modules("virtio_pci", "virtio_blk")
+    machine = start(SHELL_INIT, files=files, disks=[disk], append=QUIET)
+    shell = machine.attach()
+    shell.run("mke2fs -q /dev/vda && mount /dev/vda /mnt", check=True)
+    shell.write_file("/mnt/kept", b"flushed\n")
+    shell.run("sync", check=True)
+    shell.write_file("/mnt/held", b"only in the guest's memory\n")
+    machine.power_cut()
+    assert not machine.alive
+    with pytest.raises(GuestExited):
+        machine.power_cut()
+    shell = machine.boot().attach()
+    shell.run("mount /dev/vda /mnt", check=True)
+    assert shell.read_file("/mnt/kept") == b"flushed\n"
+    assert b"flushed" in machine.flatten().read_bytes()
+    machine.power_cut()
+    machine.reset_disks()
+    assert machine.flatten().read_bytes() == bytes(32 << 20)
+    assert disk.path.read_bytes() == bytes(32 << 20)  # the deliverable itself is never written
+
+
+def test_a_snapshot_brings_back_memory_disk_and_session(start: Start, tmp_path: Path) -> None:
+    disk = Disk.empty(tmp_path / "data.img", 32)
+    files = modules("virtio_pci", "virtio_blk")
+    machine = start(SHELL_INIT, files=files, disks=[disk], append=QUIET)
+    machine.attach().run("cd /tmp; echo then >/tmp/state; echo one >/dev/vda; sync", check=True)
+    machine.snapshot("then")
+    machine.shell.run("echo now >/tmp/state; echo two >/dev/vda; sync", check=True)
+    machine.restore("then")
+    look = "cat /tmp/state; head -c 3 /dev/vda"
+    assert machine.shell.run(look).stdout == "then\none"
+    machine.power_cut()
+    assert machine.restore("then").shell.run(look).stdout == "then\none"
+    with pytest.raises(CheckMisuse, match="no snapshot"):
+        machine.restore("never")
+
+
+def test_a_machine_without_disks_has_snapshots_too(start: Start, shell_initrd: Path) -> None:
+    machine = start(shell_initrd, append=QUIET)
+    machine.attach().run("echo kept >/tmp/x", check=True)
+    machine.snapshot("a")
+    machine.power_cut()
+    assert machine.restore("a").shell.run("cat /tmp/x").stdout == "kept\n"
+
+
+POWER_BUTTON = """
+for event in /dev/input/event*; do (head -c 1 $event >/dev/null; poweroff -f) & done
+"""
+
+
+def test_the_power_button_is_answered_or_not(start: Start, shell_initrd: Path) -> None:
+    files = modules("evdev", "button")
+    obedient = start(POWER_BUTTON + SHELL_INIT, files=files, append=QUIET)
+    obedient.attach()
+    assert obedient.shutdown(timeout=60)
+    assert not obedient.alive
+    deaf = start(shell_initrd, append=QUIET)
+    deaf.attach()
+    assert not deaf.shutdown(timeout=2)
+    assert not deaf.alive
+
+
+NETWORK = """
+ip link set lo up; ip link set eth0 up; ip addr add {address}/24 dev eth0
+echo hello from {address} >/tmp/index.html; httpd -h /tmp
+"""
+
+
+def test_a_forwarded_port_reaches_the_guest(start: Start) -> None:
+    machine = start(
+        NETWORK.format(address="10.0.2.15") + SHELL_INIT,
+        files=modules("virtio_pci", "virtio_net"),
+        nics=[Nic(forwards=[80])],
+    )
+    machine.attach()
+    with socket.create_connection(machine.forward(80), timeout=60) as connection:
+        connection.sendall(b"GET /index.html HTTP/1.0\r\n\r\n")
+        answer = b""
+        while data := connection.recv(4096):
+            answer += data
+    assert b"hello from 10.0.2.15" in answer
+    with pytest.raises(CheckMisuse, match="port 22"):
+        machine.forward(22)
+
+
+def test_a_lan_joins_machines_and_nobody_else(start: Start) -> None:
+    files = modules("virtio_pci", "virtio_net")
+    one, two, stranger = (
+        start(NETWORK.format(address=address) + SHELL_INIT, files=files, nics=[Nic(lan=lan)])
+        for address, lan in [("10.1.1.1", "home"), ("10.1.1.2", "home"), ("10.1.1.3", "away")]
+    )
+    for machine in (one, two, stranger):
+        machine.attach()
+    get = r"printf 'GET /index.html HTTP/1.0\r\n\r\n' | nc -w 9 {} 80"
+    assert "hello from 10.1.1.2\n" in one.shell.run(get.format("10.1.1.2")).stdout
+    assert "hello from 10.1.1.1\n" in two.shell.run(get.format("10.1.1.1")).stdout
+    assert stranger.shell.run(get.format("10.1.1.1"), timeout=60).status != 0
+
+
+def test_a_screenshot_is_a_png(start: Start, shell_initrd: Path) -> None:
+    machine = start(shell_initrd, append=QUIET, vga=True)
+    machine.attach()
+    assert machine.screenshot("first").read_bytes().startswith(b"\x89PNG")
+    bare = start(shell_initrd, append=QUIET)
+    with pytest.raises(CheckMisuse, match="no screen"):
+        bare.screenshot()
+
+
+def test_a_kernel_that_is_none_is_the_deliverables_fault(tmp_path: Path) -> None:
+    fake = tmp_path / "vmlinuz"
+    fake.write_bytes(b"no kernel" * 1000)
+    with Machine(firmware="direct", kernel=fake) as machine, pytest.raises(BadDeliverable):
+        machine.boot()
+
+
+def test_missing_qemu_is_infrastructure(
+    start: Start, shell_initrd: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(QemuMissing, match="qemu-system-x86"):
+        start(shell_initrd)
+
+
+def test_misuse_is_told_before_anything_starts(tmp_path: Path) -> None:
+    kernel = debian_kernel()
+    for spec in (
+        {"firmware": "direct"},
+        {"firmware": "bios", "kernel": kernel},
+        {"arch": "riscv64", "firmware": "bios"},
+        {"arch": "m68k"},
+        {"memory_mb": 1},
+    ):
+        with pytest.raises(CheckMisuse):
+            Machine(**spec)  # type: ignore[arg-type]
+
+
+def test_nothing_is_left_behind(start: Start, shell_initrd: Path, tmp_path: Path) -> None:
+    machine = start(shell_initrd, append=QUIET, disks=[Disk.empty(tmp_path / "a.img", 1)])
+    machine.attach()
+    assert [line for line in commands() if str(shell_initrd) in line]
+    machine.close()
+    assert not [line for line in commands() if str(shell_initrd) in line]
+    assert not list(tmp_path.glob("m0.*"))
+
+
+ORPHAN = """
+import os, sys
+from pathlib import Path
+from benchflow.boot.machine import Machine
+machine = Machine(firmware="direct", kernel=Path(sys.argv[1]), initrd=Path(sys.argv[2]))
+machine.boot()
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_killed_verifier_takes_its_machines_along(login_initrd: Path) -> None:
+    arguments = [sys.executable, "-c", ORPHAN, str(debian_kernel()), str(login_initrd)]
+    assert subprocess.run(arguments).returncode == -9
+    deadline = time.monotonic() + 30
+    while [line for line in commands() if line.startswith("/") and str(login_initrd) in line]:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def commands() -> list[str]:
+    """The command lines of all QEMU processes."""
+    lines = []
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            lines.append(process.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return [line for line in lines if "qemu-system" in line]
