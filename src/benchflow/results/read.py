@@ -13,7 +13,7 @@ from benchflow.results.faults import first_fault
 from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.ladder import read_ladder
 from benchflow.results.lock import is_held
-from benchflow.results.model import Job, Milestone, Phases, Problem, Trial, Usage
+from benchflow.results.model import Job, Milestone, Phases, Problem, Trial, Usage, Verdict
 from benchflow.results.text import one_line
 
 _EVIDENCE = (
@@ -116,7 +116,7 @@ def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Tria
         rewards = None
     fault = first_fault(path)
     decision, cause = verdict.decide(rewards, exception, fault[0] if fault else "")
-    if fault and cause == fault[0]:
+    if fault and rewards and decision is Verdict.ERROR:
         message = fault[1]
     if rewards is None:
         cause, message = broken_verifier(path) or (cause, message)

@@ -49,6 +49,8 @@ class TrialEnvironment(NamespaceEnvironment):
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             raise  # the agent's: it delivered nothing, or something else
         except (OSError, InfrastructureError) as error:
+            if not self._has_started:
+                raise  # Harbor knows already why there is nothing to fetch
             trial = self.trial_paths.trial_dir
             await asyncio.to_thread(add_fault, trial, f"hand-over of {source}", error)
             raise
