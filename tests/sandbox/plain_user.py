@@ -43,8 +43,8 @@ if [ {closed} ]; then
 fi
 cd /
 exec setpriv --reuid {uid} --regid {uid} --clear-groups \
-    env -i PATH="$PATH" HOME={home} BENCHFLOW_HOME={home}/state PYTHONPATH={stage}/src:{stage}/site \
-    PYTHONDONTWRITEBYTECODE=1 {python}/bin/python3 "$@"
+    env -i PATH="$PATH" HOME={home} BENCHFLOW_HOME={home}/state \
+    PYTHONPATH={stage}/src:{stage}/site PYTHONDONTWRITEBYTECODE=1 {python}/bin/python3 "$@"
 """
 
 

@@ -16,22 +16,32 @@ import time
 
 from benchflow.sandbox.inside import kernel, wire
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _TABLE_LIMIT = 4 * 1024 * 1024
 
 
-def warden(fds: list[int], spec: wire.Message) -> None:
-    """fds: control, stdin, stdout, stderr. Does not return."""
+def warden(fds: list[int], spec: wire.Message, tell: int) -> None:
+    """fds: control, stdin, stdout, stderr; on `tell` process 1 learns which the command is. Does
+    not return."""
     control = socket.socket(fileno=fds[0])
     kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
-    signal.set_wakeup_fd(-1)
     request = wire.receive_stream(control)
     read, write = os.pipe()
     os.set_blocking(write, False)
     signal.set_wakeup_fd(write, warn_on_full_buffer=False)
-    main = os.fork()
+    try:
+        main = os.fork()
+    except OSError as error:  # the limit on processes is reached
+        os.write(fds[3], f"benchflow: cannot start: {error.strerror}\n".encode())
+        wire.send_stream(control, {"status": 126})
+        os._exit(0)
     if main == 0:
         signal.set_wakeup_fd(-1)
         _become(request, fds[1:], spec)
+    os.write(tell, f"{os.getpid()} {main}\n".encode())
     for fd in fds[1:]:
         os.close(fd)
     poller = select.poll()
@@ -46,7 +56,7 @@ def warden(fds: list[int], spec: wire.Message) -> None:
             if fd == read:
                 os.read(read, 4096)
             else:
-                kill_tree(os.getpid())
+                kill_tree(lambda: descendants(os.getpid()))
                 wire.send_stream(control, {"status": 128 + signal.SIGKILL})
                 os._exit(0)
 
@@ -64,12 +74,12 @@ def _reap(main: int) -> int | None:
         return 128 + signal.SIGKILL
 
 
-def kill_tree(root: int) -> None:
-    """Kill all descendants of `root`, which is a subreaper. They are stopped first, all of them,
-    until no new one appears: a stopped process cannot fork, so a fork bomb cannot outrun this."""
+def kill_tree(find: Callable[[], set[int]]) -> None:
+    """Kill all that `find` finds. They are stopped first, all of them, until no new one appears:
+    a stopped process cannot fork, so a fork bomb cannot outrun this."""
     stopped: set[int] = set()
     while True:
-        found = descendants(root) - stopped
+        found = find() - stopped
         if not found:
             break
         for pid in found:
@@ -77,7 +87,7 @@ def kill_tree(root: int) -> None:
         stopped |= found
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
-        left = descendants(root)
+        left = find()
         if not left:
             return
         for pid in left:
@@ -88,6 +98,18 @@ def kill_tree(root: int) -> None:
         except ChildProcessError:
             return
         time.sleep(0.002)
+
+
+def kill_unguarded(wardens: set[int]) -> None:
+    """Kill everything inside but process 1 and what these wardens guard. Called by process 1."""
+
+    def find() -> set[int]:
+        guarded = set(wardens)
+        for pid in wardens:
+            guarded |= descendants(pid)
+        return descendants(os.getpid()) - guarded
+
+    kill_tree(find)
 
 
 def _signal(pid: int, number: int) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import select
 import signal
 import socket
 import struct
@@ -15,7 +14,7 @@ import sys
 import warnings  # os.execvpe imports it, when nothing can be imported any more
 
 from benchflow.sandbox import notify
-from benchflow.sandbox.inside import execs, kernel, mounts, porter, wire
+from benchflow.sandbox.inside import kernel, mounts, serve, wire
 
 _ = warnings
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
@@ -49,7 +48,7 @@ def run(owner: socket.socket, outside: socket.socket, spec: wire.Message) -> Non
         os.dup2(null, fd)
     kernel.set_name("benchflow-init")
     wire.send_packet(owner, {"ready": True, "device_nodes": _supervise(outside, spec)})
-    _serve(owner, spec)
+    serve.Server(owner, spec).run()
 
 
 def _supervise(outside: socket.socket, spec: wire.Message) -> str:
@@ -93,68 +92,3 @@ def _write_files(files: dict[str, str], mode: int = 0o644) -> None:
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         os.write(fd, text.encode())
         os.close(fd)
-
-
-def _serve(owner: socket.socket, spec: wire.Message) -> None:
-    read, write = os.pipe()
-    os.set_blocking(read, False)
-    os.set_blocking(write, False)
-    signal.set_wakeup_fd(write, warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    poller = select.poll()
-    poller.register(owner, select.POLLIN)
-    poller.register(read, select.POLLIN)
-    while True:
-        for fd, _events in poller.poll():
-            if fd == read:
-                os.read(read, 4096)
-                _reap()
-            elif fd == owner.fileno():
-                if not _request(owner, spec, poller):
-                    os._exit(0)
-            else:
-                _drain(fd, poller)
-
-
-def _reap() -> None:
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        return
-
-
-def _request(owner: socket.socket, spec: wire.Message, poller: select.poll) -> bool:
-    try:
-        request, fds = wire.receive_packet(owner)
-    except (EOFError, ConnectionResetError):
-        return False
-    if "drain" in request:
-        for fd in fds:
-            os.set_blocking(fd, False)
-            poller.register(fd, select.POLLIN)
-        return True
-    if os.fork() == 0:
-        try:
-            owner.close()
-            if "porter" in request:
-                porter.main(fds[0])
-                os._exit(0)
-            execs.warden(fds, spec)
-        finally:
-            os._exit(127)
-    for fd in fds:
-        os.close(fd)
-    return True
-
-
-def _drain(fd: int, poller: select.poll) -> None:
-    """Swallow what a surviving daemon still prints, so that printing does not kill it."""
-    try:
-        if os.read(fd, 65536):
-            return
-    except BlockingIOError:
-        return
-    poller.unregister(fd)
-    os.close(fd)
