@@ -142,6 +142,14 @@ SCRIPT
 	fi
 } | put 755 /etc/initramfs-tools/scripts/local-bottom/appliance
 
+put 755 /etc/initramfs-tools/scripts/init-bottom/devices <<'SCRIPT'
+#!/bin/sh
+[ "$1" = prereqs ] && exit 0
+mount -n -o move /dev "$rootmnt/dev" # what udev's script would have done
+rm -rf /dev
+ln -s "$rootmnt/dev" /dev
+SCRIPT
+
 if ! has readonly; then # a root that only looks like a disk: everything can be written
 	put 755 /etc/initramfs-tools/scripts/local-bottom/aa-writable <<'SCRIPT'
 #!/bin/sh
@@ -155,7 +163,7 @@ SCRIPT
 fi
 
 drivers="squashfs overlay ext4 virtio_pci virtio_blk virtio_rng"
-has two-machines && drivers="$drivers nvme ahci sd_mod"
+has two-machines && drivers="$drivers nvme"
 printf '%s\n' $drivers >"$root/etc/initramfs-tools/modules"
 cat >"$root/etc/initramfs-tools/initramfs.conf" <<'CONF'
 MODULES=list

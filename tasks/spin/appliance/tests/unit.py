@@ -222,10 +222,19 @@ class Unit:
 
     def _can_log_in(self) -> bool | None:
         self._look_at_service()
+        if not self._greeting():  # an attempt too early costs the unit more than it tells us
+            return None
         try:
-            return True if self.ssh("true", seconds=15, check=False).status == 0 else None
+            return True if self.ssh("true", seconds=60, check=False).status == 0 else None
         except GuestError:
             return None
+
+    def _greeting(self) -> bool:
+        try:
+            with self._connect(22, 20.0) as link:
+                return link.recv(8).startswith(b"SSH-2.0")
+        except OSError:
+            return False
 
     def _connect(self, port: int, seconds: float) -> socket.socket:
         return socket.create_connection(self.machine.forward(port), timeout=seconds)
@@ -261,7 +270,7 @@ class Unit:
             "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none", "-o", "BatchMode=yes",
             "-o", "StrictHostKeyChecking=no", "-o", f"UserKnownHostsFile={known}",
             "-o", "GlobalKnownHostsFile=/dev/null", "-o", "HashKnownHosts=no",
-            "-o", "UpdateHostKeys=no", "-o", "LogLevel=ERROR", "-o", "ConnectTimeout=10",
+            "-o", "UpdateHostKeys=no", "-o", "LogLevel=ERROR", "-o", "ConnectTimeout=60",
             *share, *options,
         ]  # fmt: skip
 
