@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 from typing import Literal
 
-from .errors import CheckMisuse, GuestError, VerifierBroken
+from .errors import GuestError, VerifierBroken
+from .milestones import ChecksError
 
 Fault = Literal["failed", "crashed", "broken"]
 
@@ -19,16 +20,13 @@ class Interrupted(KeyboardInterrupt):
     """The run was told to stop (SIGTERM, SIGINT, SIGHUP): no verdict."""
 
 
-class CheckTimeout(GuestError):
-    """One check took so long that nobody honest can still be at work."""
-
-
 def fault(error: BaseException) -> Fault:
     """`failed` and `crashed` count against the agent, `broken` stops the run without a reward.
 
     An exhausted or missing resource of the verifier is `broken` also when a check wrapped it in
     another exception; everything that is not known to be one of those is the agent's loss, so that
-    crashing a check gains nothing.
+    crashing a check gains nothing. `CheckMisuse` is among the latter: a guest that, say, never lets
+    anyone log in brings the checks after it to use a shell that is not there.
     """
     if any(_is_broken(link) for link in _chain(error)):
         return "broken"
@@ -44,7 +42,7 @@ def reason(error: BaseException) -> str:
 def _is_broken(error: BaseException) -> bool:
     if isinstance(error, OSError):
         return error.errno in _RESOURCES
-    return isinstance(error, VerifierBroken | CheckMisuse | MemoryError | ImportError)
+    return isinstance(error, VerifierBroken | ChecksError | MemoryError | ImportError)
 
 
 def _chain(error: BaseException) -> list[BaseException]:
