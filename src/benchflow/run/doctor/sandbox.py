@@ -12,12 +12,12 @@ from benchflow.errors import BenchflowError
 from benchflow.home import home
 from benchflow.run.doctor.check import Check, State, first_line
 
-#: program → (Debian package, what it is for)
+#: program → (Debian package, what it is for, whether a run needs it)
 PROGRAMS = {
-    "bwrap": ("bubblewrap", "sandboxes"),
-    "slirp4netns": ("slirp4netns", "the agent's network"),
-    "buildah": ("buildah", "images from Dockerfiles"),
-    "mmdebstrap": ("mmdebstrap", "base images"),
+    "slirp4netns": ("slirp4netns", "the agent's network", True),
+    "buildah": ("buildah", "images from Dockerfiles", True),
+    "mmdebstrap": ("mmdebstrap", "base images", True),
+    "bwrap": ("bubblewrap", "verify --sandbox none", False),
 }
 
 
@@ -117,8 +117,9 @@ def limits() -> Check:
 
 def program(name: str) -> Check:
     """One program of `PROGRAMS`, with its version."""
-    package, purpose = PROGRAMS[name]
+    package, purpose, needed = PROGRAMS[name]
     if shutil.which(name) is None:
-        return Check(name, State.MISSING, f"for {purpose}", f"apt-get install {package}")
-    version = first_line([name, "--version"])
-    return Check(name, State.OK, version.removeprefix(name).strip() or "installed")
+        hint = f"apt-get install {package}"
+        return Check(name, State.MISSING, f"for {purpose}", hint, needed)
+    version = first_line([name, "--version"]).removeprefix(name).strip()
+    return Check(name, State.OK, version or "installed", needed=needed)
