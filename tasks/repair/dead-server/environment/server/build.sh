@@ -70,7 +70,7 @@ done
 
 # --- what the move did ------------------------------------------------------------------------
 # Initramfs built for the old hypervisor's SCSI bus alone.
-echo 'MODULES=list' > "$root/etc/initramfs-tools/conf.d/driver-policy"
+printf 'MODULES=list\nCOMPRESSLEVEL=1\n' > "$root/etc/initramfs-tools/conf.d/driver-policy"
 printf 'virtio_pci\nvirtio_scsi\nsd_mod\n' >> "$root/etc/initramfs-tools/modules"
 chroot "$root" update-initramfs -c -k "$kernel"
 # The old hypervisor's names.
