@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import signal
 import subprocess
@@ -14,7 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from benchflow.errors import InfrastructureError, UsageError
-from benchflow.sandbox import cleanup, execution, idmap, paths, start, transfer
+from benchflow.sandbox import cleanup, execution, idmap, lending, paths, start, transfer
 from benchflow.sandbox.execution import OnOutput
 from benchflow.sandbox.inside import wire
 from benchflow.sandbox.model import ExecResult, Image, Limits, Mount, Network, Usage
@@ -37,6 +38,7 @@ class Sandbox:
         self.env: dict[str, str] = {}
         self.workdir = "/"
         self.user = "root"
+        self._plan: start.Plan | None = None
         self._mounts: tuple[Mount, ...] = ()
         self._running = running
         self._lock = threading.Lock()
@@ -84,12 +86,15 @@ class Sandbox:
             hostname=hostname,
         )
         try:
+            lending.lend(id_map, plan.mounts)
             running = start.run(plan)
         except BaseException:
+            lending.give_back(id_map, plan.mounts)
             cleanup.delete(state, id_map)
             raise
         cleanup.record(state, running.init_pid, running.groups)
         box = cls(name, image, state, id_map, running)
+        box._plan = plan
         box._mounts = tuple(mounts)
         box.env = {"PATH": _PATH, **image.config.env, **(env or {})}
         box.workdir = workdir or image.config.workdir or "/"
@@ -154,9 +159,23 @@ class Sandbox:
 
         Set-uid bits are dropped; symlinks in a tree are copied as they are and never followed.
         Left out and returned are device nodes, fifos, sockets, and `inside_path` itself when it
-        is a symlink. Raises FileNotFoundError when it does not exist.
+        is a symlink. Raises FileNotFoundError when it does not exist. After `kill` a file that
+        the sandbox wrote is hard-linked where that is possible: no process is left to change it.
         """
-        return transfer.get(self, inside_path, Path(host_path))
+        host = Path(host_path)
+        if not self._stopped:
+            return transfer.get(self, inside_path, host)
+        if self.id_map.privileged and transfer.link_out(self.state, inside_path, host):
+            return []
+        with self._reader() as reader:
+            return transfer.get(reader, inside_path, host)
+
+    def _reader(self) -> Sandbox:
+        """A sandbox over the files of this one, which is dead: it shows them as they were seen."""
+        if self._plan is None or not self.state.is_dir():
+            raise InfrastructureError(f"sandbox {self.name} and its files are gone")
+        plan = dataclasses.replace(self._plan, mounts=(), network="none", limits=Limits())
+        return _Reader(self.name, self.image, self.state, self.id_map, start.run(plan))
 
     def ask(self, message: wire.Message, fds: tuple[int, ...] = ()) -> None:
         """Send a request to process 1."""
@@ -196,7 +215,7 @@ class Sandbox:
     def stop(self, delete: bool = True) -> None:
         """Kill everything, give lent mounts back, and delete the sandbox's files."""
         self.kill()
-        transfer.give_back(self.id_map, self._mounts)
+        lending.give_back(self.id_map, self._mounts)
         self._mounts = ()
         if delete:
             cleanup.delete(self.state, self.id_map)
@@ -211,3 +230,10 @@ class Sandbox:
         trace: TracebackType | None,
     ) -> None:
         self.stop()
+
+
+class _Reader(Sandbox):
+    """Looks at the files of a dead sandbox, and leaves them."""
+
+    def stop(self, delete: bool = False) -> None:
+        self.kill()

@@ -5,16 +5,12 @@ from __future__ import annotations
 import os
 import socket
 import stat
-import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchflow.errors import InfrastructureError, UsageError
-from benchflow.sandbox.idmap import IdMap
 from benchflow.sandbox.inside import wire
 from benchflow.sandbox.inside.sparse import copy
-from benchflow.sandbox.model import Mount
 
 if TYPE_CHECKING:
     from benchflow.sandbox.namespace import Sandbox
@@ -62,6 +58,34 @@ def get(box: Sandbox, inside: str, host: Path) -> list[str]:
     for path, mode in reversed(modes):
         path.chmod(mode)
     return refused
+
+
+def link_out(state: Path, inside: str, host: Path) -> bool:
+    """Hard-link a regular file out of the writable layer of a dead sandbox; False when it is not
+    there, not alone (another name could belong to anybody) or on another file system."""
+    flags = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+    *parents, name = [part for part in inside.split("/") if part] or [""]
+    if not name or ".." in (*parents, name):
+        return False
+    where = os.open(state / "fs" / "upper", flags | os.O_DIRECTORY)
+    try:
+        for parent in parents:
+            below = os.open(parent, flags | os.O_DIRECTORY, dir_fd=where)
+            os.close(where)
+            where = below
+        info = os.stat(name, dir_fd=where, follow_symlinks=False)
+        if not stat.S_ISREG(info.st_mode) or info.st_nlink != 1:
+            return False
+        draft = host.with_name(f".{host.name}.linked")
+        os.link(name, draft, src_dir_fd=where, follow_symlinks=False)
+    except OSError:  # anything unusual is left to the way that copies
+        return False
+    finally:
+        os.close(where)
+    os.chown(draft, os.getuid(), os.getgid(), follow_symlinks=False)
+    draft.chmod(info.st_mode & 0o777 | 0o400)
+    draft.replace(host)
+    return True
 
 
 def _receive(
@@ -131,47 +155,3 @@ def _absolute(inside: str) -> str:
     if not inside.startswith("/"):
         raise UsageError(f"{inside!r}: a path in a sandbox is absolute")
     return inside.rstrip("/") or "/"
-
-
-def give_back(id_map: IdMap, mounts: Sequence[Mount]) -> None:
-    """Return lent directories to the caller: owned by it, without set-uid bits and without
-    anything but files, directories and symlinks."""
-    for mount in mounts:
-        if mount.read_only:
-            continue
-        host = str(mount.host.absolute())
-        for command in (
-            [
-                "find",
-                host,
-                "-xdev",
-                "!",
-                "-type",
-                "d",
-                "!",
-                "-type",
-                "f",
-                "!",
-                "-type",
-                "l",
-                "-delete",
-            ],
-            ["chown", "-RhP", f"{os.getuid()}:{os.getgid()}", host],
-            [
-                "find",
-                host,
-                "-xdev",
-                "-type",
-                "f",
-                "-perm",
-                "/6000",
-                "-exec",
-                "chmod",
-                "ug-s",
-                "{}",
-                "+",
-            ],
-        ):
-            done = subprocess.run(command, capture_output=True, text=True)
-            if done.returncode:
-                raise InfrastructureError(f"cannot take {host} back: {done.stderr.strip()[-300:]}")
