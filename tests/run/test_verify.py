@@ -136,7 +136,10 @@ def test_checks_that_cannot_be_imported_are_an_error(tmp_path: Path) -> None:
     assert "error (" in done.stdout
 
 
-def test_ctrl_c_ends_the_verifier_and_everything_under_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_verifier_and_everything_under_it(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     mark = "86397.75"
     start = "def test_one(deliverable):\n"
     hang = f"    import subprocess\n    subprocess.run(['sleep', '{mark}'])\n"
@@ -151,7 +154,7 @@ def test_ctrl_c_ends_the_verifier_and_everything_under_it(tmp_path: Path) -> Non
     ) as process:
         until(lambda: processes(mark) or process.poll() is not None)
         time.sleep(0.2)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         process.communicate(timeout=30)
     assert process.returncode == 130
     until(lambda: not processes(mark), 20)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
 from typing import NoReturn
 
 import click
@@ -85,6 +87,8 @@ def benchflow() -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line and returns its exit status; prints errors, never a traceback."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop)
     try:
         status = benchflow.main(args=given, prog_name="benchflow", standalone_mode=False)
         sys.stdout.flush()
@@ -110,6 +114,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
         hint = f"please report it with {log}" if log else "set BENCHFLOW_DEBUG=1 to see where"
         message = f"this is a bug of benchflow: {type(error).__name__}: {error}"
         return _say(given, message, hint, BUG, error)
+
+
+def _stop(number: int, frame: FrameType | None) -> NoReturn:
+    """Being asked to end is like Ctrl-C: what was started is stopped on the way out."""
+    signal.signal(number, signal.SIG_DFL)
+    raise KeyboardInterrupt
 
 
 def _say(given: list[str], message: str, hint: str, status: int, error: BaseException) -> int:
@@ -154,13 +164,6 @@ def _write_crash_log(given: list[str]) -> Path | None:
         print(text, file=sys.stderr)
         return None
     return path
-
-
-def refuse(message: str, hint: str = "") -> NoReturn:
-    """Ends the command as wrongly used."""
-    from benchflow.errors import UsageError
-
-    raise UsageError(message, hint=hint)
 
 
 if __name__ == "__main__":

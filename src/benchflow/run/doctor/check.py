@@ -36,7 +36,7 @@ def failed(name: str, error: Exception) -> Check:
     return Check(name, State.BROKEN, f"{error}" or type(error).__name__, hint)
 
 
-def first_line(command: list[str], seconds: float = 10) -> str:
+def first_line(command: list[str], seconds: float = 60) -> str:
     """The first line that a command prints; "" when it is absent, fails or says nothing."""
     if shutil.which(command[0]) is None:
         return ""
