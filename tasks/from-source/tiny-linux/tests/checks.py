@@ -133,7 +133,7 @@ def test_the_boot_sector_holds_code(disk):
     title="The kernel starts from the disk, unattended",
 )  # fmt: skip
 def test_the_kernel_starts(unit):
-    assert unit.boot().expect_kernel(timeout=120) == RELEASE
+    assert unit.boot().expect_kernel(timeout=300) == RELEASE
 
 
 @check("kernel", proves=["R6"])
@@ -224,7 +224,7 @@ def test_the_unit_carries_its_order(rootfs):
 
 @milestone("login", weight=1, requires=["userland"], proves=["R20"], title="People can log in")
 def test_root_can_log_in(unit):
-    shell = unit.login(*ROOT, timeout=120)
+    shell = unit.login(*ROOT, timeout=300)
     assert shell.run("id -u", check=True).stdout.strip() == "0"
 
 
@@ -546,21 +546,28 @@ def test_services_obey(unit):
     assert running(unit, "ledgerd") == int(again["pid"])
 
 
+# In the guest, so that a slow bench does not stretch the minute.
+KILL_AGAIN_AND_AGAIN = """
+deaths=0 turns=0 last=
+while [ $turns -lt 50 ] && [ $deaths -lt 8 ]; do
+    set -- $(svc status | grep "^ledgerd ")
+    [ "$2" = failed ] && break
+    if [ "$2" = up ] && [ "$3" != "$last" ] && kill -9 "$3"; then
+        last=$3 deaths=$((deaths + 1))
+    fi
+    sleep 1
+    turns=$((turns + 1))
+done
+echo $deaths
+"""
+
+
 @check("supervision", proves=["R28"])
-def test_what_keeps_dying_is_given_up(unit, nonce):
+def test_what_keeps_dying_is_given_up(unit):
     root(unit).run("svc restart ledgerd", timeout=60)
-    deaths = 0
-    while deaths < 8:
-        pid = until(
-            unit, 8, lambda: running(unit, "ledgerd") or services(unit)["ledgerd"][0] == "failed"
-        )
-        if pid is True or not pid:
-            break
-        root(unit).run(f"kill -9 {pid}")
-        deaths += 1
-        until(unit, 8, lambda pid=pid: services(unit)["ledgerd"][1] != pid)
-    assert until(unit, 8, lambda: services(unit)["ledgerd"][0] == "failed"), services(unit)
-    assert deaths == 6, f"given up after {deaths} deaths"
+    deaths = root(unit).run(KILL_AGAIN_AND_AGAIN, timeout=180).stdout.split()[-1]
+    assert services(unit)["ledgerd"] == ("failed", 0), f"after {deaths} deaths: {services(unit)}"
+    assert deaths == "6", f"given up after {deaths} deaths"
     root(unit).run("sleep 6")
     assert services(unit)["ledgerd"] == ("failed", 0)
     assert all(running(unit, name) for name in SERVICES if name != "ledgerd")
@@ -658,7 +665,7 @@ def test_a_restart_is_in_order(unit, nonce, shared):
     logged(root(unit), shared["log"])
     before = len(messages(unit, "closed with"))
     unit.reboot(timeout=60)
-    unit.login(*ROOT, timeout=120)
+    unit.login(*ROOT, timeout=300)
     assert messages(unit, shared["log"]), "the log did not survive"
     last = messages(unit, "ledgerd.*(closed|opened) with")
     assert len(messages(unit, "closed with")) > before, "ledgerd was not stopped before syslogd"
@@ -678,7 +685,7 @@ def test_the_power_button_works_while_people_work(unit, work, nonce):
 @check("shutdown", proves=["R34", "R35"])
 def test_poweroff_works_with_files_open(unit, work, shared):
     unit.boot()
-    shell = unit.login(*ROOT, timeout=120)
+    shell = unit.login(*ROOT, timeout=300)
     shared["base"].add(text_base(unit))
     assert messages(unit, "ledgerd.*opened with")[-1].endswith("(clean)")
     shell.run("(trap '' TERM; cd /data/log; exec sleep 1000 > /data/held) & :", check=True)
@@ -696,7 +703,7 @@ def test_poweroff_works_with_files_open(unit, work, shared):
 )  # fmt: skip
 def test_records_survive_a_restart(unit, shared):
     unit.boot()
-    ledger = Ledger(unit, seconds=120)
+    ledger = Ledger(unit, seconds=300)
     assert ledger.ask(f"GET {shared['key']}") == f"VALUE {shared['value']}"
     assert int(ledger.ask("COUNT").split()[1]) == shared["count"]
     assert ledger.who()["opened"] == "clean"
@@ -706,13 +713,13 @@ def test_records_survive_a_restart(unit, shared):
 @check("durability", proves=["R37", "R38"])
 def test_records_survive_power_cuts(unit, nonce, shared):
     for _ in range(2):
-        ledger = Ledger(unit, seconds=120)
+        ledger = Ledger(unit, seconds=300)
         records = {nonce(): nonce() for _ in range(40)}
         answers = ledger.ask_all([f"PUT {key} {value}" for key, value in records.items()])
         assert all(answer.startswith("OK ") for answer in answers)
         unit.power_cut()
         unit.boot()
-        ledger = Ledger(unit, seconds=120)
+        ledger = Ledger(unit, seconds=300)
         assert ledger.who()["opened"] == "recovered"
         lost = [
             key for key, value in records.items() if ledger.ask(f"GET {key}") != f"VALUE {value}"
@@ -724,7 +731,7 @@ def test_records_survive_power_cuts(unit, nonce, shared):
 
 @check("durability", proves=["R37"])
 def test_after_power_cuts_all_is_in_order(unit, work):
-    shell = unit.login(*ROOT, timeout=120)
+    shell = unit.login(*ROOT, timeout=300)
     assert all(running(unit, name) for name in SERVICES)
     assert shell.run("dmesg | grep -i 'ext4-fs error'").status != 0
     unit.shutdown(timeout=40)
@@ -747,7 +754,7 @@ def test_the_second_board_starts(machines, deliverable, shared, lan):
     other = Lan.draw()
     shared["board"] = board = board_b(machines, "board-b", deliverable(), other)
     board.boot()
-    shell = board.login(*ROOT, timeout=120)
+    shell = board.login(*ROOT, timeout=300)
     assert mounts(board)["/data"][0] == "ext4" and "ro" in mounts(board)["/"][1]
     assert until(board, 30, lambda: other.address in shell.run("ip -4 addr show").stdout)
 
@@ -761,7 +768,7 @@ def test_the_second_board_serves(shared, nonce):
     assert ledger.ask(f"PUT {key} {text}").startswith("OK ")
     board.power_cut()
     board.boot()
-    assert Ledger(board, seconds=120).ask(f"GET {key}") == f"VALUE {text}"
+    assert Ledger(board, seconds=300).ask(f"GET {key}") == f"VALUE {text}"
     assert board.shutdown(timeout=40), "the power button does nothing on the second board"
 
 
@@ -770,7 +777,7 @@ def test_an_unnamed_unit_is_called_tiny(machines, deliverable):
     nameless = Lan.draw()
     unit = board_a(machines, "nameless", deliverable(), nameless, named=False)
     unit.boot()
-    shell = unit.login(*ROOT, timeout=120)
+    shell = unit.login(*ROOT, timeout=300)
     assert until(unit, 30, lambda: nameless.address in shell.run("ip -4 addr show").stdout)
     assert shell.run("hostname").stdout.strip() == "tiny"
     unit.power_cut()
@@ -785,21 +792,21 @@ def test_an_unnamed_unit_is_called_tiny(machines, deliverable):
 )  # fmt: skip
 def test_the_unit_comes_back_from_a_crash(unit, nonce, shared):
     unit.boot()
-    ledger = Ledger(unit, seconds=120)
+    ledger = Ledger(unit, seconds=300)
     shared["last"] = nonce(), nonce()
     assert ledger.ask("PUT {} {}".format(*shared["last"])).startswith("OK ")
-    shell = unit.login(*ROOT, timeout=120)
+    shell = unit.login(*ROOT, timeout=300)
     boots = unit.boots
     shell.leave("echo c > /proc/sysrq-trigger")
-    came_back = until(unit, 40, lambda: unit.boots > boots)
+    came_back = until(unit, 60, lambda: unit.boots > boots)
     assert came_back, "the unit stands still after a crash of its kernel"
 
 
 @check("crash", proves=["R19", "R37"])
 def test_after_a_crash_it_serves_again(unit, shared):
-    ledger = Ledger(unit, seconds=120)
+    ledger = Ledger(unit, seconds=300)
     key, value = shared["last"]
     assert ledger.ask(f"GET {key}") == f"VALUE {value}"
     assert ledger.who()["opened"] == "recovered"
-    unit.login(*ROOT, timeout=120)
+    unit.login(*ROOT, timeout=300)
     assert unit.shutdown(timeout=40)
