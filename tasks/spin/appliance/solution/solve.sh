@@ -388,8 +388,8 @@ rm -rf "$root"/tmp/* "$root"/var/tmp/*
 # ---- file systems and disk ----
 
 if has boots; then
-	mksquashfs "$root" "$work/system" -quiet -no-progress -noappend -comp zstd \
-		-Xcompression-level 3 -b 128K
+	mksquashfs "$root" "$work/system" -quiet -no-progress -noappend -comp lz4 \
+		-b 64K -no-xattrs
 	truncate -s %1M "$work/system"
 else
 	truncate -s 1M "$work/system"

@@ -127,9 +127,11 @@ def test_boots_to_a_log_in_with_the_customers_key(unit):
 @check("boots", proves=["R4"])
 def test_is_debian_with_systemd(unit):
     name = f"question-{secrets.token_hex(6)}"
-    group = unit.say(
-        f"systemd-run --quiet --pipe --wait --unit={name} cat /proc/self/cgroup", seconds=90
+    unit.ssh(
+        f"systemd-run --quiet --unit={name} sh -c 'cat /proc/self/cgroup >/run/{name}'", seconds=90
     )
+    written = f"i=0; until [ -s /run/{name} ] || [ $i = 60 ]; do sleep 0.5; i=$((i+1)); done"
+    group = unit.say(f"{written}; cat /run/{name}", seconds=90)
     assert f"{name}.service" in group
     assert unit.say("cat /proc/1/comm") == "systemd"
     assert unit.say("cat /etc/debian_version").startswith("12.")
