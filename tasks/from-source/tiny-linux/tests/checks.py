@@ -133,7 +133,7 @@ def test_the_boot_sector_holds_code(disk):
     title="The kernel starts from the disk, unattended",
 )  # fmt: skip
 def test_the_kernel_starts(unit):
-    assert unit.boot().expect_kernel(timeout=300) == RELEASE
+    assert unit.boot().expect_kernel(timeout=90) == RELEASE
 
 
 @check("kernel", proves=["R6"])
