@@ -37,7 +37,7 @@ def parse(data: bytes) -> Elf:
         raise BadElf("not a 64-bit little-endian ELF file")
     try:
         return _parse(data)
-    except (struct.error, IndexError, ValueError) as error:
+    except (struct.error, IndexError, ValueError, OverflowError) as error:
         raise BadElf(f"damaged: {error}") from error
 
 
