@@ -284,6 +284,17 @@ def test_a_limit_is_enforced_or_reported(image: Image) -> None:
         assert own.exec("echo alive").text == "alive\n"
 
 
+def test_a_disk_bomb_is_stopped_at_the_limit_and_the_sandbox_lives(image: Image) -> None:
+    with Sandbox.start(image, limits=Limits(disk_mb=40)) as own:
+        bomb = "while :; do i=$((i+1)); head -c 1000000 /dev/zero > /f$i; sleep 0.01; done"
+        result = own.exec(bomb, timeout=30)
+        assert result.status == 137 and not result.timed_out
+        assert own.limits_report()["disk"].startswith("enforced")
+        assert own.exec("rm -f /f*; sleep 2; echo alive").text == "alive\n"
+        own.kill()
+        assert 40 < (own.usage().disk_mb or 0) < 4000
+
+
 def test_a_stopped_sandbox_leaves_nothing(image: Image) -> None:
     own = Sandbox.start(image, network="user", limits=Limits(memory_mb=128))
     own.exec(

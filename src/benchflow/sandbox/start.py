@@ -11,7 +11,7 @@ from pathlib import Path
 from benchflow.errors import InfrastructureError
 from benchflow.sandbox import hardening, limits, network
 from benchflow.sandbox.idmap import IdMap
-from benchflow.sandbox.inside import wire
+from benchflow.sandbox.inside import disk, wire
 from benchflow.sandbox.model import Image, Limits, Mount, Network, Usage
 
 _SOURCE = Path(__file__).resolve().parents[2]
@@ -51,6 +51,7 @@ class Plan:
                 }
                 for mount in self.mounts
             ],
+            "disk_limit": (self.limits.disk_mb or 0) * 1024 * 1024,
             "network": self.network,
             # Half of the memory, as the kernel's own default is: files there are memory.
             "shm": f"{(self.limits.memory_mb or 0) // 2}m" if self.limits.memory_mb else "50%",
@@ -74,6 +75,7 @@ class Running:
     device_nodes: str = ""
     memory_peak: int | None = None
     cpu_seconds: float | None = None
+    disk_peak_mb: float | None = None
 
     def usage(self, state: Path) -> Usage:
         """Read the counters; the last values stay when the groups are gone."""
@@ -83,8 +85,16 @@ class Running:
         return Usage(
             memory_peak_mb=None if self.memory_peak is None else self.memory_peak / 1048576,
             cpu_seconds=self.cpu_seconds,
-            disk_mb=None,
+            disk_mb=self._disk_peak(state),
         )
+
+    def _disk_peak(self, state: Path) -> float | None:
+        try:
+            written = (state / "fs" / disk.RECORD).read_text()
+        except FileNotFoundError:  # nothing watched it, or it is deleted
+            return self.disk_peak_mb
+        self.disk_peak_mb = int(written.split()[0]) / 1048576
+        return self.disk_peak_mb
 
 
 def run(plan: Plan) -> Running:
@@ -106,6 +116,8 @@ def run(plan: Plan) -> Running:
             env={},
         )
     groups = limits.create_groups(plan.name, plan.limits)
+    if plan.limits.disk_mb is not None:
+        groups.report["disk"] = "enforced: measured every second; beyond it all commands are killed"
     try:
         wire.send_packet(ours, spec)
         _expect(ours, "map")

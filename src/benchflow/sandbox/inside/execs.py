@@ -74,9 +74,12 @@ def _reap(main: int) -> int | None:
         return 128 + signal.SIGKILL
 
 
-def kill_tree(find: Callable[[], set[int]]) -> None:
-    """Kill all that `find` finds. They are stopped first, all of them, until no new one appears:
-    a stopped process cannot fork, so a fork bomb cannot outrun this."""
+def kill_tree(find: Callable[[], set[int]], *, reap: bool = True) -> None:
+    """Kill all that `find` finds, and reap what is ours.
+
+    They are stopped first, all of them, until no new one appears: a stopped process cannot fork,
+    so a fork bomb cannot outrun this.
+    """
     stopped: set[int] = set()
     while True:
         found = find() - stopped
@@ -93,7 +96,7 @@ def kill_tree(find: Callable[[], set[int]]) -> None:
         for pid in left:
             _signal(pid, signal.SIGKILL)
         try:
-            while os.waitpid(-1, os.WNOHANG)[0]:
+            while reap and os.waitpid(-1, os.WNOHANG)[0]:
                 pass
         except ChildProcessError:
             return

@@ -20,12 +20,13 @@ from __future__ import annotations
 
 import gc
 import os
+import select
 import socket
 import sys
 from contextlib import suppress
 
 from benchflow.sandbox import supervisor
-from benchflow.sandbox.inside import guard, init, kernel, mounts, wire
+from benchflow.sandbox.inside import disk, guard, init, kernel, mounts, wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,8 +131,12 @@ def _attend(child: int, inner: socket.socket, spec: wire.Message) -> None:
     """Serve process 1 from outside: start its network and its supervisor. Ends when it ends."""
     helpers: list[int] = []
     exit_read, exit_write = os.pipe()
+    limit = spec["disk_limit"]
+    watch = disk.Watch(mounts.STATE, limit, child) if limit else None
     try:
         while True:
+            if watch and not select.select([inner], [], [], watch.tick())[0]:
+                continue
             request, fds = wire.receive_packet(inner)
             if request.get("network") == "user":
                 helpers += _start_network(fds[0], fds[1], exit_read, spec)

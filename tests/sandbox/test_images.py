@@ -1,0 +1,223 @@
+"""Images: built once, kept by content, and honest about whose fault a failure is."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchflow.errors import InfrastructureError, TaskError
+from benchflow.sandbox import Sandbox, build, context, debian, idmap, images, mirror
+from benchflow.sandbox.base import debian_suite
+from benchflow.sandbox.dockerfile import base_references
+
+
+def write(directory: Path, text: str, **files: str) -> Path:
+    directory.mkdir(exist_ok=True)
+    (directory / "Dockerfile").write_text(text)
+    for name, content in files.items():
+        (directory / name).write_text(content)
+    return directory
+
+
+def test_a_dockerfile_becomes_what_it_says(tmp_path: Path) -> None:
+    recipe = (
+        "ARG SUITE=bookworm-slim\nFROM debian:$SUITE\nENV GREETING=hello\n"
+        "RUN rm -rf /media /srv && mkdir /srv && echo new > /srv/file \\\n && useradd -u 1717 w\n"
+        "RUN rm -rf /usr/share/doc/apt && mkdir /usr/share/doc/apt\n"
+        "COPY script /opt/script\nWORKDIR /app\nUSER w\n"
+    )
+    image = build(write(tmp_path / "c", recipe, script="echo $GREETING from $(id -un) in $PWD"))
+    assert image.config.env["GREETING"] == "hello" and image.config.user == "w"
+    with Sandbox.start(image) as box:
+        assert box.exec("sh /opt/script").text == "hello from w in /app\n"
+        seen = box.exec("cat /srv/file; ls /media; ls /usr/share/doc/apt", user="root")
+        assert seen.text == "new\n" and b"/media" in seen.stderr
+        assert box.exec(
+            "stat -c %u:%g /opt/script /usr/bin/apt /var/cache/apt/archives/partial", user="root"
+        ).text.split() == ["0:0", "0:0", "42:0"]
+
+
+def test_the_same_recipe_is_found_at_once_and_a_change_is_seen(tmp_path: Path) -> None:
+    where = write(tmp_path / "c", "FROM debian:bookworm\nCOPY data /data\n", data="1")
+    steps: list[str] = []
+    first = build(where, on_progress=steps.append)
+    assert [step for step in steps if step.startswith("STEP 2/2")]
+    steps.clear()
+    times = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        assert build(where, on_progress=steps.append) == first
+        times.append(time.perf_counter() - begin)
+    assert steps == [] and min(times) < 0.05
+    (where / "data").write_text("2")
+    second = build(where)
+    assert second.digest != first.digest
+    assert second.layers[0] == first.layers[0], "the base is shared"
+
+
+def test_a_wrong_dockerfile_is_the_task_s_fault_and_shows_the_log(tmp_path: Path) -> None:
+    recipe = "FROM debian:bookworm\nRUN echo so far so good && /no/such/tool\n"
+    with pytest.raises(TaskError, match=r"(?s)so far so good.*/no/such/tool"):
+        build(write(tmp_path / "a", recipe))
+    with pytest.raises(TaskError, match="no such file"):
+        build(tmp_path / "nothing")
+    with pytest.raises(TaskError, match="no FROM"):
+        build(write(tmp_path / "b", "RUN true\n"))
+
+
+def test_an_unreachable_mirror_is_not_the_task_s_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dead = mirror.Source("http://127.0.0.1:9/debian", "bookworm", ("main",))
+    monkeypatch.setattr(mirror, "machine_sources", lambda *_: [dead])
+    with pytest.raises(InfrastructureError, match="mirror"):
+        build(write(tmp_path / "c", "FROM debian:bookworm\nRUN false\n"))
+
+
+def test_no_registry_is_asked_when_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCHFLOW_REGISTRY", "never")
+    with pytest.raises(InfrastructureError, match="BENCHFLOW_REGISTRY=never"):
+        build(write(tmp_path / "c", "FROM no-such-image:1\n"))
+
+
+def test_two_builders_at_once_build_once(tmp_path: Path) -> None:
+    where = write(tmp_path / "c", "FROM debian:bookworm\nRUN sleep 2; date +%N > /when\n")
+    script = f"from benchflow.sandbox import build; print(build({str(where)!r}).digest)"
+    runs = [
+        subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) for _ in range(2)
+    ]
+    digests = {run.communicate(timeout=120)[0] for run in runs}
+    assert len(digests) == 1 and digests != {b""}
+
+
+def test_a_builder_killed_in_the_middle_leaves_nothing_half_used(tmp_path: Path) -> None:
+    where = write(
+        tmp_path / "c",
+        f"FROM debian:bookworm\nRUN touch /{tmp_path.name}; sleep 3\nRUN touch /end\n",
+    )
+    script = f"from benchflow.sandbox import build; build({str(where)!r}, on_progress=print)"
+    victim = subprocess.Popen(
+        [sys.executable, "-u", "-c", script], stdout=subprocess.PIPE, process_group=0
+    )
+    assert victim.stdout is not None
+    for line in victim.stdout:
+        if b"STEP 2" in line:
+            break
+    time.sleep(0.5)
+    os.kill(victim.pid, signal.SIGKILL)
+    victim.wait()
+    victim.stdout.close()
+    with Sandbox.start(build(where)) as box:
+        assert box.exec(f"test -e /end -a -e /{tmp_path.name}").status == 0
+    place = images.paths.storage(idmap.current().name) / "place"
+    assert not list(place.glob("context-*"))
+
+
+def test_the_base_is_a_debian_that_installs_from_this_machine_s_mirror() -> None:
+    with Sandbox.start(debian("bookworm"), network="user") as box:
+        assert box.exec("cat /etc/debian_version").text.startswith("12.")
+        assert "@" not in box.exec("cat /etc/apt/sources.list").text
+        done = box.exec("apt-get update -q && apt-get install -qy hello && hello", timeout=300)
+        assert done.status == 0 and "Hello, world!" in done.text, done.error_text
+
+
+@pytest.mark.parametrize(
+    ("reference", "suite"),
+    [
+        ("debian", "stable"),
+        ("debian:12", "bookworm"),
+        ("debian:bookworm-slim", "bookworm"),
+        ("docker.io/library/debian:trixie", "trixie"),
+        ("debian:sid-slim", "sid"),
+        ("debian:bookworm-20250520", None),
+        ("ubuntu:24.04", None),
+        ("example.org/debian:12", None),
+    ],
+)
+def test_which_references_are_plain_debian(reference: str, suite: str | None) -> None:
+    assert debian_suite(reference) == suite
+
+
+def test_from_lines_are_read_as_a_builder_reads_them() -> None:
+    text = (
+        "# comment\nARG V=12\nARG W\nFROM --platform=linux/amd64 debian:${V} AS one\n"
+        "RUN echo FROM nowhere \\\n  FROM nowhere\nFROM one AS two\nFROM scratch\nfrom debian:$V\n"
+    )
+    assert base_references(text) == ["debian:12"]
+    with pytest.raises(TaskError, match=r"Dockerfile:2.*\$W"):
+        base_references("ARG W\nFROM debian:$W\n")
+
+
+def test_sources_with_credentials_are_never_carried() -> None:
+    one_line = "deb http://user:pass@host/debian bookworm main\ndeb http://a/debian bookworm main\n"
+    assert len(mirror.parse_list(one_line)) == 2
+    etc = (
+        "Types: deb deb-src\nURIs: http://a/d\n http://b/d\nSuites: x x-updates\nComponents: main\n"
+    )
+    assert [source.uri for source in mirror.parse_deb822(etc)] == ["http://a/d"] * 2 + [
+        "http://b/d"
+    ] * 2
+    assert mirror.parse_deb822("Enabled: no\n" + etc) == []
+    dump = 'Acquire::http::Proxy "http://u:p@proxy";\nAcquire::Check-Date "false";\nAPT::X "1";\n'
+    assert mirror.carried_options(dump) == ['Acquire::Check-Date "false";']
+
+
+def test_credentials_in_the_machine_s_sources_stay_there(tmp_path: Path) -> None:
+    (tmp_path / "sources.list.d").mkdir()
+    (tmp_path / "sources.list").write_text(
+        "deb http://user:pass@host/debian bookworm main\n"
+        "deb [trusted=yes] http://open/debian bookworm main contrib # note\n"
+        "deb cdrom:[x]/ bookworm main\n"
+    )
+    assert [source.uri for source in mirror.machine_sources(tmp_path)] == ["http://open/debian"]
+
+
+def test_other_suites_come_from_where_the_own_one_does() -> None:
+    machine = [
+        mirror.Source("http://m/debian", "bookworm", ("main", "contrib")),
+        mirror.Source("http://m/debian", "bookworm-updates", ("main",)),
+        mirror.Source("http://m/security", "bookworm-security", ("main",)),
+        mirror.Source("http://other/tool", "stable", ("tool",)),
+        mirror.Source("http://m/debian", "bookworm-backports", ("main",)),
+    ]
+    trixie = [source.line() for source in mirror.debian_sources("trixie", machine, "bookworm")]
+    assert trixie == [
+        "deb http://m/debian trixie main",
+        "deb http://m/debian trixie-updates main",
+        "deb http://m/security trixie-security main",
+    ]
+    sid = [source.suite for source in mirror.debian_sources("sid", machine, "bookworm")]
+    assert sid == ["sid"]
+    assert mirror.debian_sources("trixie", machine, "") == []
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.dictionaries(st.text("ab/", min_size=1, max_size=3), st.binary(max_size=8), max_size=4))
+def test_a_context_s_digest_is_its_content(files: dict[str, bytes]) -> None:
+    import tempfile
+
+    digests = []
+    for _ in range(2):
+        with tempfile.TemporaryDirectory() as name:
+            root = Path(name)
+            for number, (key, data) in enumerate(sorted(files.items())):
+                target = root / f"{number}{key.replace('/', '_')}"
+                target.write_bytes(data)
+            digests.append(context.digest(root))
+            (root / "extra").write_text("")
+            assert context.digest(root) != digests[-1]
+    assert digests[0] == digests[1]
+
+
+def test_what_a_context_cannot_hold_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(TaskError, match="fifo"):
+        context.digest(tmp_path)
