@@ -20,7 +20,7 @@ from pathlib import Path
 
 from timing import BENCHFLOW, Cost, cost_of, headline, median, row, usual_environment
 
-ROUNDS = 3
+ROUNDS = int(os.environ.get("ROUNDS", "3"))
 MARKER = b"login: "
 MEMORY_MB = 512
 PATIENCE_SECONDS = 900

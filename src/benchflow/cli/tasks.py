@@ -127,7 +127,8 @@ def validate_command(task: tuple[str, ...], as_json: bool) -> int:
         print_json({"schema": 1, "valid": [each.name for each in found]})
     else:
         for each in found:
-            kind = f"{each.n_checks} checks" if each.is_benchflow else "a plain Harbor task"
+            count = f"{each.n_checks} {'check' if each.n_checks == 1 else 'checks'}"
+            kind = count if each.is_benchflow else "a plain Harbor task"
             click.echo(f"ok  {each.name}  {kind}")
     return 0
 
