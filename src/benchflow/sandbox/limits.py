@@ -20,13 +20,20 @@ class Groups:
     """The control groups of one sandbox. `report` says for each limit how it is enforced."""
 
     paths: dict[str, Path] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
     unified: bool = False
     report: dict[str, str] = field(default_factory=dict)
 
     def attach(self, pid: int) -> None:
-        """Put a process, and all that it starts from now on, under the limits."""
+        """Put a process, and all that it starts from now on, under the limits. A plain user may
+        make groups where it may not move processes: that is reported like any other refusal."""
         for path in set(self.paths.values()):
-            (path / "cgroup.procs").write_text(str(pid))
+            try:
+                (path / "cgroup.procs").write_text(str(pid))
+            except PermissionError as error:
+                for kind in [kind for kind, used in self.paths.items() if used == path]:
+                    _refused(self, kind, error)
+                remove_groups([path])
 
     def remove(self) -> None:
         """Remove the groups; their processes must be dead or dying."""
@@ -48,7 +55,7 @@ def remove_groups(paths: list[Path]) -> None:
 
 def create_groups(name: str, limits: Limits) -> Groups:
     """Make the groups of sandbox `name`. Never fails: what cannot be enforced is reported."""
-    groups = Groups()
+    groups = Groups(limits=limits)
     if (_ROOT / "cgroup.controllers").is_file():
         _create_unified(groups, name, limits)
     else:
@@ -148,7 +155,7 @@ def _wanted(kind: str, limits: Limits) -> bool:
 
 def _refused(groups: Groups, kind: str, error: OSError) -> None:
     groups.paths.pop(kind, None)
-    if kind != "cpuacct":
+    if kind != "cpuacct" and (kind in groups.report or _wanted(kind, groups.limits)):
         groups.report[kind] = f"not enforced: {error.strerror or error}"
 
 
