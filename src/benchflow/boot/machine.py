@@ -126,7 +126,7 @@ class Machine:
 
     @property
     def boots(self) -> int:
-        """How often the machine started, restarts of its own included."""
+        """How often the machine started; a restart before anything was printed is the same boot."""
         return self._boots
 
     @property

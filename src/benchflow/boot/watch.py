@@ -34,7 +34,7 @@ from .qmp import Event
 
 T = TypeVar("T")
 
-RESETS_MAX = 5  # firmware restarts itself once or twice (OVMF, shim); more is a loop
+RESETS_MAX = 8  # firmware restarts itself once or twice (SeaBIOS, OVMF, shim); more is a loop
 FLOOD = 256 * 1024  # characters in one wait that no sound guest prints
 EVIDENCE = 2000
 PANIC = re.compile(r"Kernel panic - not syncing[^\n]*")
@@ -101,13 +101,16 @@ class Watch:
                 if state["status"] != "shutdown":
                     return
                 process.drain()
+                printed = self.console.end > self.boot_start
                 with self.changed:
                     self.resets += 1
                     self.boot_start = self.console.end
                     self.changed.notify_all()
                 if self.resets > RESETS_MAX:
                     return
-                self._on_reset()
+                if printed:
+                    # SeaBIOS, when it finds itself in memory already, resets once more.
+                    self._on_reset()
                 await process.monitor.request("set-action", reboot="reset")
                 await process.monitor.request("system_reset")
                 await process.monitor.request("set-action", reboot="shutdown")
