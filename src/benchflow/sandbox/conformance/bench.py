@@ -26,6 +26,7 @@ from benchflow.sandbox.conformance.model import NotApplicable, expect
 
 DOCKERFILE = "FROM debian:bookworm\nENV CONFORMANCE_IMAGE=yes\nWORKDIR /work\n"
 LOGS = "/logs/agent"
+INSIDE = "/srv/c"  # where the checks put their files in an environment
 
 
 class Bench:
@@ -42,7 +43,9 @@ class Bench:
         self._count = 0
         # Bait: what a sandbox must not see. Made before any environment exists.
         self.secret = f"host-secret-{self.token}"
-        self.secret_file = self.work / "host-secret"
+        (self.work / "bait").mkdir()
+        (self.work / "scratch").mkdir()
+        self.secret_file = self.work / "bait/host-secret"
         self.secret_file.write_text(self.secret)
         self.secret_file.chmod(0o644)
         os.environ["BENCHFLOW_CONFORMANCE_SECRET"] = self.secret
@@ -52,7 +55,7 @@ class Bench:
     def scratch(self, name: str) -> Path:
         """A new, empty directory on the host."""
         self._count += 1
-        path = self.work / f"{self._count}-{name}"
+        path = self.work / "scratch" / f"{self._count}-{name}"
         path.mkdir(parents=True)
         return path
 
@@ -96,6 +99,7 @@ class Bench:
         if network not in self._shared:
             environment = self.make(network)
             await environment.start(force_build=False)
+            await environment.exec(f"mkdir -p {INSIDE} && chmod 1777 {INSIDE}", user="root")
             self._shared[network] = environment
         return self._shared[network]
 
@@ -142,6 +146,7 @@ class Bench:
     async def close(self) -> None:
         """Stop what is shared and remove the bait."""
         for environment in self._shared.values():
+            await environment.exec(f"rm -rf {INSIDE}", user="root")
             await environment.stop(delete=True)
         self._shared.clear()
         os.close(self.leaked_fd)

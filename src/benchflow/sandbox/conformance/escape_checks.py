@@ -72,7 +72,8 @@ async def escape__open_descriptors(bench: Bench) -> None:
     shown = await bench.out("perl -e 'opendir D,q(/proc/self/fd); print join q( ), sort readdir D'")
     numbers = [int(word) for word in shown.split() if word.isdigit()]
     expect(len(numbers) <= 4 and max(numbers) <= 4, f"descriptors {numbers}")
-    reads = "for f in /proc/[0-9]*/fd/*; do timeout 1 head -c 100 $f 2>/dev/null; done; true"
+    # Plain files alone: whoever reads from another's pipe takes its data away.
+    reads = "for f in /proc/[0-9]*/fd/*; do [ -f $f ] && timeout 1 head -c 99 $f 2>/dev/null; done"
     result = await bench.run(f"timeout 60 sh -c '{reads}' < /dev/null | grep -ac {bench.secret}")
     expect(text(result).strip() in ("0", ""), "an open file of the orchestrator's can be read")
 
@@ -161,8 +162,8 @@ async def escape__block_devices(bench: Bench) -> None:
         raise NotApplicable("the host shows no disk")
     for name, number in disks[:8]:
         command = (
-            f"rm -f /tmp/d; mknod /tmp/d b {number.replace(':', ' ')} 2>/dev/null; "
-            f"for f in /tmp/d /dev/{name}; do head -c 16 $f >/dev/null 2>&1 && echo $f; done; true"
+            f"rm -f /srv/c/d; mknod /srv/c/d b {number.replace(':', ' ')} 2>/dev/null; "
+            f"for f in /srv/c/d /dev/{name}; do head -c 9 $f >/dev/null 2>&1 && echo $f; done; true"
         )
         opened = await bench.out(command)
         expect(not opened, f"{name} was opened as {opened.split()[:1]}")
@@ -173,8 +174,8 @@ async def escape__memory_devices(bench: Bench) -> None:
     """/dev/mem, /dev/port and the kernel's log cannot be opened, by node, by mknod or by call"""
     for name, major, minor in (("mem", 1, 1), ("port", 1, 4), ("kmsg", 1, 11)):
         opened = await bench.out(
-            f"rm -f /tmp/m; mknod /tmp/m c {major} {minor} 2>/dev/null; "
-            f"for f in /tmp/m /dev/{name}; do timeout 2 head -c 1 $f >/dev/null 2>&1; "
+            f"rm -f /srv/c/m; mknod /srv/c/m c {major} {minor} 2>/dev/null; "
+            f"for f in /srv/c/m /dev/{name}; do timeout 2 head -c 1 $f >/dev/null 2>&1; "
             "[ $? -eq 0 ] && echo $f; done; true"
         )
         expect(not opened, f"{name} was opened as {opened.split()[:1]}")
@@ -186,7 +187,7 @@ async def escape__memory_devices(bench: Bench) -> None:
 async def escape__host_console(bench: Bench) -> None:
     """The host's console cannot be opened, whatever node inside says that it is the console"""
     opened = await bench.out(
-        "rm -f /tmp/c; mknod /tmp/c c 5 1 2>/dev/null; for f in /tmp/c /dev/console; do "
+        "rm -f /srv/c/c; mknod /srv/c/c c 5 1 2>/dev/null; for f in /srv/c/c /dev/console; do "
         "[ -c $f ] && [ $(stat -c %t:%T $f) = 5:1 ] && "
         "perl -e 'use Fcntl; exit !sysopen(F,$ARGV[0],O_RDONLY|O_NONBLOCK|O_NOCTTY)' $f "
         "&& echo $f; "
@@ -225,12 +226,12 @@ async def escape__kernel_settings(bench: Bench) -> None:
 async def escape__remounted_settings(bench: Bench) -> None:
     """Nor can they after /proc or /sys was mounted anew or remounted writable inside"""
     written = await bench.out(
-        "mkdir -p /tmp/p /tmp/s; unshare --mount sh -c '"
-        "mount -t proc proc /tmp/p; mount -t sysfs sysfs /tmp/s; "
-        "mount -o remount,rw /tmp/s; mount -o remount,rw,bind /tmp/s; "
-        "mount -o remount,rw,bind /proc/sys; for f in /tmp/p/sys/kernel/core_pattern "
-        "/proc/sys/kernel/core_pattern /tmp/p/sys/vm/overcommit_memory "
-        "/tmp/s/module/firmware_class/parameters/path /tmp/s/kernel/mm/ksm/run; do "
+        "mkdir -p /srv/c/p /srv/c/s; unshare --mount sh -c '"
+        "mount -t proc proc /srv/c/p; mount -t sysfs sysfs /srv/c/s; "
+        "mount -o remount,rw /srv/c/s; mount -o remount,rw,bind /srv/c/s; "
+        "mount -o remount,rw,bind /proc/sys; for f in /srv/c/p/sys/kernel/core_pattern "
+        "/proc/sys/kernel/core_pattern /srv/c/p/sys/vm/overcommit_memory "
+        "/srv/c/s/module/firmware_class/parameters/path /srv/c/s/kernel/mm/ksm/run; do "
         '[ -e $f ] || continue; v=$(cat $f); (printf %s "$v" > $f) && echo $f; done\' '
         "2>/dev/null; true"
     )
@@ -248,10 +249,11 @@ async def escape__sysrq(bench: Bench) -> None:
 async def escape__release_agent(bench: Bench) -> None:
     """The release_agent of a control group hierarchy cannot be set from inside"""
     written = await bench.out(
-        "mkdir -p /tmp/cg; for c in memory pids cpu rdma freezer; do "
-        "mount -t cgroup -o $c cgroup /tmp/cg 2>/dev/null || continue; "
-        "v=$(cat /tmp/cg/release_agent 2>/dev/null); "
-        '(printf %s "$v" > /tmp/cg/release_agent) 2>/dev/null && echo $c; umount /tmp/cg; done; '
+        "mkdir -p /srv/c/cg; for c in memory pids cpu rdma freezer; do "
+        "mount -t cgroup -o $c cgroup /srv/c/cg 2>/dev/null || continue; "
+        "v=$(cat /srv/c/cg/release_agent 2>/dev/null); "
+        '(printf %s "$v" > /srv/c/cg/release_agent) 2>/dev/null && echo $c; '
+        "umount /srv/c/cg; done; "
         "for f in $(find /sys/fs/cgroup -maxdepth 2 -name release_agent 2>/dev/null); do "
         "(: > $f) 2>/dev/null && echo $f; done; true"
     )
@@ -262,11 +264,11 @@ async def escape__release_agent(bench: Bench) -> None:
 async def escape__own_limits(bench: Bench) -> None:
     """A sandbox cannot lift its own limits through the control group file system"""
     shown = await bench.out(
-        "mkdir -p /tmp/cg2; for t in 'cgroup2 none' 'cgroup -o memory' 'cgroup -o pids'; do "
-        "set -- $t; mount -t $1 ${2:+$2} ${3:-} cg /tmp/cg2 2>/dev/null || continue; "
-        "for f in memory.limit_in_bytes memory.max pids.max; do for g in /tmp/cg2/$f; do "
+        "mkdir -p /srv/c/cg2; for t in 'cgroup2 none' 'cgroup -o memory' 'cgroup -o pids'; do "
+        "set -- $t; mount -t $1 ${2:+$2} ${3:-} cg /srv/c/cg2 2>/dev/null || continue; "
+        "for f in memory.limit_in_bytes memory.max pids.max; do for g in /srv/c/cg2/$f; do "
         "[ -f $g ] && (echo -1 > $g || echo max > $g) 2>/dev/null && echo $g; done; done; "
-        "umount /tmp/cg2; done 2>/dev/null; true"
+        "umount /srv/c/cg2; done 2>/dev/null; true"
     )
     expect(not shown, f"written: {shown.split()[:2]}")
 

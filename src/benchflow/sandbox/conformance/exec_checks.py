@@ -145,12 +145,13 @@ async def exec__cancel_kills(bench: Bench) -> None:
 async def exec__daemon_survives(bench: Bench) -> None:
     """A daemon that a command leaves behind lives on, and does not hold the command up"""
     began = time.monotonic()
-    await bench.out("setsid sleep 45 & echo $! > /tmp/daemon.pid", timeout_sec=40)
+    await bench.out("setsid sleep 45 & echo $! > /srv/c/daemon.pid", timeout_sec=40)
     expect(time.monotonic() - began < 30, "exec waited for the daemon")
     expect(
-        (await bench.run("kill -0 $(cat /tmp/daemon.pid)")).return_code == 0, "the daemon is dead"
+        (await bench.run("kill -0 $(cat /srv/c/daemon.pid)")).return_code == 0,
+        "the daemon is dead",
     )
-    await bench.run("kill $(cat /tmp/daemon.pid)")
+    await bench.run("kill $(cat /srv/c/daemon.pid)")
 
 
 @check
@@ -223,9 +224,9 @@ async def exec__users(bench: Bench) -> None:
 @check
 async def exec__set_uid_works(bench: Bench) -> None:
     """Set-uid programs work inside, as sudo and su need"""
-    command = "cp /usr/bin/id /usr/local/bin/root-id && chmod 4755 /usr/local/bin/root-id"
-    await bench.out(command)
-    shown = await bench.out("/usr/local/bin/root-id -u", user="nobody")
+    await bench.out("cp /usr/bin/id /var/root-id && chmod 4755 /var/root-id")
+    shown = await bench.out("/var/root-id -u", user="nobody")
+    await bench.run("rm -f /var/root-id")
     expect(shown == "0\n", f"a set-uid root program ran as {shown.strip()}")
 
 

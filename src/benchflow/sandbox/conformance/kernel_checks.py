@@ -8,7 +8,7 @@ import socket
 from pathlib import Path
 
 from benchflow.sandbox.conformance.bench import Bench, host_processes, text
-from benchflow.sandbox.conformance.model import NotApplicable, check, expect
+from benchflow.sandbox.conformance.model import NotApplicable, check, expect, fail
 
 # Calls that root of the host may make, given arguments that are invalid on purpose: a kernel that
 # gets as far as looking at them answers EINVAL, EFAULT or EBADF; one that refuses, EPERM.
@@ -50,9 +50,9 @@ async def escape__privileged_calls(bench: Bench) -> None:
 @check
 async def escape__kernel_modules(bench: Bench) -> None:
     """A kernel module cannot be loaded"""
-    await bench.run("printf '\\177ELFjunk' > /tmp/evil.ko")
+    await bench.run("printf '\\177ELFjunk' > /srv/c/evil.ko")
     _machine()
-    program = "open F,q(/tmp/evil.ko); my $p=q(); $r=syscall(313,fileno F,$p,0); print $!+0"
+    program = "open F,q(/srv/c/evil.ko); my $p=q(); $r=syscall(313,fileno F,$p,0); print $!+0"
     expect(await bench.out(f"perl -e '{program}'") == "1", "the kernel tried to load one")
 
 
@@ -61,9 +61,9 @@ async def escape__mounts_stay_inside(bench: Bench) -> None:
     """What is mounted inside is not mounted on the host"""
     await bench.on_this_machine()
     name = f"mount-{bench.token}"
-    await bench.run(f"mkdir -p /tmp/{name} && mount -t tmpfs {name} /tmp/{name}")
+    await bench.run(f"mkdir -p /srv/c/{name} && mount -t tmpfs {name} /srv/c/{name}")
     seen = name in Path("/proc/self/mountinfo").read_text()
-    await bench.run(f"umount /tmp/{name}; rmdir /tmp/{name}")
+    await bench.run(f"umount /srv/c/{name}; rmdir /srv/c/{name}")
     expect(not seen, "it is")
 
 
@@ -81,9 +81,9 @@ async def escape__host_disk_cannot_be_mounted(bench: Bench) -> None:
     if not device or device.startswith("0:"):
         raise NotApplicable("the host's root is on no disk")
     command = (
-        f"rm -f /tmp/rd; mkdir -p /tmp/rm; mknod /tmp/rd b {device.replace(':', ' ')}; "
-        f"for t in ext4 xfs btrfs; do mount -t $t -o ro /tmp/rd /tmp/rm && "
-        "cat /tmp/rm/etc/hostname && echo MOUNTED && umount /tmp/rm; done; true"
+        f"rm -f /srv/c/rd; mkdir -p /srv/c/rm; mknod /srv/c/rd b {device.replace(':', ' ')}; "
+        f"for t in ext4 xfs btrfs; do mount -t $t -o ro /srv/c/rd /srv/c/rm && "
+        "cat /srv/c/rm/etc/hostname && echo MOUNTED && umount /srv/c/rm; done; true"
     )
     expect("MOUNTED" not in text(await bench.run(command)), "it was")
 
@@ -109,7 +109,10 @@ async def escape__helpers_cannot_be_traced(bench: Bench) -> None:
     await bench.run(f"setsid perl -e 'sleep 30' {marker} & sleep 0.2")
     pids = host_processes(marker)
     expect(pids, "no process of the sandbox was found on the host")
-    space = os.stat(f"/proc/{pids[0]}/ns/pid").st_ino  # noqa: PTH116 - a magic link's target
+    space = Path(f"/proc/{pids[0]}/ns/pid").stat().st_ino
+    if space == Path("/proc/self/ns/pid").stat().st_ino:
+        await bench.run(f"pkill -9 -f {marker}")
+        fail("every process of the host is visible")
     readable = []
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
@@ -125,7 +128,7 @@ async def escape__helpers_cannot_be_traced(bench: Bench) -> None:
         if not same or not on_host:
             continue
         attempt = await bench.run(
-            f"perl -e 'exit syscall(101, 16, {number[-1]}, 0, 0) == 0 ? 0 : 1' || "
+            f"perl -e 'exit syscall(101, 0x4206, {number[-1]}, 0, 0) == 0 ? 0 : 1' || "
             f"head -c 1 /proc/{number[-1]}/maps | grep -q ."
         )
         if attempt.return_code == 0:
@@ -138,7 +141,7 @@ async def escape__helpers_cannot_be_traced(bench: Bench) -> None:
 async def escape__chroot_tricks(bench: Bench) -> None:
     """The classic ways out of a chroot end in the sandbox's own root"""
     program = (
-        "mkdir q(/tmp/jail); opendir D, q(/); chroot q(/tmp/jail); chdir q(..) for 1..64; "
+        "mkdir q(/srv/c/jail); opendir D, q(/); chroot q(/srv/c/jail); chdir q(..) for 1..64; "
         "chroot q(.); "
         f"open F, q({bench.secret_file}) and print <F>; "
         f"open F, q(../../../../../../..{bench.secret_file}) and print <F>"
@@ -151,8 +154,8 @@ async def escape__chroot_tricks(bench: Bench) -> None:
 async def escape__root_moves(bench: Bench) -> None:
     """Turning over the root mount in a mount name space of its own shows nothing of the host"""
     command = (
-        "unshare --mount --propagation private sh -c 'mkdir -p /tmp/new/old; "
-        "mount -t tmpfs t /tmp/new; mkdir -p /tmp/new/old; cd /tmp/new; "
+        "unshare --mount --propagation private sh -c 'mkdir -p /srv/c/new/old; "
+        "mount -t tmpfs t /srv/c/new; mkdir -p /srv/c/new/old; cd /srv/c/new; "
         "pivot_root . old 2>/dev/null; "
         f"cat old{bench.secret_file} {bench.secret_file} /{bench.secret_file}' 2>/dev/null; true"
     )

@@ -7,6 +7,7 @@ Never run anything in it that you would not type yourself.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import signal
@@ -45,7 +46,10 @@ class LeakyEnvironment(BaseEnvironment):  # type: ignore[misc]
     @override
     async def stop(self, delete: bool) -> None:
         for mount in self._mounts:
-            Path(mount["target"]).unlink(missing_ok=True)
+            target = Path(mount["target"])
+            target.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                target.parent.rmdir()
 
     @override
     async def exec(

@@ -91,7 +91,7 @@ async def network__user_reaches_the_mirror(bench: Bench) -> None:
     address = source.line().split("http", 1)[1].split()[0]
     url = f"http{address.rstrip('/')}/dists/bookworm/Release"
     result = await environment.exec(
-        f"/usr/lib/apt/apt-helper download-file {url} /tmp/release && head -c 300 /tmp/release",
+        f"/usr/lib/apt/apt-helper download-file {url} /srv/c/release && head -c 300 /srv/c/release",
         user="root",
         timeout_sec=120,
     )
