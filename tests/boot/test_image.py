@@ -211,6 +211,9 @@ def small(tmp_path: Path) -> Path:
         b"x\n\n\n/15/100755/0/0/i/5/\n\n\n\n\n",
         b"../../../../../../etc/passwd",
         b"debugfs: ls -p <12>\nabcdefgh",
+        b"yz/1/\n/15/100644/0/0/forged1",
+        b"yzyzyz/1/\n/15/100644/0/0/dir",
+        b"x\0yzxyzxyzxyzxyzxyzxyzxyzxyz",
     ],
 )
 def test_a_name_that_forges_a_listing_is_refused(small: Path, name: bytes) -> None:

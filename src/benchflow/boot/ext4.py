@@ -46,6 +46,7 @@ class Ext4(FileSystem):
         self._device = f"{image}?offset={offset}" if offset else str(image)
         self._scratch = scratch
         self._listed: dict[int, dict[str, tuple[int, int, int, int, int]]] = {}
+        self._names_checked = False
         self._debugfs(f"stat <{_ROOT_INODE}>")
 
     def _root(self) -> Entry:
@@ -66,6 +67,7 @@ class Ext4(FileSystem):
         return entries
 
     def _prefetch(self, directories: list[Entry]) -> None:
+        self._check_names()
         wanted = [d.key for d in directories if d.key not in self._listed]
         for start in range(0, len(wanted), 500):
             batch = wanted[start : start + 500]
@@ -153,6 +155,18 @@ class Ext4(FileSystem):
         if done.status == 0 and "skipping journal recovery" not in said:
             return ""
         return clean(said, 1000)
+
+    def _check_names(self) -> None:
+        """Refuse names that hold a slash: with a line break they forge lines of a listing.
+
+        debugfs prints names as they are; e2fsck alone looks at every one of them.
+        """
+        if self._names_checked:
+            return
+        done = run_tool(["e2fsck", "-fn", self._device], limit=8 << 20)
+        if b"illegal characters in its name" in done.stdout:
+            raise BadDeliverable("the ext4 file system holds names with impossible characters")
+        self._names_checked = True
 
     def _debugfs(self, command: str, limit: int = READ_LIMIT) -> bytes:
         done = run_tool(["debugfs", "-R", command, self._device], limit=limit)
