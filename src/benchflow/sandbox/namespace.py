@@ -84,6 +84,7 @@ class Sandbox:
             mounts=tuple(mounts),
             limits=limits or Limits(),
             hostname=hostname,
+            workdir=workdir or image.config.workdir or "/",
         )
         try:
             lending.lend(id_map, plan.mounts)
@@ -97,10 +98,8 @@ class Sandbox:
         box._plan = plan
         box._mounts = tuple(mounts)
         box.env = {"PATH": _PATH, **image.config.env, **(env or {})}
-        box.workdir = workdir or image.config.workdir or "/"
+        box.workdir = plan.workdir
         box.user = user or image.config.user or "root"
-        if box.workdir != "/":
-            box.exec(["mkdir", "-p", box.workdir], user="root", cwd="/")
         return box
 
     @property

@@ -35,6 +35,7 @@ class Plan:
     mounts: tuple[Mount, ...]
     limits: Limits
     hostname: str
+    workdir: str
 
     def spec(self) -> wire.Message:
         """The plan as the helper reads it."""
@@ -57,6 +58,7 @@ class Plan:
             "shm": f"{(self.limits.memory_mb or 0) // 2}m" if self.limits.memory_mb else "50%",
             "slirp": list(network.slirp_command()) if self.network == "user" else [],
             "hostname": self.hostname,
+            "workdir": self.workdir,
             "files": network.identity_files(self.hostname, self.network),
             "drop_capabilities": hardening.capability_bits(),
             "seccomp": hardening.seccomp_program().hex(),

@@ -1,7 +1,7 @@
 """Process 1 of a sandbox: builds the root, serves exec requests, reaps."""
 
 # pathlib would cost every sandbox some milliseconds of its start
-# ruff: noqa: PTH108
+# ruff: noqa: PTH103, PTH108
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import socket
 import struct
 import sys
 import warnings  # os.execvpe imports it, when nothing can be imported any more
+from contextlib import suppress
 
 from benchflow.sandbox import notify
 from benchflow.sandbox.inside import kernel, mounts, serve, wire
@@ -38,6 +39,9 @@ def run(owner: socket.socket, outside: socket.socket, spec: wire.Message) -> Non
     socket.sethostname(spec["hostname"])
     mounts.build(spec)
     _write_files(spec["files"])
+    # Where the image has something else in the way, each command will say so.
+    with suppress(OSError):
+        os.makedirs(spec["workdir"], exist_ok=True)
     if ready is not None and os.read(ready, 1) != b"1":
         raise RuntimeError("the user-mode network (slirp4netns) did not start")
     # No module may be imported from the file system that the sandboxed programs write.
