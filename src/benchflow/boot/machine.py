@@ -248,7 +248,8 @@ class Machine:
         if self._shell is not None and self._shell.user == user and self._shell.usable():
             return self._shell
         if self._shell is not None:
-            self._shell.leave("exit")
+            if not self._shell.over:
+                self._shell.leave("exit")
             self._shell = None
         shell = Shell(self._watch, self.send, user)
         shell.log_in(password, timeout)

@@ -89,9 +89,14 @@ class Shell:
         """Prove that a shell listens on the console, without a login."""
         self._prove(self._console.end, timeout, None)
 
+    @property
+    def over(self) -> bool:
+        """Whether this session has ended: it was left, broke, or its guest restarted."""
+        return bool(self._broken) or self._resets != self._watch.resets
+
     def usable(self) -> bool:
         """Whether this session still answers."""
-        if self._broken or self._resets != self._watch.resets or not self._watch.running:
+        if self.over or not self._watch.running:
             return False
         try:
             self._challenge(10.0)
