@@ -21,7 +21,7 @@ from benchflow.boot.errors import (
     QemuMissing,
 )
 from benchflow.boot.machine import Machine, Nic
-from guests import SHELL_INIT, debian_kernel, modules
+from guests import SHELL_INIT, build_initramfs, debian_kernel, modules
 
 QUIET = "console=ttyS0 quiet"
 
@@ -214,3 +214,33 @@ def commands() -> list[str]:
         with contextlib.suppress(OSError):
             lines.append(process.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
     return [line for line in lines if "qemu-system" in line]
+
+
+FULL = """
+import sys
+from pathlib import Path
+from benchflow.boot.disks import Disk
+from benchflow.boot.errors import NoSpace
+from benchflow.boot.machine import Machine
+kernel, initrd, scratch = map(Path, sys.argv[1:])
+disk = Disk.empty(scratch / "disk.img", 256)
+spec = {"kernel": kernel, "initrd": initrd, "disks": [disk], "append": "console=ttyS0 quiet"}
+with Machine(firmware="direct", memory_mb=256, scratch=scratch, **spec) as machine:
+    shell = machine.boot().attach()
+    try:
+        shell.run("dd if=/dev/zero of=/dev/vda bs=1M count=200 conv=fsync", timeout=600)
+    except NoSpace:
+        print("the verifier says so")
+"""
+
+
+def test_a_full_disk_of_the_verifier_is_infrastructure(tmp_path: Path, built: Path) -> None:
+    initrd = build_initramfs(
+        built / "disk.gz", SHELL_INIT, files=modules("virtio_pci", "virtio_blk")
+    )
+    script = f'mount -t tmpfs -o size=32m none {tmp_path} && exec "$@"'
+    arguments = [sys.executable, "-c", FULL, str(debian_kernel()), str(initrd), str(tmp_path)]
+    done = subprocess.run(
+        ["unshare", "-Urm", "sh", "-c", script, "sh", *arguments], capture_output=True, text=True
+    )
+    assert done.stdout == "the verifier says so\n", done.stderr
