@@ -91,7 +91,7 @@ fi
 SCRIPT
 	fi
 	cat <<'SCRIPT'
-format() { mke2fs -q -t ext4 -b 4096 -L data -E nodiscard,lazy_itable_init=1 "$data"; }
+format() { mke2fs -F -q -t ext4 -b 4096 -L data -E nodiscard,lazy_itable_init=1 "$data"; }
 mount_data() {
 	e2fsck -p "$data"
 	mount -t ext4 -o noatime,nosuid,nodev "$data" "$rootmnt/data"
@@ -111,7 +111,7 @@ if [ -n "$word" ] && [ "$word" != "$(cat "$rootmnt/data/system/reset-word" 2>/de
 	# The file system's signature is the first thing that goes: a reset cut short is found above,
 	# as a partition without a file system, and is over once there is one again.
 	dd if=/dev/zero of="$data" bs=64k count=1 conv=fsync 2>/dev/null
-	blkdiscard -z "$data"
+	/sbin/blkdiscard -f -z "$data" # busybox has one too, that cannot write zeroes
 	format
 	mount_data
 	mkdir -p "$rootmnt/data/system"
