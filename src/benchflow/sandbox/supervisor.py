@@ -68,6 +68,8 @@ class _Caller:
     def text(self, address: int) -> bytes:
         """A C string of at most PATH_MAX bytes, read once, page by page up to its end."""
         data = b""
+        if address >> 63:  # no address of a program's, and more than pread takes
+            raise OSError(errno.EFAULT, "bad address")
         while len(data) < _PATH_MAX and b"\0" not in data:
             start = address + len(data)
             data += os.pread(self.memory, 4096 - start % 4096, start) or b"\0"
@@ -133,7 +135,8 @@ class Supervisor:
             return
         try:
             self._begin(notification)
-        except (OSError, _Gone):
+        except (OSError, ValueError, OverflowError, _Gone):
+            # What is not understood is not answered; nothing inside may end the supervisor.
             notify.let_kernel_decide(self._listener, notification)
 
     def _begin(self, notification: Notification) -> None:
