@@ -154,7 +154,8 @@ def test_open_year_is_intact(volumes):
 @milestone(
     "kernel", weight=1, requires=["data-volume"], proves=["R1"], title="Linux starts from the disk"
 )
-def test_kernel_starts_from_the_disk_alone(server):
+def test_kernel_starts_from_the_disk_alone(image, server):
+    assert any(image(DISK).boot_sector()[:440]), "there is no boot code in the first sector"
     server.machine.boot().expect_kernel(timeout=90)
     server.machine.expect(rf"DMI: [^\n]*{server.board}", timeout=60)
 
@@ -490,8 +491,9 @@ def test_next_initramfs_knows_the_disk(server):
     # Debian's own hooks (udev, fsck, fonts …) take minutes on an emulated processor and add no disk
     # driver; without them the real program still chooses the modules by the server's configuration.
     server.root(
-        "set -e; mkdir -p /run/no-hooks; mount --bind /run/no-hooks /usr/share/initramfs-tools/hooks;"
-        " mkinitramfs -c gzip -o /run/next.img; umount /usr/share/initramfs-tools/hooks",
+        "set -e; hooks=/usr/share/initramfs-tools/hooks;"
+        " mkdir -p /run/no-hooks; mount --bind /run/no-hooks $hooks;"
+        " mkinitramfs -c gzip -o /run/next.img; umount $hooks",
         timeout=240,
     )
     listing = server.root("lsinitramfs /run/next.img | grep -c virtio_blk || true")
