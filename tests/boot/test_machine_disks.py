@@ -8,9 +8,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from starting import Start
 
 from benchflow.boot.disks import Disk, Overlay, virtual_size
 from benchflow.boot.errors import BadDeliverable, CheckMisuse, ToolMissing
+from guests import SHELL_INIT, modules
 
 
 def qemu_img(*arguments: object) -> None:
@@ -94,3 +96,19 @@ def test_missing_qemu_img_is_infrastructure(
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(ToolMissing, match="qemu-img"):
         Overlay(disk, tmp_path / "overlay.qcow2")
+
+
+def test_a_disk_of_files_gives_the_guest_a_nonce(start: Start, tmp_path: Path) -> None:
+    disk = Disk.of_files(
+        tmp_path / "probe.img",
+        {"nonce": b"5eed\n", "probe": b"#!/bin/sh\necho ran by the guest\n"},
+        serial="probe",
+    )
+    files = modules("virtio_pci", "virtio_blk")
+    machine = start(SHELL_INIT, files=files, disks=[disk], append="console=ttyS0 quiet")
+    shell = machine.attach()
+    shell.run("mount -t ext4 -o ro /dev/vda /mnt", check=True)
+    assert shell.run("cat /mnt/nonce; /mnt/probe").stdout == "5eed\nran by the guest\n"
+    assert shell.run("cat /sys/block/vda/serial /sys/block/vda/ro").stdout == "probe1\n"
+    with pytest.raises(CheckMisuse):
+        Disk.of_files(tmp_path / "x.img", {"a/b": b""})

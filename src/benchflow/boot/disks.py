@@ -12,6 +12,8 @@ import shutil
 import stat
 import struct
 import subprocess
+import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -48,6 +50,27 @@ class Disk:
         with path.open("wb") as file:
             file.truncate(megabytes << 20)
         return cls(path, bus=bus, serial=serial)
+
+    @classmethod
+    def of_files(
+        cls, path: Path, files: Mapping[str, bytes], bus: Bus = "virtio", serial: str = ""
+    ) -> Disk:
+        """A read-only ext2 disk at `path` with the given executable files in its root.
+
+        For a nonce that the guest must read, or a static program of ours that it must run.
+        """
+        if any(not name or "/" in name or name in (".", "..") for name in files):
+            raise CheckMisuse("Disk.of_files: plain file names, without folders")
+        with tempfile.TemporaryDirectory(prefix="benchflow-files-") as folder:
+            for name, data in files.items():
+                file = Path(folder) / name
+                file.write_bytes(data)
+                file.chmod(0o755)
+            size = 2 + sum(len(data) // (1 << 19) + 1 for data in files.values())
+            path.unlink(missing_ok=True)
+            make = ["mke2fs", "-q", "-t", "ext2", "-E", "root_owner=0:0", "-d", folder]
+            run_tool([*make, str(path), f"{size}M"])
+        return cls(path, bus=bus, serial=serial, read_only=True)
 
 
 def virtual_size(disk: Disk) -> int:
@@ -145,15 +168,22 @@ def base_blockdev(disk: Disk) -> dict[str, Any]:
 
 def qemu_img(*arguments: str) -> str:
     """Run qemu-img and return its output. Every failure is ours: what it reads was vetted."""
-    try:
-        done = subprocess.run(
-            ["qemu-img", *arguments], capture_output=True, text=True, errors="replace", check=False
-        )
-    except FileNotFoundError:
-        raise ToolMissing("qemu-img is not installed") from None
+    return run_tool(["qemu-img", *arguments])
+
+
+def run_tool(command: list[str]) -> str:
+    """Run a program that writes the file named by an argument; every failure is infrastructure."""
+    environment = {
+        **os.environ,
+        "LC_ALL": "C",
+        "PATH": f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin",
+    }
+    if shutil.which(command[0], path=environment["PATH"]) is None:
+        raise ToolMissing(f"{command[0]} is not installed")
+    done = subprocess.run(
+        command, capture_output=True, text=True, errors="replace", check=False, env=environment
+    )
     if done.returncode:
-        target = Path(arguments[-1])
-        free = shutil.disk_usage(target.parent).free if target.parent.is_dir() else 1 << 40
-        kind = NoSpace if free < 1 << 20 else VerifierBroken
-        raise kind(f"qemu-img {arguments[0]} failed", evidence=done.stderr[-2000:])
+        kind = NoSpace if "No space left" in done.stderr else VerifierBroken
+        raise kind(f"{command[0]} failed", evidence=done.stderr[-2000:])
     return done.stdout
