@@ -147,6 +147,11 @@ def test_root_inside_cannot_look_into_process_1(box: Sandbox) -> None:
     assert box.exec("kill -9 1; kill -INT 1; kill -TERM 1; sleep 0.1; echo alive").text == "alive\n"
 
 
+def test_a_command_inherits_no_descriptor_of_ours(box: Sandbox) -> None:
+    listed = box.exec(["ls", "-l", "/proc/self/fd"]).text
+    assert len(listed.splitlines()) == 1 + 4, listed  # total, three streams, ls's own directory
+
+
 def test_users_come_from_the_sandbox_own_tables(box: Sandbox) -> None:
     box.exec("useradd -m -u 1234 worker && groupadd -g 4321 crew && usermod -aG crew worker")
     assert box.exec("id -u; id -G; echo $HOME", user="worker").text.split() == [

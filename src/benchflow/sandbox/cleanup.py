@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from benchflow.errors import InfrastructureError, UsageError
@@ -60,7 +61,10 @@ def _owned(state: Path) -> bool:
         owner = json.loads((state / _RECORD).read_text())
     except FileNotFoundError:
         # Between mkdir and the record; or a claim cut off there, once it has aged.
-        return time.time() - state.stat().st_mtime < 60
+        try:
+            return time.time() - state.stat().st_mtime < 60
+        except FileNotFoundError:  # another collector was faster
+            return True
     return bool(owner["start"] == process.start_time(owner["pid"]))
 
 
@@ -71,7 +75,8 @@ def _remove(state: Path) -> None:
         owner = {}
     init = owner.get("init")
     if init is not None and process.start_time(init) == owner["init_start"]:
-        os.kill(init, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(init, signal.SIGKILL)
         deadline = time.monotonic() + 10
         while process.start_time(init) == owner["init_start"] and time.monotonic() < deadline:
             time.sleep(0.005)

@@ -7,10 +7,10 @@ process 1, as with a daemon started on purpose. At a timeout the warden kills th
 
 from __future__ import annotations
 
+import _socket as socket
 import os
 import select
 import signal
-import socket
 import stat
 import time
 
@@ -45,7 +45,7 @@ def warden(fds: list[int], spec: wire.Message, tell: int) -> None:
     for fd in fds[1:]:
         os.close(fd)
     poller = select.poll()
-    poller.register(control, select.POLLIN)
+    poller.register(control.fileno(), select.POLLIN)
     poller.register(read, select.POLLIN)
     while True:
         status = _reap(main)

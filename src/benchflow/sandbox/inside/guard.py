@@ -9,10 +9,10 @@ meanwhile, so that what was read is what the kernel will use.
 
 from __future__ import annotations
 
+import _socket as socket
 import errno
 import os
 import select
-import socket
 import struct
 
 from benchflow.sandbox import notify
@@ -123,12 +123,14 @@ def _link_local(packed: bytes) -> bool:
 
 def _local(family: int, address: str) -> bool:
     """Whether the host itself answers to this address: then, and only then, it can be bound."""
-    with socket.socket(family, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.bind((address, 0))
-        except OSError:
-            return False
-        return True
+    probe = socket.socket(family, socket.SOCK_DGRAM)
+    try:
+        probe.bind((address, 0))
+    except OSError:
+        return False
+    finally:
+        probe.close()
+    return True
 
 
 def _name_servers() -> set[str]:

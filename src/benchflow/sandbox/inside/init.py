@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
+import _socket as socket
 import fcntl
 import os
 import signal
-import socket
 import struct
 import sys
 import warnings  # os.execvpe imports it, when nothing can be imported any more
-from contextlib import suppress
 
 from benchflow.sandbox import notify
 from benchflow.sandbox.inside import kernel, mounts, serve, wire
@@ -40,8 +39,10 @@ def run(owner: socket.socket, outside: socket.socket, spec: wire.Message) -> Non
     mounts.build(spec)
     _write_files(spec["files"])
     # Where the image has something else in the way, each command will say so.
-    with suppress(OSError):
+    try:
         os.makedirs(spec["workdir"], exist_ok=True)
+    except OSError as error:
+        os.write(2, f"working directory: {error}\n".encode())
     if ready is not None and os.read(ready, 1) != b"1":
         raise RuntimeError("the user-mode network (slirp4netns) did not start")
     # No module may be imported from the file system that the sandboxed programs write.
@@ -72,10 +73,11 @@ def _supervise(outside: socket.socket, spec: wire.Message) -> str:
 
 
 def _loopback_up() -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-        request = fcntl.ioctl(control, _SIOCGIFFLAGS, struct.pack("16sh14x", b"lo", 0))
-        flags = struct.unpack("16sh14x", request)[1] | _IFF_UP
-        fcntl.ioctl(control, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags))
+    control = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    request = fcntl.ioctl(control.fileno(), _SIOCGIFFLAGS, struct.pack("16sh14x", b"lo", 0))
+    flags = struct.unpack("16sh14x", request)[1] | _IFF_UP
+    fcntl.ioctl(control.fileno(), _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags))
+    control.close()
 
 
 def _request_network(outside: socket.socket, spec: wire.Message) -> int | None:

@@ -18,12 +18,11 @@ when it ends, and the kernel then kills everything in its pid namespace.
 
 from __future__ import annotations
 
+import _socket as socket
 import gc
 import os
 import select
-import socket
 import sys
-from contextlib import suppress
 
 from benchflow.sandbox import supervisor
 from benchflow.sandbox.inside import disk, guard, init, kernel, mounts, wire
@@ -135,7 +134,7 @@ def _attend(child: int, inner: socket.socket, spec: wire.Message) -> None:
     watch = disk.Watch(mounts.STATE, limit, child) if limit else None
     try:
         while True:
-            if watch and not select.select([inner], [], [], watch.tick())[0]:
+            if watch and not select.select([inner.fileno()], [], [], watch.tick())[0]:
                 continue
             request, fds = wire.receive_packet(inner)
             if request.get("network") == "user":
@@ -160,30 +159,37 @@ def _fork(serve: Callable[..., None], *fds: int) -> int:
         try:
             for name in os.listdir("/proc/self/fd"):
                 if int(name) > 2 and int(name) not in fds:
-                    with suppress(OSError):
-                        os.close(int(name))
+                    _close(int(name))
             serve(*fds)
         finally:
             os._exit(0)
     return child
 
 
+def _close(fd: int) -> None:
+    try:
+        os.close(fd)
+    except OSError:  # the descriptor that listed the others
+        return
+
+
 def _start_network(netns: int, ready: int, exit_fd: int, spec: wire.Message) -> list[int]:
     """Start slirp4netns and the guard of the addresses that it talks to."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with ours, theirs:
-        slirp = os.fork()
-        if slirp == 0:
-            _become_slirp(netns, ready, exit_fd, spec, theirs)
-        theirs.close()
-        try:
-            _, fds = wire.receive_packet(ours)
-        except EOFError:
-            return [slirp]
-        guarding = _fork(guard.serve, *fds)
-        for fd in fds:
-            os.close(fd)
-        return [slirp, guarding]
+    slirp = os.fork()
+    if slirp == 0:
+        _become_slirp(netns, ready, exit_fd, spec, theirs)
+    theirs.close()
+    try:
+        _, fds = wire.receive_packet(ours)
+    except EOFError:
+        return [slirp]
+    finally:
+        ours.close()
+    guarding = _fork(guard.serve, *fds)
+    for fd in fds:
+        os.close(fd)
+    return [slirp, guarding]
 
 
 def _become_slirp(

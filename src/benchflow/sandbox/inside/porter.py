@@ -7,8 +7,8 @@ descriptors."""
 
 from __future__ import annotations
 
+import _socket as socket
 import os
-import socket
 import stat
 import sys
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import _socket as socket
 import os
 import select
 import signal
-import socket
 
 from benchflow.sandbox.inside import execs, porter, wire
 
@@ -105,7 +105,7 @@ class Server:
                 if pid == 0:
                     break
                 if pid in self._adopted:
-                    self._poller.unregister(self._adopted[pid])
+                    self._poller.unregister(self._adopted[pid].fileno())
                     _report(self._adopted.pop(pid), _code(status))
                 elif pid in self._wardens:
                     if status:
@@ -126,14 +126,14 @@ class Server:
             _report(control, orphans.get(main, _KILLED))
             return
         self._adopted[main] = control
-        self._poller.register(control, select.POLLIN)
+        self._poller.register(control.fileno(), select.POLLIN)
 
     def _orphan_or_drain(self, fd: int) -> None:
         for main, control in self._adopted.items():
             if control.fileno() == fd:
                 # Its timeout. Who killed the warden hid what belongs to whom: all that no other
                 # warden guards goes.
-                self._poller.unregister(control)
+                self._poller.unregister(control.fileno())
                 execs.kill_unguarded(set(self._wardens))
                 _report(self._adopted.pop(main), _KILLED)
                 return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import fcntl
 import os
@@ -15,9 +14,11 @@ def copy(source: int, target: int) -> None:
     """Copy the whole of one open file into another, empty one: a reflink where the file system
     can, else only its data."""
     size = os.fstat(source).st_size
-    with contextlib.suppress(OSError):
+    try:
         fcntl.ioctl(target, _FICLONE, source)
         return
+    except OSError:  # most file systems cannot, and none across two of them
+        pass
     os.ftruncate(target, size)
     position = 0
     while position < size:

@@ -1,11 +1,15 @@
-"""Messages between the owner of a sandbox and its helper: JSON behind a four-byte length, or one
-JSON object in one packet, with file descriptors where a message carries them."""
+"""Messages between the owner of a sandbox and its helper: one in a packet, with file descriptors
+where it carries them, or behind a four-byte length in a stream.
+
+They are marshalled, since both sides are our own code in one interpreter (no program inside can
+get at these sockets), and the modules behind json and socket would be half of the helper's start.
+"""
 
 from __future__ import annotations
 
-import json
+import _socket
+import marshal
 import os
-import socket
 import struct
 
 TYPE_CHECKING = False
@@ -14,36 +18,43 @@ if TYPE_CHECKING:
 
 type Message = dict[str, Any]
 PACKET = 128 * 1024
+_FDS = 8
 
 
-def send_packet(channel: socket.socket, message: Message, fds: tuple[int, ...] = ()) -> None:
-    socket.send_fds(channel, [json.dumps(message).encode()], list(fds))
+def send_packet(channel: _socket.socket, message: Message, fds: tuple[int, ...] = ()) -> None:
+    carried = struct.pack(f"{len(fds)}i", *fds)
+    control = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, carried)] if fds else []
+    channel.sendmsg([marshal.dumps(message)], control)
 
 
-def receive_packet(channel: socket.socket) -> tuple[Message, list[int]]:
+def receive_packet(channel: _socket.socket) -> tuple[Message, list[int]]:
     """The next message and its descriptors; EOFError when the other side is gone."""
-    data, fds, _flags, _address = socket.recv_fds(channel, PACKET, 8)
+    room = _socket.CMSG_SPACE(4 * _FDS)
+    data, control, _flags, _address = channel.recvmsg(PACKET, room, _socket.MSG_CMSG_CLOEXEC)
+    fds: list[int] = []
+    for level, kind, carried in control:
+        if (level, kind) == (_socket.SOL_SOCKET, _socket.SCM_RIGHTS):
+            fds += struct.unpack(f"{len(carried) // 4}i", carried)
     for fd in fds:
-        # recv_fds ignores MSG_CMSG_CLOEXEC.
         os.set_inheritable(fd, False)
     if not data:
         raise EOFError
-    message: Message = json.loads(data)
+    message: Message = marshal.loads(data)
     return message, fds
 
 
-def send_stream(channel: socket.socket, message: Message) -> None:
-    data = json.dumps(message).encode()
+def send_stream(channel: _socket.socket, message: Message) -> None:
+    data = marshal.dumps(message)
     channel.sendall(struct.pack("!I", len(data)) + data)
 
 
-def receive_stream(channel: socket.socket) -> Message:
+def receive_stream(channel: _socket.socket) -> Message:
     (length,) = struct.unpack("!I", _exactly(channel, 4))
-    message: Message = json.loads(_exactly(channel, length))
+    message: Message = marshal.loads(_exactly(channel, length))
     return message
 
 
-def _exactly(channel: socket.socket, count: int) -> bytes:
+def _exactly(channel: _socket.socket, count: int) -> bytes:
     data = bytearray()
     while len(data) < count:
         chunk = channel.recv(count - len(data))
