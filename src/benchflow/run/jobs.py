@@ -99,8 +99,11 @@ def _mend(
                 read_object(path)
         except UnreadableRecord as error:
             mended.append(Problem(path, f"{error}; moved to {_set_aside(path, job)}"))
-    for trial in sorted(p for p in job.iterdir() if p.is_dir() and (p / "result.json").exists()):
-        mended += _mend_trial(trial, job, retry_errors=retry_errors)
+    for trial in sorted(path for path in job.iterdir() if path.is_dir()):
+        if (trial / "result.json").exists():
+            mended += _mend_trial(trial, job, retry_errors=retry_errors)
+        else:
+            _discard(trial, job)
     return config, mended
 
 
@@ -116,7 +119,7 @@ def _mend_trial(trial: Path, job: Path, *, retry_errors: bool) -> list[Problem]:
         why = str(error) if isinstance(error, UnreadableRecord) else "is not a trial's result"
         return [Problem(path, f"{why}; moved to {_set_aside(trial, job)}, to run again")]
     if finished.cause == "CancelledError":
-        shutil.rmtree(trial)
+        _discard(trial, job)
         return []
     if retry_errors and finished.verdict is Verdict.ERROR:
         why = f"ended with {finished.cause}"
@@ -129,6 +132,18 @@ def _mend_trial(trial: Path, job: Path, *, retry_errors: bool) -> list[Problem]:
         )
         return [Problem(trial / "config.json", f"{error}; written anew from result.json")]
     return []
+
+
+def _discard(trial: Path, job: Path) -> None:
+    """Removes a trial that was not finished.
+
+    After a kill −9 its folders may hold directories of the sandbox's ids, which a plain user can
+    move but not empty; those are set aside.
+    """
+    try:
+        shutil.rmtree(trial)
+    except PermissionError:
+        _set_aside(trial, job)
 
 
 def _set_aside(path: Path, job: Path) -> Path:
