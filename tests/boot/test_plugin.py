@@ -86,6 +86,14 @@ def test_the_log_ends_with_a_short_ladder(verify) -> None:
     assert done.stderr == ""
 
 
+def test_the_ladder_can_be_had_as_json(boot, tmp_path: Path) -> None:
+    tests, logs = write_task(tmp_path / "tests", HEADER + LADDER), tmp_path / "logs"
+    done = subprocess.run([*command(boot, tests, logs), "--json"], capture_output=True, check=True)
+    printed, written = json.loads(done.stdout), json.loads((logs / "milestones.json").read_text())
+    assert printed["milestones"] == written["milestones"]
+    assert printed["reward"] == 0.6
+
+
 def test_everything_passed_is_resolved(verify) -> None:
     done = verify(
         '@milestone("a", weight=0.1)\ndef test_a(): pass\n'

@@ -16,7 +16,7 @@ def main(arguments: list[str] | None = None) -> int:
     run = verbs.add_parser("verify", help="run checks.py and write the reward")
     run.add_argument("--tests", type=Path, required=True, help="folder of checks.py and task.json")
     run.add_argument("--logs", type=Path, required=True, help="folder for reward and evidence")
-    run.add_argument("--json", action="store_true", help="end with milestones.json on stdout")
+    run.add_argument("--json", action="store_true", help="print milestones.json instead of text")
     verbs.add_parser("selfcheck", help="print tools and versions as JSON")
     options = parser.parse_args(arguments)
     _close_against_outside()
@@ -27,10 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     from .verify import verify
 
-    status = verify(options.tests, options.logs)
-    if options.json and status == 0:
-        print((options.logs / "milestones.json").read_text(encoding="utf-8"))
-    return status
+    return verify(options.tests, options.logs, as_json=options.json)
 
 
 def _close_against_outside() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -24,8 +25,8 @@ EXIT_BROKEN = 3
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-def verify(tests: Path, logs: Path) -> int:
-    """Run `tests`/checks.py and write the evidence into `logs`.
+def verify(tests: Path, logs: Path, *, as_json: bool = False) -> int:
+    """Run `tests`/checks.py, write the evidence into `logs`, print the ladder (or milestones.json).
 
     Returns 0 when a reward was written, 3 when the verifier broke (broken.json says why, and no
     reward file exists). Whatever stops the process before the end leaves no reward file either.
@@ -38,12 +39,12 @@ def verify(tests: Path, logs: Path) -> int:
         return EXIT_BROKEN
     _stop_on_signals()
     try:
-        return _verify(tests, evidence)
+        return _verify(tests, evidence, as_json)
     except (Exception, KeyboardInterrupt) as error:
         return _broken(evidence, reason(error), str(error))
 
 
-def _verify(tests: Path, evidence: Evidence) -> int:
+def _verify(tests: Path, evidence: Evidence, as_json: bool) -> int:
     manifest = load_manifest(tests / "task.json")
     specs = scan(tests / "checks.py")
     scratch = Path(tempfile.mkdtemp(prefix="benchflow-boot-", dir=_scratch_root()))
@@ -54,7 +55,8 @@ def _verify(tests: Path, evidence: Evidence) -> int:
     if isinstance(ladder, int):
         return ladder
     evidence.finish(reward=ladder.reward, resolved=ladder.resolved)
-    print(ladder_text(evidence.milestones(ladder, manifest.task)), flush=True)
+    milestones = evidence.milestones(ladder, manifest.task)
+    print(json.dumps(milestones) if as_json else ladder_text(milestones), flush=True)
     # From here on it is a verdict; a signal that comes now comes too late.
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
