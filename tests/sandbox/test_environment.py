@@ -78,6 +78,30 @@ def test_a_daemon_of_the_agents_cannot_write_over_the_verdict_of_a_step(tmp_path
     assert [step.verifier_result.rewards["reward"] for step in result.step_results] == [0, 0]
 
 
+@pytest.mark.parametrize(("mode", "seen"), [("separate", False), ("shared", True)])
+def test_the_hosts_verifier_folder_is_shown_to_the_agent_only_where_it_is_shared(
+    tmp_path, mode, seen
+):
+    (tmp_path / "task.toml").write_text(
+        f'schema_version = "1.4"\n[task]\nname = "a/b"\n[verifier]\nenvironment_mode = "{mode}"\n'
+    )
+
+    async def body():
+        environment = make(tmp_path)
+        folder = environment.trial_paths.verifier_dir
+        environment._mounts.append(
+            {"type": "bind", "source": str(folder), "target": "/logs/verifier"}
+        )
+        await environment.start(force_build=False)
+        try:
+            assert (await environment.exec("echo 1 > /logs/verifier/reward.txt")).return_code == 0
+            assert (folder / "reward.txt").exists() == seen
+        finally:
+            await environment.stop(delete=True)
+
+    asyncio.run(body())
+
+
 def test_a_verifier_that_shares_the_agents_sandbox_still_works(tmp_path):
     task = write_task(tmp_path / "t", solve="echo hello > /app/out.txt", mode="shared")
     result = run(task, tmp_path / "jobs")
