@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,8 @@ def test_a_dockerfile_becomes_what_it_says(tmp_path: Path) -> None:
 
 
 def test_the_same_recipe_is_found_at_once_and_a_change_is_seen(tmp_path: Path) -> None:
-    where = write(tmp_path / "c", "FROM debian:bookworm\nCOPY data /data\n", data="1")
+    recipe = f"FROM debian:bookworm\nCOPY data /data-{uuid.uuid4().hex}\n"
+    where = write(tmp_path / "c", recipe, data="1")
     steps: list[str] = []
     first = build(where, on_progress=steps.append)
     assert [step for step in steps if step.startswith("STEP 2/2")]
@@ -89,7 +91,8 @@ def test_no_registry_is_asked_when_told_so(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_two_builders_at_once_build_once(tmp_path: Path) -> None:
-    where = write(tmp_path / "c", "FROM debian:bookworm\nRUN sleep 2; date +%N > /when\n")
+    recipe = f"FROM debian:bookworm\nRUN sleep 2; date +%N > /{uuid.uuid4().hex}\n"
+    where = write(tmp_path / "c", recipe)
     script = f"from benchflow.sandbox import build; print(build({str(where)!r}).digest)"
     runs = [
         subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) for _ in range(2)
@@ -99,9 +102,10 @@ def test_two_builders_at_once_build_once(tmp_path: Path) -> None:
 
 
 def test_a_builder_killed_in_the_middle_leaves_nothing_half_used(tmp_path: Path) -> None:
+    mark = uuid.uuid4().hex
     where = write(
         tmp_path / "c",
-        f"FROM debian:bookworm\nRUN touch /{tmp_path.name}; sleep 3\nRUN touch /end\n",
+        f"FROM debian:bookworm\nRUN touch /{mark}; sleep 3\nRUN touch /end\n",
     )
     script = f"from benchflow.sandbox import build; build({str(where)!r}, on_progress=print)"
     victim = subprocess.Popen(
@@ -116,7 +120,7 @@ def test_a_builder_killed_in_the_middle_leaves_nothing_half_used(tmp_path: Path)
     victim.wait()
     victim.stdout.close()
     with Sandbox.start(build(where)) as box:
-        assert box.exec(f"test -e /end -a -e /{tmp_path.name}").status == 0
+        assert box.exec(f"test -e /end -a -e /{mark}").status == 0
     place = images.paths.storage(idmap.current().name) / "place"
     assert not list(place.glob("context-*"))
 
