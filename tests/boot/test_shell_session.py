@@ -112,13 +112,16 @@ def test_a_command_that_does_not_end_is_interrupted(local: LocalShell) -> None:
     with pytest.raises(CommandTimeout, match="sleep 1000"):
         local.shell.run("sleep 1000", timeout=1)
     assert local.shell.run("echo still here").stdout == "still here\n"
+    with pytest.raises(CommandTimeout):
+        local.shell.run("trap '' INT; sleep 1000", timeout=1)
+    assert local.shell.run("echo still here").stdout == "still here\n"
 
 
 def test_a_command_that_ignores_the_interrupt_breaks_the_shell() -> None:
     opened = LocalShell(SHELLS["dash"])
     try:
         with pytest.raises(CommandTimeout):
-            opened.shell.run("trap '' INT; sleep 1000", timeout=1)
+            opened.shell.run("trap '' INT QUIT; sleep 1000", timeout=1)
         with pytest.raises(ShellBroken):
             opened.shell.run("echo on")
     finally:

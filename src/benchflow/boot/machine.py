@@ -249,7 +249,7 @@ class Machine:
             return self._shell
         if self._shell is not None:
             if not self._shell.over:
-                self._shell.leave("exit")
+                self._shell.close()
             self._shell = None
         shell = Shell(self._watch, self.send, user)
         shell.log_in(password, timeout)

@@ -35,6 +35,7 @@ LINE_MAX = 600  # busybox edits lines of up to 1024 bytes, a tty drops what exce
 WRITE_CHUNK = 512
 ASK_AGAIN = 3.0  # real seconds until the first repeated question to a shell that may not listen
 ASK_MAX = 30.0
+INTERRUPT, QUIT = "\x03", "\x1c"  # the terminal's keys, as every tty has them at first
 LOGIN_SECONDS = 30.0  # reference seconds that remain for a login however late its prompt came
 _LOGIN = re.compile(r"(?:^|\n)[^\n]*(?<!Last )login: ?\Z")
 _LOGIN_ANYWHERE = re.compile(r"(?<!Last )login: ?(?:\n|\Z)")
@@ -109,6 +110,12 @@ class Shell:
         self._need()
         self._broken = f"it was left by {command!r}"
         self._send(f" {command}\n")
+
+    def close(self) -> None:
+        """Bring the console back to its login prompt, whatever state the session is in."""
+        if self._resets == self._watch.resets and self._watch.running:
+            self._send(f"{INTERRUPT}{QUIT} exit\n")
+        self._broken = "it was closed"
 
     # -- commands -------------------------------------------------------------------------------
 
@@ -229,11 +236,15 @@ class Shell:
         self._await(re.compile(answer.value), start, timeout, "answer of the shell")
 
     def _interrupt(self) -> None:
-        self._send("\x03")
-        try:
-            self._challenge(10.0)
-        except GuestError as error:
-            self._broken = f"it does not answer since a command timed out ({error.message})"
+        for key in (INTERRUPT, QUIT):
+            self._send(key)
+            try:
+                self._challenge(10.0)
+            except GuestError as error:
+                self._broken = f"it does not answer since a command timed out ({error.message})"
+            else:
+                self._broken = ""
+                return
 
     def _await(self, pattern: re.Pattern[str], start: int, timeout: float, what: str) -> None:
         def step() -> bool | None:
@@ -316,10 +327,13 @@ def quote(text: str) -> str:
 
 
 def typeable(byte: int) -> str:
-    """A byte in the format string of the shell's printf, inside single quotes."""
+    """A byte in the format string of the shell's printf, inside single quotes.
+
+    A format that begins with a hyphen would be an option, so hyphens are escaped too.
+    """
     if byte == ord("%"):
         return "%%"
-    if byte in b"'\\" or not 32 <= byte < 127:
+    if byte in b"'\\-" or not 32 <= byte < 127:
         return f"\\{byte:03o}"
     return chr(byte)
 
