@@ -30,7 +30,11 @@ def _porter(box: Sandbox, request: wire.Message) -> socket.socket:
 
 def _next(channel: socket.socket, inside: str) -> tuple[wire.Message, list[int]]:
     try:
-        message, fds = wire.receive_packet(channel)
+        try:
+            message, fds = wire.receive_packet(channel)
+        except ConnectionResetError:
+            # It left without reading all; unix(7) reports that before what it had said.
+            message, fds = wire.receive_packet(channel)
     except (EOFError, ConnectionError) as error:
         raise InfrastructureError("the sandbox went away in the middle of a transfer") from error
     if "error" in message:
