@@ -11,7 +11,7 @@ from .milestones import ChecksError
 Fault = Literal["failed", "crashed", "broken"]
 
 # The verifier's own resources ran out. What a guest lacks is text on its console, never an OSError.
-# EIO is not among them: a terminal whose other end is gone gives it too, and a guest can cause that.
+# EIO is not among them: a terminal whose other end is gone gives it too, and guests cause that.
 _RESOURCES = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EROFS}
 )
