@@ -32,6 +32,9 @@ cpio:cpio
 gzip:gzip
 xz:xz-utils
 zstd:zstd
+lz4:lz4
+lzop:lzop
+bzip2:bzip2
 git:git
 /usr/lib/x86_64-linux-gnu/libseccomp.so.2:libseccomp2
 /usr/share/keyrings/debian-archive-keyring.gpg:debian-archive-keyring
@@ -48,6 +51,7 @@ ssh:openssh-client
 gcc:gcc
 /usr/include/stdio.h:libc6-dev
 strace:strace
+readelf:binutils
 '
 
 as_root() {
