@@ -35,6 +35,22 @@ unpack() {
     touch unpacked
 }
 
+# The customer's code, carried over.
+carry_over() {
+    local name file patch
+    mkdir -p port
+    while read -r name file patch; do
+        [ "port/$name" -nt "$here/patches/$patch" ] && continue
+        patch -s -o "port/$name" "/app/customer/$file" "$here/patches/$patch"
+    done <<-EOF
+	seal.c seal/seal.c seal.patch
+	seal.h seal/seal.h header.patch
+	seal_quote.c libc/seal_quote.c libc.patch
+	applet.c busybox/seal.c applet.patch
+	ledgerd.c ledger/ledgerd.c ledgerd.patch
+	EOF
+}
+
 # changed TARGET SOURCE...: is any source newer than the target?
 changed() {
     local target=$1 source
@@ -45,10 +61,10 @@ changed() {
 }
 
 kernel() {
-    changed kernel.done "$here/kernel.config" "$here/port/seal.c" "$here/port/seal.h" || return 0
+    changed kernel.done "$here/kernel.config" "$build/port/seal.c" "$build/port/seal.h" || return 0
     log "kernel"
     cd linux
-    cp "$here/port/seal.c" "$here/port/seal.h" drivers/char/
+    cp "$build/port/seal.c" "$build/port/seal.h" drivers/char/
     cp /app/customer/seal/Kconfig.seal drivers/char/Kconfig.seal
     sed -i 's/tristate/bool/' drivers/char/Kconfig.seal
     grep -q Kconfig.seal drivers/char/Kconfig ||
@@ -65,12 +81,12 @@ kernel() {
 }
 
 libc() {
-    changed musl.done "$here/port/seal_quote.c" "$here/port/seal.h" || return 0
+    changed musl.done "$build/port/seal_quote.c" "$build/port/seal.h" || return 0
     log "libc"
     rm -rf sysroot
     cd musl
-    cp "$here/port/seal.h" include/seal.h
-    cp "$here/port/seal_quote.c" src/misc/seal_quote.c
+    cp "$build/port/seal.h" include/seal.h
+    cp "$build/port/seal_quote.c" src/misc/seal_quote.c
     echo "1.2.3-$order" > VERSION
     ./configure --prefix="$build/sysroot" --syslibdir=/lib > ../musl.log
     make -s -j"$jobs" >> ../musl.log
@@ -82,10 +98,10 @@ libc() {
 }
 
 userland() {
-    if changed busybox.done "$here/busybox.config" "$here/port/applet.c" musl.done; then
+    if changed busybox.done "$here/busybox.config" "$build/port/applet.c" musl.done; then
         log "busybox"
         cd busybox
-        cp "$here/port/applet.c" miscutils/seal.c
+        cp "$build/port/applet.c" miscutils/seal.c
         make -s allnoconfig > /dev/null
         # This old Kconfig takes the first mention of an option, so what we set goes in front.
         cat "$here/busybox.config" .config > config.new && mv config.new .config
@@ -94,8 +110,8 @@ userland() {
         cd ..
         touch busybox.done
     fi
-    if changed ledgerd "$here/port/ledgerd.c" musl.done; then
-        sysroot/bin/musl-gcc -Os -s -D_GNU_SOURCE -pthread "$here/port/ledgerd.c" -o ledgerd
+    if changed ledgerd "$build/port/ledgerd.c" musl.done; then
+        sysroot/bin/musl-gcc -Os -s -D_GNU_SOURCE -pthread "$build/port/ledgerd.c" -o ledgerd
     fi
 }
 
@@ -171,7 +187,7 @@ image() {
     log "done: $(stat -c %s /app/out/tiny.img) bytes"
 }
 
-if reached kernel; then unpack; kernel; fi
+if reached kernel; then unpack; carry_over; kernel; fi
 if reached userland; then libc; userland; fi
 rootfs
 image
