@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from pathlib import Path
@@ -225,3 +226,28 @@ def test_what_a_context_cannot_hold_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(TaskError, match="fifo"):
         context.digest(tmp_path)
+
+
+def test_two_recipes_are_built_side_by_side(tmp_path: Path) -> None:
+    """Each build waits for a file that only the other one's start lets appear here."""
+    meeting = uuid.uuid4().hex
+    started: dict[str, threading.Event] = {name: threading.Event() for name in ("a", "b")}
+    both: list[bool] = []
+
+    def make(name: str, other: str) -> None:
+        write(tmp_path / name, f"FROM debian:bookworm\nRUN echo {meeting} {name}\nRUN sleep 2\n")
+
+        def seen(line: str) -> None:
+            if meeting in line:
+                started[name].set()
+            elif "sleep" in line:
+                both.append(started[other].wait(20))
+
+        build(tmp_path / name, on_progress=seen)
+
+    threads = [threading.Thread(target=make, args=pair) for pair in (("a", "b"), ("b", "a"))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert both == [True, True]

@@ -49,24 +49,24 @@ def build(
     if record is not None and (image := _load(record)):
         return image
     progress = on_progress or (lambda line: None)
-    with _locked(id_map, progress):
-        builder = Builder(id_map, progress)
-        builder.prepare()
-        for reference in references:
-            _ensure_base(reference, builder)
+    with _storage(id_map, progress) as builder:
+        with _turn(id_map, "bases", progress):
+            for reference in references:
+                _ensure_base(reference, builder)
         record = _find(root, dockerfile_name, references, id_map)
         assert record is not None
-        if image := _load(record):
-            return image
-        frozen = builder.place / f"context-{record.stem[:16]}"
-        shutil.rmtree(frozen, ignore_errors=True)
-        try:
-            context.snapshot(root, frozen, id_map)
-            image = builder.build(frozen, dockerfile_name, tag=f"benchflow/{record.stem[:32]}")
-        finally:
+        with _turn(id_map, record.stem[:32], progress):
+            if image := _load(record):
+                return image
+            frozen = builder.place / f"context-{record.stem[:16]}"
             shutil.rmtree(frozen, ignore_errors=True)
-        _save(record, image)
-        return image
+            try:
+                context.snapshot(root, frozen, id_map)
+                image = builder.build(frozen, dockerfile_name, tag=f"benchflow/{record.stem[:32]}")
+            finally:
+                shutil.rmtree(frozen, ignore_errors=True)
+            _save(record, image)
+            return image
 
 
 def debian(suite: str = "bookworm", *, on_progress: OnProgress | None = None) -> Image:
@@ -76,9 +76,7 @@ def debian(suite: str = "bookworm", *, on_progress: OnProgress | None = None) ->
     if image := _load(_base_record(reference, id_map)):
         return image
     progress = on_progress or (lambda line: None)
-    with _locked(id_map, progress):
-        builder = Builder(id_map, progress)
-        builder.prepare()
+    with _storage(id_map, progress) as builder, _turn(id_map, "bases", progress):
         return _ensure_base(reference, builder)
 
 
@@ -142,12 +140,27 @@ def _save(record: Path, image: Image) -> None:
 
 
 @contextmanager
-def _locked(id_map: IdMap, progress: OnProgress) -> Iterator[None]:
-    """One builder at a time; the lock dies with its holder."""
+def _storage(id_map: IdMap, progress: OnProgress) -> Iterator[Builder]:
+    """The builder; several build side by side. Whoever finds nobody else at work cleans up what a
+    killed build left behind. All locks here die with their holders."""
+    builder = Builder(id_map, progress)
     with (paths.storage(id_map.name) / "lock").open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            builder.prepare()
         except BlockingIOError:
-            progress("waiting for another build")
+            progress("another build is under way")
+        fcntl.flock(file, fcntl.LOCK_SH)
+        yield builder
+
+
+@contextmanager
+def _turn(id_map: IdMap, name: str, progress: OnProgress) -> Iterator[None]:
+    """One at a time makes the image `name`; the others then find it made."""
+    with (paths.storage(id_map.name) / f"{name}.lock").open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress("waiting for the same image to be built")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
