@@ -63,9 +63,10 @@ put 755 /etc/initramfs-tools/hooks/appliance <<'HOOK'
 . /usr/share/initramfs-tools/hook-functions
 # The drivers are listed and the kernel makes the device nodes: no need to wait for udev twice.
 rm -f "$DESTDIR/scripts/init-top/udev" "$DESTDIR/scripts/init-bottom/udev"
-for tool in /sbin/sfdisk /usr/bin/partx /sbin/e2fsck /sbin/mke2fs /sbin/resize2fs /sbin/blkdiscard; do
+for tool in /sbin/sfdisk /usr/bin/partx /sbin/e2fsck /sbin/resize2fs /sbin/blkdiscard; do
 	copy_exec "$tool"
 done
+copy_exec /sbin/mke2fs /sbin/make-ext4 # under its own name busybox would take its place
 cp -p /etc/mke2fs.conf "$DESTDIR/etc/"
 HOOK
 
@@ -91,9 +92,10 @@ fi
 SCRIPT
 	fi
 	cat <<'SCRIPT'
-format() { mke2fs -F -q -t ext4 -b 4096 -L data -E nodiscard,lazy_itable_init=1 "$data"; }
+# By their paths: busybox's shell prefers its own blkdiscard, which can do less.
+format() { /sbin/make-ext4 -F -q -t ext4 -b 4096 -L data -E nodiscard,lazy_itable_init=1 "$data"; }
 mount_data() {
-	e2fsck -p "$data"
+	/sbin/e2fsck -p "$data"
 	mount -t ext4 -o noatime,nosuid,nodev "$data" "$rootmnt/data"
 }
 blkid "$data" >/dev/null 2>&1 || format
@@ -111,7 +113,7 @@ if [ -n "$word" ] && [ "$word" != "$(cat "$rootmnt/data/system/reset-word" 2>/de
 	# The file system's signature is the first thing that goes: a reset cut short is found above,
 	# as a partition without a file system, and is over once there is one again.
 	dd if=/dev/zero of="$data" bs=64k count=1 conv=fsync 2>/dev/null
-	/sbin/blkdiscard -f -z "$data" # busybox has one too, that cannot write zeroes
+	/sbin/blkdiscard -f -z "$data"
 	format
 	mount_data
 	mkdir -p "$rootmnt/data/system"
@@ -122,7 +124,7 @@ if [ -n "$word" ] && [ "$word" != "$(cat "$rootmnt/data/system/reset-word" 2>/de
 fi
 SCRIPT
 	fi
-	has data && echo 'resize2fs "$data" >/dev/null 2>&1'
+	has data && echo '/sbin/resize2fs "$data" >/dev/null 2>&1'
 	cat <<'SCRIPT'
 mkdir -p "$rootmnt/data/system" "$rootmnt/data/log"
 id=$rootmnt/data/system/machine-id
