@@ -26,9 +26,8 @@ def load(watch: Watch, process: Process, name: str, nodes: Sequence[str]) -> Non
 
 def _job(watch: Watch, process: Process, command: str, tag: str, nodes: Sequence[str]) -> None:
     job = f"job{next(_numbers)}"
-    arguments = {"job_id": job, "tag": tag, "vmstate": nodes[0], "devices": list(nodes)}
     try:
-        process.monitor.execute(command, **arguments)
+        process.monitor.execute(command, job_id=job, tag=tag, vmstate=nodes[0], devices=list(nodes))
         watch.wait(
             lambda: True if watch.jobs.get(job) == "concluded" else None, JOB_SECONDS, command
         )

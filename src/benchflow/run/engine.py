@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchflow.errors import BenchflowError, InfrastructureError, MissingTool
+from benchflow.run import images
 from benchflow.run.watch import Watch
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ async def _run(config: JobConfig, watch: Watch) -> None:
         raise MissingTool(str(error), hint="see benchflow doctor") from error
     job: Job = await Job.create(config)
     _no_console_log()
+    images.prepare(config)
     watch.attach(job)
     following = asyncio.create_task(watch.follow())
     running = asyncio.create_task(job.run())
