@@ -1,24 +1,24 @@
 """The error tree of `boot`. Who is at fault follows from the branch, never from the text.
 
-    BootError
-    ├── GuestError              what was delivered is at fault: the check fails
-    │   ├── GuestTimeout        something awaited did not come in time
-    │   │   └── CommandTimeout  a command in the guest did not end in time
-    │   ├── GuestPanic          the guest's kernel gave up
-    │   ├── GuestExited         the guest switched itself off (or broke its machine) while awaited
-    │   ├── GuestRebooted       the guest restarted while a command or a clean stop was awaited
-    │   ├── RebootLoop          the guest restarts again and again
-    │   ├── ConsoleFlood        the console prints so much that nothing else can be found
-    │   ├── LoginFailed         the guest refused the user or the password
-    │   ├── ShellBroken         whatever answers on the console does not behave like a shell
-    │   ├── CommandFailed       `run(..., check=True)` and the status was not 0
-    │   └── BadDeliverable      the file itself: missing, empty, a symlink, too large, damaged …
-    ├── VerifierBroken          infrastructure: no reward may be written
-    │   ├── QemuMissing         the QEMU program or its firmware is not installed
-    │   ├── QemuFailed          QEMU did not start, or died by something that is not the guest
-    │   ├── ToolMissing         another program is absent
-    │   └── NoSpace             the verifier's disk is full
-    └── CheckMisuse             the author of the task used `boot` wrongly
+BootError
+├── GuestError              what was delivered is at fault: the check fails
+│   ├── GuestTimeout        something awaited did not come in time
+│   │   └── CommandTimeout  a command in the guest did not end in time
+│   ├── GuestPanic          the guest's kernel gave up
+│   ├── GuestExited         the guest switched itself off (or broke its machine) while awaited
+│   ├── GuestRebooted       the guest restarted while a command or a clean stop was awaited
+│   ├── RebootLoop          the guest restarts again and again
+│   ├── ConsoleFlood        the console prints so much that nothing else can be found
+│   ├── LoginFailed         the guest refused the user or the password
+│   ├── ShellBroken         whatever answers on the console does not behave like a shell
+│   ├── CommandFailed       `run(..., check=True)` and the status was not 0
+│   └── BadDeliverable      the file itself: missing, empty, a symlink, too large, damaged …
+├── VerifierBroken          infrastructure: no reward may be written
+│   ├── QemuMissing         the QEMU program or its firmware is not installed
+│   ├── QemuFailed          QEMU did not start, or died by something that is not the guest
+│   ├── ToolMissing         another program is absent
+│   └── NoSpace             the verifier's disk is full
+└── CheckMisuse             the author of the task used `boot` wrongly
 """
 
 from __future__ import annotations

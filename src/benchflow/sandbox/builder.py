@@ -22,7 +22,7 @@ _PASSED_ON = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROX
 
 
 class Builder:
-    """The image builder of one id map. Several may work side by side; only one alone may `prepare`."""
+    """The image builder of one id map. Several may work side by side; one alone may `prepare`."""
 
     def __init__(self, id_map: IdMap, progress: Callable[[str], None]) -> None:
         self.id_map = id_map

@@ -60,7 +60,7 @@ class CommandTimeout(RuntimeError):
         self.stderr = stderr
 
 
-class NamespaceEnvironment(BaseEnvironment):  # type: ignore[misc]
+class NamespaceEnvironment(BaseEnvironment):
     """See the module. Constructor arguments are Harbor's; `pids` caps the number of processes."""
 
     def __init__(self, *args: Any, pids: int = _PIDS, **kwargs: Any) -> None:

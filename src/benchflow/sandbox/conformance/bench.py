@@ -66,8 +66,8 @@ class Bench:
         context.mkdir()
         (context / "Dockerfile").write_text(DOCKERFILE)
         paths = TrialPaths(trial_dir=folder / "trial")
-        paths.mkdir()
-        paths.chmod_dir()
+        paths.mkdir()  # type: ignore[no-untyped-call]
+        paths.chmod_dir()  # type: ignore[no-untyped-call]
         kwargs = dict(self._kwargs)
         accepted = inspect.signature(self.kind.__init__).parameters
         kwargs |= {name: settings.pop(name) for name in list(settings) if name in accepted}

@@ -18,7 +18,7 @@ from harbor.environments.base import BaseEnvironment, ExecResult
 from harbor.environments.capabilities import EnvironmentCapabilities
 
 
-class LeakyEnvironment(BaseEnvironment):  # type: ignore[misc]
+class LeakyEnvironment(BaseEnvironment):
     """Everything that an environment must not be, behind Harbor's interface."""
 
     @staticmethod
