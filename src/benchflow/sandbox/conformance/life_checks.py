@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -168,6 +169,7 @@ async def life__killed_orchestrator(bench: Bench) -> None:
     child.wait()
     child.stdout.close()
     expect(line.startswith(b"ready"), "the orchestrator did not come up")
+    await asyncio.to_thread(shutil.rmtree, Path(line.split()[1].decode()))
     await asyncio.to_thread(bench.kind.preflight)
     if not await gone(marker):
         left = len(host_processes(marker))
