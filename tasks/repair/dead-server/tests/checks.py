@@ -221,6 +221,7 @@ def test_every_volume_is_checked_and_needed(volumes):
 def test_swap_is_in_use(server):
     shell = server.machine.login("piet", facts.PIET, timeout=START)
     assert len(shell.run("cat /proc/swaps").stdout.splitlines()) == 2
+    shell.leave("exit")  # from here on the console is Ingrid's
 
 
 # Who may enter -----------------------------------------------------------------------------------
