@@ -114,7 +114,11 @@ class Shell:
     def close(self) -> None:
         """Bring the console back to its login prompt, whatever state the session is in."""
         if self._resets == self._watch.resets and self._watch.running:
-            self._send(f"{INTERRUPT}{QUIT} exit\n")
+            # A shell that is interrupted throws away what was typed behind the key: only where it
+            # does not answer, and the last word waits for its answer.
+            if not self.usable():
+                self._interrupt()
+            self._send(" exit\n")
         self._broken = "it was closed"
 
     # -- commands -------------------------------------------------------------------------------
