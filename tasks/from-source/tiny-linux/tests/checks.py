@@ -74,6 +74,14 @@ def programs(rootfs):
 
 
 @pytest.fixture(scope="session")
+def libc(rootfs, programs):
+    """The path of the C library."""
+    path = rootfs.stat(LOADER).path
+    assert path in programs, f"{LOADER} is not a library"
+    return path
+
+
+@pytest.fixture(scope="session")
 def kernels(disk):
     """Every kernel file in the image, by path."""
     found = {}
@@ -167,16 +175,13 @@ def test_the_kernel_file_holds_the_seal(kernels):
     "userland", weight=2, requires=["kernel"], proves=["R7"],
     title="libc and userland are built from source",
 )  # fmt: skip
-def test_the_libc_is_the_one_that_was_ordered(rootfs, programs):
-    libc = rootfs.stat(LOADER).path
-    assert libc in programs, f"{LOADER} is not a library"
+def test_the_libc_is_the_one_that_was_ordered(rootfs, programs, libc):
     assert f"1.2.3-{ORDER}\0".encode() in rootfs.read(libc)
     assert {"malloc", "fopen", "pthread_create", "getaddrinfo"} <= programs[libc].defined
 
 
 @check("userland", proves=["R12"])
-def test_the_libc_offers_seal_quote_and_the_programs_use_it(rootfs, programs):
-    libc = rootfs.stat(LOADER).path
+def test_the_libc_offers_seal_quote_and_the_programs_use_it(programs, libc):
     assert "seal_quote" in programs[libc].defined
     users = {path for path, program in programs.items() if "seal_quote" in program.imported}
     for command in ("busybox", "ledgerd"):
@@ -184,8 +189,7 @@ def test_the_libc_offers_seal_quote_and_the_programs_use_it(rootfs, programs):
 
 
 @check("userland", proves=["R8"])
-def test_every_program_is_linked_to_that_libc_alone(rootfs, programs):
-    libc = rootfs.stat(LOADER).path
+def test_every_program_is_linked_to_that_libc_alone(programs, libc):
     own = programs[libc]
     names = {libc.rpartition("/")[2], own.soname, "libc.so"}
     for path, program in programs.items():
