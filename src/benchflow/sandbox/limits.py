@@ -76,6 +76,8 @@ def _create_v1(groups: Groups, name: str, limits: Limits) -> None:
                 raise FileNotFoundError(2, f"no cgroup controller {controller}")
             path = parent / "benchflow" / name
             path.mkdir(parents=True, exist_ok=True)
+            if controller == "cpu":
+                (path.parent / "cpu.shares").write_text(str(1024 * _fair_share()))
             groups.paths[kind] = path
             for file, value in _v1_settings(kind, limits):
                 (path / file).write_text(value)
@@ -84,6 +86,14 @@ def _create_v1(groups: Groups, name: str, limits: Limits) -> None:
             continue
         if _wanted(kind, limits):
             groups.report[kind] = f"enforced: cgroup v1 {controller}"
+
+
+def _fair_share() -> int:
+    """How many ordinary processes all sandboxes together weigh as.
+
+    Without it the group of all of them weighs as one process against each other one of the host.
+    """
+    return 4 * (os.cpu_count() or 1)
 
 
 def _v1_settings(kind: str, limits: Limits) -> list[tuple[str, str]]:
@@ -108,6 +118,8 @@ def _create_unified(groups: Groups, name: str, limits: Limits) -> None:
         path.parent.mkdir(exist_ok=True)
         _enable_controllers(path.parent)
         path.mkdir(exist_ok=True)
+        if (path.parent / "cpu.weight").is_file():
+            (path.parent / "cpu.weight").write_text(str(min(10_000, 100 * _fair_share())))
     except OSError as error:
         for kind in ("memory", "pids", "cpus"):
             _refused(groups, kind, error)
