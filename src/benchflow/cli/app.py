@@ -27,6 +27,8 @@ VERBS = {
     "new": "Make a task that already boots something.",
     "check": "Run the gates that make a task honest.",
     "results": "Show trials, verdicts, ladders, times and evidence.",
+    "report": "Say who is better than whom, with honest error bars.",
+    "compare": "Compare two agents, paired by task.",
     "resume": "Go on with a job that was stopped.",
 }
 

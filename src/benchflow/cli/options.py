@@ -47,3 +47,15 @@ def print_json(value: Any) -> None:
     from benchflow.results.dump import plain
 
     click.echo(json.dumps(plain(value), indent=2, ensure_ascii=False))
+
+
+def need_analysis() -> None:
+    """Raises MissingTool where the statistics libraries were not installed."""
+    from importlib.util import find_spec
+
+    from benchflow.errors import MissingTool
+
+    if find_spec("scipy") is None or find_spec("statsmodels") is None:
+        raise MissingTool(
+            "the statistics libraries are not installed", hint="uv sync --extra analysis"
+        )

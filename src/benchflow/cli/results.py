@@ -30,7 +30,7 @@ def command(
       benchflow results --all
       benchflow results ./some-harbor-job --json | jq '.jobs[].counts'
     """
-    from benchflow.cli.report import job_folder, print_job
+    from benchflow.cli.show import job_folder, print_job
     from benchflow.results import dump
     from benchflow.results.read import find_jobs, read_job
 

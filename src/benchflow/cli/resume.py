@@ -29,7 +29,7 @@ def command(job: str, errors: bool, jobs_dir: Path, as_json: bool) -> int:
 
     keep_quiet()
     from benchflow.cli.live import display
-    from benchflow.cli.report import finish, job_folder
+    from benchflow.cli.show import finish, job_folder
     from benchflow.run.jobs import resume
 
     folder = job_folder(job, jobs_dir)

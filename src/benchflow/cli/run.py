@@ -102,7 +102,7 @@ def command(
 
     keep_quiet()
     from benchflow.cli.live import display
-    from benchflow.cli.report import finish
+    from benchflow.cli.show import finish
     from benchflow.run.jobs import start
     from benchflow.run.plan import plan
 

@@ -60,7 +60,7 @@ def command(
     Exit status: 0 resolved, 1 failed, 4 when the verifier itself broke.
     """
     from benchflow.cli.live import display
-    from benchflow.cli.report import print_trial, shown
+    from benchflow.cli.show import print_trial, shown
     from benchflow.results import dump
     from benchflow.results.model import Verdict
     from benchflow.run.verify import VerifyRequest, free_folder, match, verify
