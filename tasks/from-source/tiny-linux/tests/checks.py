@@ -631,6 +631,9 @@ def test_a_flood_does_not_fill_the_disk(unit, nonce):
 # -- shutdown -------------------------------------------------------------------------------------
 
 
+LEDGER_LINES = "ledgerd.*(closed|opened) with"
+
+
 def fsck(machine, work) -> None:
     """Every ext4 file system of a machine that is off is clean, with nothing to be replayed."""
     from benchflow.boot import Image
@@ -675,7 +678,10 @@ def test_a_restart_is_in_order(unit, nonce, shared):
     unit.reboot(timeout=60)
     unit.login(*ROOT, timeout=300)
     assert messages(unit, shared["log"]), "the log did not survive"
-    last = messages(unit, "ledgerd.*(closed|opened) with")
+    # A login can be there before the service is.
+    started = until(unit, 60, lambda: "opened" in messages(unit, LEDGER_LINES)[-1])
+    last = messages(unit, LEDGER_LINES)
+    assert started, f"ledgerd did not start again: {last[-1]}"
     assert len(messages(unit, "closed with")) > before, "ledgerd was not stopped before syslogd"
     assert "(clean)" in last[-1] and f"closed with {shared['count']} records" in last[-2]
     shared["base"].add(text_base(unit))
@@ -695,7 +701,7 @@ def test_poweroff_works_with_files_open(unit, work, shared):
     unit.boot()
     shell = unit.login(*ROOT, timeout=300)
     shared["base"].add(text_base(unit))
-    assert messages(unit, "ledgerd.*opened with")[-1].endswith("(clean)")
+    assert until(unit, 60, lambda: messages(unit, LEDGER_LINES)[-1].endswith("(clean)"))
     shell.run("(trap '' TERM; cd /data/log; exec sleep 1000 > /data/held) & :", check=True)
     shell.leave("cd /data && poweroff")
     off(unit, 40)
