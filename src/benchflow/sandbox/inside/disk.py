@@ -32,9 +32,12 @@ class Watch:
         begin = time.monotonic()
         used = stored_bytes(f"{self._state}/upper")
         if used > self._allowed:
-            self._allowed = used
             self._kills += 1
             execs.kill_tree(lambda: execs.descendants(self._init), reap=False)
+            # What was written until the kill is no new growth: the next command, which may be the
+            # one that makes room, must not die of it.
+            used = max(used, stored_bytes(f"{self._state}/upper"))
+            self._allowed = used
         if used > self._peak:
             self._peak = used
             self._record()
