@@ -90,7 +90,8 @@ def kill_tree(find: Callable[[], set[int]], *, reap: bool = True) -> None:
         stopped |= found
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
-        left = find()
+        # Only those: whoever waits for one of them may start its next command while the others die.
+        left = find() & stopped
         if not left:
             return
         for pid in left:
