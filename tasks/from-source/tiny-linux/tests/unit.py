@@ -142,9 +142,22 @@ def running(machine: Machine, name: str) -> int:
 
 
 def messages(machine: Machine, pattern: str) -> list[str]:
-    """The lines of the system log, rotated parts too, that match an extended expression."""
+    """The lines of the system log, rotated parts too, that match an extended expression.
+
+    By time: a rotated part may come after the present one in the order of names.
+    """
     quoted = "'" + pattern.replace("'", "'\\''") + "'"
-    return root(machine).run(f"cat /data/log/* | grep -aE {quoted}", timeout=60).stdout.splitlines()
+    found = root(machine).run(f"cat /data/log/* | grep -aE {quoted}", timeout=60).stdout
+    return sorted(found.splitlines(), key=_stamp)
+
+
+def _stamp(line: str) -> tuple[int, ...]:
+    """Month, day and time of a line of the traditional form; () for any other line."""
+    try:
+        # A leap year, or 29 February could not be read.
+        return tuple(time.strptime(f"2000 {line[:15]}", "%Y %b %d %H:%M:%S"))[:6]
+    except ValueError:
+        return ()
 
 
 def mounts(machine: Machine) -> dict[str, tuple[str, set[str]]]:
