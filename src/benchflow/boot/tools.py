@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import selectors
 import shutil
 import signal
@@ -64,7 +63,7 @@ def run_tool(
     file that it writes.
     """
     process = subprocess.Popen(
-        [tool(command[0]), *command[1:]],
+        [*_limited(cpu_seconds, max_file), tool(command[0]), *command[1:]],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -73,7 +72,6 @@ def run_tool(
         start_new_session=True,
     )
     try:
-        _restrict(process.pid, cpu_seconds, max_file)
         return _collect(process, command[0], stdin, limit, cpu_seconds)
     finally:
         with contextlib.suppress(ProcessLookupError):
@@ -85,18 +83,13 @@ def run_tool(
                     stream.close()
 
 
-def _restrict(pid: int, cpu_seconds: int, max_file: int | None) -> None:
-    limits = {
-        resource.RLIMIT_CPU: cpu_seconds,
-        resource.RLIMIT_AS: _MEMORY,
-        resource.RLIMIT_CORE: 0,
-    }
+def _limited(cpu_seconds: int, max_file: int | None) -> list[str]:
+    # A program of its own sets the limits and then becomes the tool: code between fork and exec is
+    # not safe beside QEMU's helper threads, and limits set from outside come after its first writes.
+    limits = [tool("prlimit"), f"--cpu={cpu_seconds}", f"--as={_MEMORY}", "--core=0"]
     if max_file is not None:
-        limits[resource.RLIMIT_FSIZE] = max_file
-    # Set from outside: code between fork and exec is not safe beside QEMU's helper threads.
-    for which, value in limits.items():
-        with contextlib.suppress(ProcessLookupError):
-            resource.prlimit(pid, which, (value, value))
+        limits.append(f"--fsize={max_file}")
+    return [*limits, "--"]
 
 
 def _collect(
