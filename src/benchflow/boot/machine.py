@@ -23,7 +23,7 @@ from . import nics as networks
 from . import snapshots
 from .calibrate import measure
 from .console import Console, Found
-from .deadline import RunQueue
+from .deadline import Deadline, RunQueue
 from .disks import Disk
 from .errors import CheckMisuse, GuestError
 from .hardware import Hardware, check_off
@@ -237,6 +237,10 @@ class Machine:
         found = self._find(compiled, self._cursor, timeout, repr(compiled.pattern))
         self._cursor = found.end
         return found.match
+
+    def deadline(self, seconds: float) -> Deadline:
+        """`seconds` of reference time from now, for what a check waits for outside the console."""
+        return self._watch.deadline(seconds)
 
     def send(self, text: str) -> None:
         """Type on the serial console."""

@@ -51,7 +51,7 @@ class Unit:
         self.boot_started = 0.0
 
     def deadline(self, seconds: float):
-        return self.machine._watch.deadline(seconds)
+        return self.machine.deadline(seconds)
 
     # -- life ---------------------------------------------------------------------------------
 
