@@ -84,8 +84,8 @@ def run_tool(
 
 
 def _limited(cpu_seconds: int, max_file: int | None) -> list[str]:
-    # A program of its own sets the limits and then becomes the tool: code between fork and exec is
-    # not safe beside QEMU's helper threads, and limits set from outside come after its first writes.
+    # A program that sets its own limits and then becomes the tool: code between fork and exec is
+    # not safe beside QEMU's threads, and limits set from outside come after the first writes.
     limits = [tool("prlimit"), f"--cpu={cpu_seconds}", f"--as={_MEMORY}", "--core=0"]
     if max_file is not None:
         limits.append(f"--fsize={max_file}")
