@@ -107,6 +107,50 @@ class LadderAgent(ScriptAgent):
         await self.play(environment, PurePosixPath("/solution/solve.sh"), env)
 
 
+class ClimbAgent(ScriptAgent):
+    """The oracle, run to each milestone in turn in one sandbox, its deliverables kept each time.
+
+    For oracles that build for long and go on where they stopped. What was delivered after
+    milestone M lies in `rungs/M/` below the trial's folder for the agent, at the deliverable's own
+    path; the trial itself ends like the oracle's.
+    """
+
+    RUNGS = "rungs"
+
+    def __init__(self, logs_dir: Path, milestones: list[str], **kwargs: Any) -> None:
+        super().__init__(logs_dir=logs_dir, **kwargs)
+        self._milestones = milestones
+
+    @staticmethod
+    @override
+    def name() -> str:
+        return "climb"
+
+    @override
+    def label(self) -> str:
+        return "ladder:*"
+
+    @override
+    async def run(
+        self, instruction: str, environment: BaseEnvironment, context: AgentContext
+    ) -> None:
+        from harbor.models.task.task import Task
+
+        staged = task_folder(environment)
+        delivered = [str(getattr(a, "source", a)) for a in Task(staged).config.artifacts]
+        await environment.upload_dir(source_dir=staged / "solution", target_dir="/solution")
+        for milestone in self._milestones:
+            env = {"STOP_AFTER": milestone}
+            await self.play(environment, PurePosixPath("/solution/solve.sh"), env)
+            for path in delivered:
+                kept = self.logs_dir / self.RUNGS / milestone / path.lstrip("/")
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                if await environment.is_dir(path):
+                    await environment.download_dir(path, kept)
+                else:
+                    await environment.download_file(path, kept)
+
+
 class ExploitAgent(ScriptAgent):
     """Runs one of the task's cheats in place of a solution.
 

@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -117,8 +118,41 @@ class _Gates:
         names = [milestone.id for milestone in self.task.milestones]
         if not names:
             return not_applicable("ladder", "the task declares no milestones")
+        if self.task.oracle_goes_on:
+            return self._climb(names)
         job = self._job("ladder", [f"ladder:{name}" for name in names])
         return judge.ladder(self.task, _by_argument(job.trials, names))
+
+    def _climb(self, names: list[str]) -> GateResult:
+        """One sandbox builds every rung; each is then verified by itself."""
+        from benchflow.agents.scripts import ClimbAgent
+
+        trial = self._job("ladder", ["ladder:*"]).trials[0]
+        lost = judge.errors("ladder", [trial])
+        if lost:
+            return lost
+        rungs = trial.path / "agent" / ClimbAgent.RUNGS
+        delivered = [name for name in names if (rungs / name).is_dir()]
+        with ThreadPoolExecutor(self._side_by_side()) as pool:
+            trials = pool.map(lambda name: self._rung(rungs / name), delivered)
+        return judge.ladder(self.task, dict(zip(delivered, trials, strict=True)))
+
+    def _rung(self, delivered: Path) -> Trial:
+        from benchflow.run.verify import VerifyRequest, read_again, verify
+
+        given = {d.path: delivered / d.path.lstrip("/") for d in self.task.deliverables}
+        folder = self._folder("ladder").with_name(f"{self._folder('ladder').name}-rungs")
+        request = VerifyRequest(self.task, given, folder / delivered.name)
+        known = read_again(request)
+        if known is not None and known.verdict is not Verdict.ERROR:
+            return known
+        return verify(replace(request, folder=_fresh(request.folder)), self.listener).trial
+
+    def _side_by_side(self) -> int:
+        from benchflow.run.agents import PlannedTask
+        from benchflow.run.plan import concurrency
+
+        return concurrency([PlannedTask(self.task, stage(self.task))])
 
     def _exploits(self) -> GateResult:
         cheats = self.task.exploits

@@ -3,6 +3,7 @@
 oracle, nop, claude-code …     Harbor's own, by name
 module.path:Class              any Harbor agent that can be imported
 ladder:MILESTONE               the oracle, stopped at a milestone   (or: ladder with --stop-after)
+ladder:*                       the oracle, stopped at each in turn in one sandbox (oracle_goes_on)
 exploit:NAME                   one of the task's cheats in place of a solution
 scripted:FILE                  plays commands from a file           (or: scripted with --script)
 """
@@ -75,6 +76,10 @@ def _harbors(text: str, model: str | None, request: RunRequest) -> AgentConfig:
 def _ours(kind: str, argument: str, request: RunRequest, tasks: list[PlannedTask]) -> AgentConfig:
     from harbor.models.trial.config import AgentConfig
 
+    if kind == "ladder" and argument == "*":
+        return AgentConfig(
+            import_path=f"{_MODULE}.scripts:ClimbAgent", kwargs={"milestones": _climb(tasks)}
+        )
     if kind == "ladder":
         milestone = argument or request.stop_after
         _require(milestone, tasks, _milestones, "milestone", "--stop-after MILESTONE")
@@ -93,6 +98,18 @@ def _ours(kind: str, argument: str, request: RunRequest, tasks: list[PlannedTask
         read_script(script)
         path, options = f"{_MODULE}.scripted:ScriptedAgent", {"script": str(script.resolve())}
     return AgentConfig(import_path=path, kwargs=options, env=dict(request.agent_env))
+
+
+def _climb(tasks: list[PlannedTask]) -> list[str]:
+    for planned in tasks:
+        if not planned.task.oracle_goes_on:
+            raise UsageError(
+                f"{planned.task.name}: its oracle does not say that it goes on where it stopped",
+                hint="oracle_goes_on = true in [metadata.benchflow], or --agent ladder:MILESTONE",
+            )
+    if len(tasks) != 1:
+        raise UsageError("--agent 'ladder:*' climbs one task at a time", hint="name one task")
+    return _milestones(tasks[0].task)
 
 
 def _milestones(task: Task) -> list[str]:

@@ -109,7 +109,8 @@ def verify(request: VerifyRequest, listener: Listener) -> Outcome:
     except FileExistsError:
         raise UsageError(f"{request.folder} exists", hint="name a new folder") from None
     (sandboxed if request.sandboxed else on_host)(attempt)
-    state.result = trial = _read(request, attempt, time.monotonic() - started)
+    phases = _phases(request, attempt, time.monotonic() - started)
+    state.result = trial = _read(request, attempt.status, state.agent, phases)
     state.ladder = {m.id: m.status for m in trial.milestones} or state.ladder
     attempt.enter(Phase.DONE)
     return Outcome(trial, tuple(attempt.notes), attempt.kept)
@@ -129,26 +130,37 @@ def _tests(staged: Path, task: Task, step: str) -> Path:
     return staged / "steps" / step / "tests" if step else staged / "tests"
 
 
-def _read(request: VerifyRequest, attempt: Attempt, seconds: float) -> Trial:
+def read_again(request: VerifyRequest) -> Trial | None:
+    """What an earlier verification in `request.folder` came to; None when it did not finish.
+
+    How long it took is not recorded, so `phases` is empty.
+    """
+    if not (request.folder / "verifier" / "reward.json").is_file():
+        return None
+    return _read(request, 0, "", Phases())
+
+
+def _read(request: VerifyRequest, status: int | None, agent: str, phases: Phases) -> Trial:
+    logs = request.folder / "verifier"
     rewards: dict[str, float] | None
     try:
-        record = read_object(attempt.logs / "reward.json")
+        record = read_object(logs / "reward.json")
         rewards = {k: float(v) for k, v in record.items() if isinstance(v, int | float)}
     except UnreadableRecord:
         rewards = None
-    if attempt.status != 0:
+    if status != 0:
         rewards = None
     cause, message = "", ""
     if rewards is None:
-        ended = f"the verifier ended with status {attempt.status} and without a reward"
+        ended = f"the verifier ended with status {status} and without a reward"
         cause, message = broken_verifier(request.folder) or ("NoReward", ended)
     decision, cause = verdict.decide(rewards, cause)
-    milestones, _ = read_ladder(attempt.logs, rewards or {})
+    milestones, _ = read_ladder(logs, rewards or {})
     return Trial(
         name=request.folder.name,
         path=request.folder,
         task=request.task.name,
-        agent=attempt.state.agent,
+        agent=agent,
         model="",
         verdict=decision,
         reward=verdict.reward(rewards or {}),
@@ -160,11 +172,15 @@ def _read(request: VerifyRequest, attempt: Attempt, seconds: float) -> Trial:
             for key, value in (rewards or {}).items()
             if key.startswith("metric.")
         },
-        phases=Phases(
-            environment=attempt.seconds.get(Phase.IMAGE) if request.sandboxed else None,
-            hand_over=attempt.seconds.get(Phase.HAND_OVER),
-            verifier=attempt.seconds.get(Phase.BOOT),
-            total=seconds,
-        ),
+        phases=phases,
         evidence=evidence_in(request.folder),
+    )
+
+
+def _phases(request: VerifyRequest, attempt: Attempt, seconds: float) -> Phases:
+    return Phases(
+        environment=attempt.seconds.get(Phase.IMAGE) if request.sandboxed else None,
+        hand_over=attempt.seconds.get(Phase.HAND_OVER),
+        verifier=attempt.seconds.get(Phase.BOOT),
+        total=seconds,
     )

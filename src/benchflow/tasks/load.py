@@ -222,6 +222,7 @@ def _assemble(
         expert_minutes=ours.expert_minutes,
         expert_minutes_basis=ours.expert_minutes_basis,
         oracle_minutes=ours.oracle_minutes,
+        oracle_goes_on=ours.oracle_goes_on,
         needs=tuple(ours.needs),
         unverified=ours.unverified,
         agent_timeout_sec=parsed.agent.timeout_sec,

@@ -42,6 +42,7 @@ class Task:
 
     A plain Harbor folder (`is_benchflow` false) has no milestones, deliverables or skills here:
     Harbor itself knows how to run and grade it. Times are in seconds or minutes as named.
+    `oracle_goes_on`: solve.sh may run again in its own sandbox, to a later milestone.
     """
 
     path: Path
@@ -59,6 +60,7 @@ class Task:
     expert_minutes: float = 0.0
     expert_minutes_basis: str = ""
     oracle_minutes: float = 0.0
+    oracle_goes_on: bool = False
     needs: tuple[str, ...] = ()
     unverified: str = ""
     agent_timeout_sec: float = 0.0

@@ -78,6 +78,7 @@ class Benchflow(_Strict):
     expert_minutes: float = Field(gt=0)
     expert_minutes_basis: str
     oracle_minutes: float = Field(gt=0)
+    oracle_goes_on: bool = False
     needs: list[str] = []
     unverified: str = ""
     deliverables: list[Deliverable] = Field(min_length=1)
