@@ -1,0 +1,177 @@
+"""One trial from anywhere: the schema that every reader fills and everything above reads.
+
+`Record` is one row; `benchflow.results.read.read_trial` gives a Harbor trial's folder in full
+(each check, each message). `collect` reads paths, `steps` reads a trial's trajectory when asked.
+Every text in a record was stripped of escape sequences and control characters; it is *not* escaped
+for HTML. None always means "not recorded", never "no" and never zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from benchflow.results.model import Phases, Problem, Usage, Verdict
+
+
+class Format(StrEnum):
+    """What a source was recognised as, by its content."""
+
+    BENCHFLOW = "benchflow job"
+    HARBOR = "harbor job"
+    ATIF = "atif trajectory"
+    TERMINAL_BENCH = "terminal-bench run"
+    LIST = "list of trials"
+    INSPECT = "inspect log"
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One milestone, or one single test where the source has tests (`Record.rung_kind`).
+
+    status: passed, failed, not reached. `message` says why the first failed check failed.
+
+    Three clocks, seldom all known. `minutes`: the agent's working minutes when the rung was
+    reached; a verifier that looks once, at the end, cannot know it, so only sources that measured
+    it have it. `by_minutes`: an upper bound for a rung that passed, the agent's working minutes
+    until its work was handed over (per step in a task of several steps). `verified_seconds`: when
+    the *verifier* decided, in seconds from its start; says nothing about the agent.
+    """
+
+    id: str
+    status: str
+    title: str = ""
+    weight: float = 1.0
+    requires: tuple[str, ...] = ()
+    message: str = ""
+    minutes: float | None = None
+    by_minutes: float | None = None
+    verified_seconds: float | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether it was reached and proved."""
+        return self.status == "passed"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One finished trial, from any source.
+
+    `uid` is 12 hex digits, the same at every reading of the same trial and unique in a collection.
+    `failure_mode` is the source's own word; `cause` is ours (docs/results.md, Verdicts).
+    `said_done`: the agent declared its work finished (a completion call, or a last turn that asks
+    for nothing). `ended_itself`: its run ended by its own decision, not by a limit or a crash;
+    where no declaration was recorded this is the nearest thing. `steps` counts a trajectory's
+    steps by the agent. `usage` is what the agent or its harness reports: not metered.
+    """
+
+    uid: str
+    source: Path
+    format: Format
+    job: str
+    trial: str
+    agent: str
+    model: str
+    task: str
+    verdict: Verdict
+    agent_version: str = ""
+    task_version: str = ""
+    family: str = ""
+    skills: tuple[str, ...] = ()
+    expert_minutes: float | None = None
+    hint: int | None = None
+    reward: float | None = None
+    cause: str = ""
+    cause_message: str = ""
+    failure_mode: str = ""
+    said_done: bool | None = None
+    ended_itself: bool | None = None
+    rungs: tuple[Rung, ...] = ()
+    rung_kind: str = ""  # "milestone", "test", or "" where there are no rungs
+    phases: Phases = field(default_factory=Phases)
+    steps: int | None = None
+    usage: Usage = field(default_factory=Usage)
+    started_at: str = ""  # ISO 8601 as the source has it
+    folder: Path | None = None  # the trial's own folder, where it has one
+    trajectory: Path | None = None  # an ATIF file, or the `.eval` log that holds the sample
+    evidence: dict[str, Path] = field(default_factory=dict)
+
+    @property
+    def who(self) -> str:
+        """Agent and model, as reports name them."""
+        return f"{self.agent} {self.model}".strip()
+
+    @property
+    def n_passed(self) -> int:
+        """How many rungs passed."""
+        return sum(rung.passed for rung in self.rungs)
+
+    @property
+    def furthest(self) -> str:
+        """Id of the last rung, in ladder order, that passed; empty when none did."""
+        return next((rung.id for rung in reversed(self.rungs) if rung.passed), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call; `arguments` is JSON text, `result` what came back. Both may be cut (`…`)."""
+
+    tool: str
+    arguments: str = ""
+    result: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a trajectory, in order. `at`: seconds since the trajectory's first time stamp.
+
+    role: system, user, agent. `subagent` is empty for the main agent. `copied`: repeated from an
+    earlier trajectory (after a summary), so its tokens and dollars are not to be summed again.
+    """
+
+    n: int
+    role: str
+    text: str = ""
+    reasoning: str = ""
+    calls: tuple[Call, ...] = ()
+    at: float | None = None
+    model: str = ""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    subagent: str = ""
+    copied: bool = False
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Records of several sources, and everything in them that could not be read as it should be."""
+
+    records: tuple[Record, ...]
+    problems: tuple[Problem, ...]
+
+
+def collect(paths: list[Path], *, trajectories: bool = True) -> Collection:
+    """Reads each path, whatever it is: docs/results.md lists the formats.
+
+    A trial that stands in two sources counts once; where the two differ, the first counts and a
+    problem says so. `trajectories=False` does not open trajectories: quicker, and `steps` and
+    `said_done` stay None. Raises UsageError for a path that no reader knows.
+    """
+    from benchflow.results.readers import read_all
+
+    return read_all(paths, trajectories=trajectories)
+
+
+def steps(record: Record) -> Iterator[Step]:
+    """The steps of a trial, read when asked; nothing where none were recorded.
+
+    A torn or foreign trajectory gives the steps that could be read; `collect` has named it among
+    its problems.
+    """
+    from benchflow.results.readers import read_steps
+
+    return read_steps(record)
