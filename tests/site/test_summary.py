@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchflow.errors import UsageError
-from benchflow.results.sources import read_sources
+from benchflow.results.records import collect
 from benchflow.site.summary import compare, summarize, to_json
 from benchflow.site.text import report
 
@@ -39,7 +39,7 @@ def write(path: Path, chances: dict[str, float], n_tasks: int = 60, attempts: in
 
 def test_clear_differences_are_said_and_unclear_ones_too(tmp_path: Path) -> None:
     source = write(tmp_path / "a.jsonl", {"strong": 0.8, "twin": 0.8, "weak": 0.2})
-    text = report(summarize(read_sources([source])))
+    text = report(summarize(collect([source])))
     supported, _, rest = text.partition("What it does not")
     assert "strong m beats weak m by" in supported
     assert "twin m beats weak m by" in supported
@@ -53,7 +53,7 @@ def test_errors_are_counted_and_never_count_against_anybody(tmp_path: Path) -> N
     only = {**lost, "agent": "unlucky"}
     with source.open("a") as file:
         file.write(json.dumps(lost) + "\n" + json.dumps(only) + "\n")
-    found = summarize(read_sources([source]))
+    found = summarize(collect([source]))
     assert found.n_errors == 2
     assert found.entries[0].share == 1.0
     assert found.unknown == ("unlucky m",)
@@ -64,8 +64,8 @@ def test_what_cannot_be_read_is_named_with_its_line(tmp_path: Path) -> None:
     source = write(tmp_path / "a.jsonl", {"a": 0.5})
     with source.open("a") as file:
         file.write('{"agent": "a", "task": "t0"\n{"agent": "a"}\n')
-    table = read_sources([source])
-    assert len(table.rows) == 300
+    table = collect([source])
+    assert len(table.records) == 300
     assert [problem.message.split(":")[0] for problem in table.problems] == ["line 301", "line 302"]
 
 
@@ -75,37 +75,37 @@ def test_a_source_named_twice_counts_once_and_a_name_used_twice_counts_twice(
     source = write(tmp_path / "a.jsonl", {"a": 0.5}, n_tasks=2, attempts=2)
     copy = tmp_path / "b.jsonl"
     copy.write_text(source.read_text())
-    assert len(read_sources([source, copy]).rows) == 4
+    assert len(collect([source, copy]).records) == 4
     source.write_text(source.read_text() * 2)
-    assert len(read_sources([source]).rows) == 8
+    assert len(collect([source]).records) == 8
 
 
 def test_a_path_that_is_no_source_says_what_is(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("")
     for path in (tmp_path / "notes.txt", tmp_path / "nowhere", tmp_path):
         with pytest.raises(UsageError):
-            read_sources([path])
+            collect([path])
 
 
 def test_one_task_gives_a_count_and_no_interval(tmp_path: Path) -> None:
     source = write(tmp_path / "a.jsonl", {"a": 0.5, "b": 0.5}, n_tasks=1)
-    found = summarize(read_sources([source]))
+    found = summarize(collect([source]))
     assert found.entries[0].rate is None
     assert "No comparison" in report(found)
     with pytest.raises(UsageError, match="two common tasks"):
-        compare(read_sources([source]), "a m", "b m")
+        compare(collect([source]), "a m", "b m")
 
 
 def test_the_json_is_json(tmp_path: Path) -> None:
     source = write(tmp_path / "a.jsonl", {"a": 0.6, "b": 0.5})
-    data = json.loads(json.dumps(to_json(summarize(read_sources([source])))))
+    data = json.loads(json.dumps(to_json(summarize(collect([source])))))
     assert data["entries"][0]["total"]["method"] == "t over tasks (ratio)"
     assert data["pairs"][0]["difference"]["n_tasks"] == 60
 
 
 @pytest.mark.skipif(not PUBLISHED.is_file(), reason="the published trials are not shipped")
 def test_every_published_trial_counts() -> None:
-    found = summarize(read_sources([PUBLISHED]))
+    found = summarize(collect([PUBLISHED]))
     assert found.n_trials == 2352
     shares = {entry.who: round(100 * entry.share, 2) for entry in found.entries}
     assert shares["droid claude-4-1-opus"] == 58.75

@@ -22,11 +22,11 @@ def command(a: str, b: str, source: tuple[Path, ...], as_json: bool) -> None:
       benchflow compare "droid claude-4-sonnet" "cursor-cli claude-4-sonnet" published.jsonl
     """
     need_analysis()
-    from benchflow.results.sources import read_sources
+    from benchflow.results.records import collect
     from benchflow.site.summary import compare, pair_json
     from benchflow.site.text import sentence
 
-    pair = compare(read_sources([*source]), a, b)
+    pair = compare(collect([*source], trajectories=False), a, b)
     if as_json:
         print_json({"schema": 1, **pair_json(pair)})
         return

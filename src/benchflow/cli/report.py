@@ -33,11 +33,11 @@ def command(source: tuple[Path, ...], level: float, as_json: bool) -> None:
       benchflow report jobs --json | jq '.entries[] | {who, tier, share}'
     """
     need_analysis()
-    from benchflow.results.sources import read_sources
+    from benchflow.results.records import collect
     from benchflow.site.summary import summarize, to_json
     from benchflow.site.text import report
 
-    table = read_sources([*source])
+    table = collect([*source], trajectories=False)
     summary = summarize(table, level)
     if as_json:
         print_json({**to_json(summary), "problems": [str(p.path) for p in table.problems]})

@@ -13,7 +13,7 @@ from benchflow.analysis.estimate import NotEnoughData, Outcomes
 from benchflow.analysis.rates import Rate, rate
 from benchflow.errors import UsageError
 from benchflow.results.model import Verdict
-from benchflow.results.sources import Row, Table
+from benchflow.results.records import Collection, Record
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class Summary:
     level: float
 
 
-def summarize(table: Table, level: float = 0.95) -> Summary:
+def summarize(table: Collection, level: float = 0.95) -> Summary:
     """Raises UsageError when there is no trial that counts."""
-    outcomes = outcomes_of(table.rows)
+    outcomes = outcomes_of(table.records)
     if not outcomes:
         raise UsageError("no finished trial that counts", hint="see benchflow results")
     order = sorted(outcomes, key=lambda who: (-_share(outcomes[who]), who))
@@ -71,7 +71,7 @@ def summarize(table: Table, level: float = 0.95) -> Summary:
             pairs.append(Pair(a, b, comparison, _need(outcomes[a], outcomes[b], level)))
     except NotEnoughData:
         pass  # some two share fewer than two tasks: no tiers, and the pairs stay empty
-    named = {row.who for row in table.rows}
+    named = {record.who for record in table.records}
     return Summary(
         entries=tuple(
             Entry(who, tier_of.get(who), outcomes[who], _rate(outcomes[who], level))
@@ -79,17 +79,17 @@ def summarize(table: Table, level: float = 0.95) -> Summary:
         ),
         pairs=tuple(pairs),
         n_trials=sum(one.n_trials for one in outcomes.values()),
-        n_errors=sum(row.verdict is Verdict.ERROR for row in table.rows),
-        n_tasks=len({row.task for row in table.rows}),
+        n_errors=sum(record.verdict is Verdict.ERROR for record in table.records),
+        n_tasks=len({record.task for record in table.records}),
         unknown=tuple(sorted(named - set(outcomes))),
         level=level,
     )
 
 
-def compare(table: Table, a: str, b: str, level: float = 0.95) -> Pair:
+def compare(table: Collection, a: str, b: str, level: float = 0.95) -> Pair:
     """The one pair, uncorrected. Raises UsageError for names that are not there or share too few
     tasks."""
-    outcomes = outcomes_of(table.rows)
+    outcomes = outcomes_of(table.records)
     for name in (a, b):
         if name not in outcomes:
             raise UsageError(f"no {name!r} here", hint=f"here are: {', '.join(sorted(outcomes))}")
@@ -100,15 +100,15 @@ def compare(table: Table, a: str, b: str, level: float = 0.95) -> Pair:
     return Pair(a, b, comparison, _need(outcomes[a], outcomes[b], level))
 
 
-def outcomes_of(rows: tuple[Row, ...]) -> dict[str, Outcomes]:
+def outcomes_of(records: tuple[Record, ...]) -> dict[str, Outcomes]:
     """Per agent and model: successes over trials by task; errors are counted apart."""
     grouped: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
     errors: dict[str, int] = defaultdict(int)
-    for row in rows:
-        if row.verdict is Verdict.ERROR:
-            errors[row.who] += 1
+    for record in records:
+        if record.verdict is Verdict.ERROR:
+            errors[record.who] += 1
         else:
-            grouped[row.who][row.task].append(row.verdict is Verdict.RESOLVED)
+            grouped[record.who][record.task].append(record.verdict is Verdict.RESOLVED)
     return {
         who: Outcomes(
             tuple(tasks),
