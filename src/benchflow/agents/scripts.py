@@ -111,8 +111,8 @@ class ClimbAgent(ScriptAgent):
     """The oracle, run to each milestone in turn in one sandbox, its deliverables kept each time.
 
     For oracles that build for long and go on where they stopped. What was delivered after
-    milestone M lies in `rungs/M/` below the trial's folder for the agent, at the deliverable's own
-    path; the trial itself ends like the oracle's.
+    milestone M lies in `rungs/M/` of the trial's folder, at the deliverable's own path (the agent's
+    own folder is the sandbox's while it runs); the trial itself ends like the oracle's.
     """
 
     RUNGS = "rungs"
@@ -143,7 +143,7 @@ class ClimbAgent(ScriptAgent):
             env = {"STOP_AFTER": milestone}
             await self.play(environment, PurePosixPath("/solution/solve.sh"), env)
             for path in delivered:
-                kept = self.logs_dir / self.RUNGS / milestone / path.lstrip("/")
+                kept = self.logs_dir.parent / self.RUNGS / milestone / path.lstrip("/")
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 if await environment.is_dir(path):
                     await environment.download_dir(path, kept)

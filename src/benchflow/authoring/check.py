@@ -131,7 +131,7 @@ class _Gates:
         lost = judge.errors("ladder", [trial])
         if lost:
             return lost
-        rungs = trial.path / "agent" / ClimbAgent.RUNGS
+        rungs = trial.path / ClimbAgent.RUNGS
         delivered = [name for name in names if (rungs / name).is_dir()]
         with ThreadPoolExecutor(self._side_by_side()) as pool:
             trials = pool.map(lambda name: self._rung(rungs / name), delivered)

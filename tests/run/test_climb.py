@@ -1,0 +1,83 @@
+"""An oracle that goes on where it stopped: the ladder gate builds all rungs in one sandbox."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from ours import words
+from plain import BENCHFLOW
+
+from benchflow.errors import UsageError
+from benchflow.home import home
+from benchflow.run.plan import plan
+from benchflow.run.request import RunRequest
+
+GOES_ON = """#!/bin/bash
+mkdir -p /app/out
+cd /app/out
+touch words.txt
+for word in one two three; do
+  words=$(cat words.txt)
+  [[ $words == *$word* ]] || echo "${words:+$words }$word" > words.txt
+  [ "${STOP_AFTER:-}" != "$word" ] || break
+done
+"""
+
+
+@pytest.fixture
+def climbing(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """Writes the task around an oracle; what its gates leave below the home is removed."""
+
+    def write(solve: str) -> Path:
+        folder = words(tmp_path)
+        config = folder / "task.toml"
+        config.write_text(config.read_text().replace("= 0.1\n", "= 0.1\noracle_goes_on = true\n"))
+        # Gates are remembered by content, so each test needs content of its own.
+        (folder / "solution" / "solve.sh").write_text(f"{solve}# {uuid4()}\n")
+        return folder
+
+    before = set(left())
+    yield write
+    for path in set(left()) - before:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def left() -> list[Path]:
+    return sorted((home() / "checks").glob("test-words-*"))
+
+
+def gate(folder: Path) -> dict[str, Any]:
+    command = [BENCHFLOW, "check", str(folder), "--gate", "ladder"]
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    assert done.stdout, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)["tasks"]["test/words"][0]
+    return result
+
+
+def test_every_rung_is_built_in_one_sandbox_and_verified(climbing: Callable[[str], Path]) -> None:
+    before = set(left())
+    folder = climbing(GOES_ON)
+    result = gate(folder)
+    assert (result["status"], result["findings"]) == ("passed", [])
+    job = next(path for path in set(left()) - before if path.name.endswith("-ladder"))
+    kept = sorted(job.glob("*/rungs/*/app/out/words.txt"))
+    assert [path.read_text() for path in kept] == ["one\n", "one two three\n", "one two\n"]
+    assert gate(folder)["cached"]
+
+
+def test_a_rung_that_takes_too_much_with_it_is_named(climbing: Callable[[str], Path]) -> None:
+    result = gate(climbing("mkdir -p /app/out; echo one two three > /app/out/words.txt\n"))
+    assert result["status"] == "failed"
+    assert "stopped after one, three, two pass too early" in result["findings"]
+
+
+def test_an_oracle_that_starts_over_cannot_climb(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="goes on where it stopped"):
+        plan(RunRequest(tasks=(str(words(tmp_path)),), agents=("ladder:*",)))
