@@ -96,7 +96,8 @@ class Record:
     usage: Usage = field(default_factory=Usage)
     started_at: str = ""  # ISO 8601 as the source has it
     folder: Path | None = None  # the trial's own folder, where it has one
-    trajectory: Path | None = None  # an ATIF file, or the `.eval` log that holds the sample
+    trajectories: tuple[Path, ...] = ()  # ATIF files in order, or the log that holds the sample
+    member: str = ""  # the sample's name inside such a log
     evidence: dict[str, Path] = field(default_factory=dict)
 
     @property
