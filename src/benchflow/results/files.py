@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from benchflow.results.values import Twice, parse
 
 #: No record of ours or Harbor's comes near this; a larger one is somebody's attack or accident.
 MAX_RECORD_BYTES = 64 * 1024 * 1024
@@ -36,25 +40,63 @@ def write_json(path: Path, value: Any) -> None:
     write_atomically(path, json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
 
 
-def read_object(path: Path) -> dict[str, Any]:
-    """The JSON object in `path`. Raises UnreadableRecord for anything else."""
+def read_object(path: Path, limit: int = MAX_RECORD_BYTES) -> dict[str, Any]:
+    """The JSON object in `path`, at most `limit` bytes. Raises UnreadableRecord for all else."""
+    value = decode(read_bytes(path, limit))
+    if not isinstance(value, dict):
+        raise UnreadableRecord("holds no JSON object")
+    return value
+
+
+def read_bytes(path: Path, limit: int) -> bytes:
+    """What `path` holds. Raises UnreadableRecord unless it is a regular file within `limit`.
+
+    A link is not followed, a pipe or device not opened.
+    """
     try:
-        if path.is_symlink() or not path.is_file():
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if path.is_symlink():
+            raise UnreadableRecord("is not a regular file") from error
+        raise UnreadableRecord(f"cannot be read: {error.strerror}") from error
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise UnreadableRecord("is not a regular file")
-        size = path.stat().st_size
-        if size > MAX_RECORD_BYTES:
-            raise UnreadableRecord(f"is {size >> 20} MiB long: no record of ours")
-        if size == 0:
-            raise UnreadableRecord("is empty: cut off in the middle of a write")
-        value = json.loads(path.read_text(encoding="utf-8"))
+        if status.st_size > limit:
+            raise UnreadableRecord(f"is {status.st_size >> 20} MiB long: no record of ours")
+        try:
+            return file.read(limit)
+        except OSError as error:
+            raise UnreadableRecord(f"cannot be read: {error.strerror}") from error
+
+
+def decode(data: bytes) -> Any:
+    """The JSON value in `data`. Raises UnreadableRecord: torn, foreign or contradictory."""
+    if not data:
+        raise UnreadableRecord("is empty: cut off in the middle of a write")
+    try:
+        return parse(data.decode())
     except json.JSONDecodeError as error:
         torn = error.pos >= len(error.doc.rstrip()) - 1 or "Unterminated" in error.msg
         why = "cut off in the middle of a write" if torn else f"not JSON ({error})"
         raise UnreadableRecord(f"is {why}") from error
-    except (UnicodeDecodeError, RecursionError) as error:
+    except Twice as error:
+        raise UnreadableRecord(str(error)) from error
+    except (ValueError, RecursionError) as error:
         raise UnreadableRecord(f"is not JSON ({type(error).__name__})") from error
-    except OSError as error:
-        raise UnreadableRecord(f"cannot be read: {error.strerror}") from error
-    if not isinstance(value, dict):
-        raise UnreadableRecord("holds no JSON object")
-    return value
+
+
+def read_lines(path: Path, limit: int) -> Iterator[tuple[int, bytes | None]]:
+    """Lines that are not blank, with their numbers from 1; None for one longer than `limit`."""
+    with path.open("rb") as file:
+        number = 0
+        while line := file.readline(limit + 1):
+            number += 1
+            if len(line) <= limit or line.endswith(b"\n"):
+                if line.strip():
+                    yield number, line
+                continue
+            while line and not line.endswith(b"\n"):
+                line = file.readline(limit)
+            yield number, None

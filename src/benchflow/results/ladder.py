@@ -9,6 +9,7 @@ from typing import Any
 from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.model import Check, Milestone, Problem
 from benchflow.results.text import one_line, printable
+from benchflow.results.values import number, sequence
 
 STATUSES = ("passed", "failed", "not reached")
 
@@ -46,11 +47,11 @@ def parse(record: Mapping[str, Any], prefix: str = "") -> tuple[Milestone, ...]:
             id=prefix + one_line(str(item.get("id", "?")), 80),
             status=_status(item.get("status")),
             title=one_line(str(item.get("title") or "")),
-            weight=_number(item.get("weight")) or 0.0,
-            requires=tuple(one_line(str(r), 80) for r in _list(item.get("requires"))),
-            checks=tuple(_check(c) for c in _list(item.get("checks")) if isinstance(c, dict)),
+            weight=number(item.get("weight")) or 0.0,
+            requires=tuple(one_line(str(r), 80) for r in sequence(item.get("requires"))),
+            checks=tuple(_check(c) for c in sequence(item.get("checks")) if isinstance(c, dict)),
         )
-        for item in _list(record.get("milestones"))
+        for item in sequence(record.get("milestones"))
         if isinstance(item, dict)
     )
 
@@ -59,20 +60,11 @@ def _check(item: Mapping[str, Any]) -> Check:
     return Check(
         name=one_line(str(item.get("name", "?"))),
         status=one_line(str(item.get("status", "?")), 20),
-        proves=tuple(one_line(str(p), 20) for p in _list(item.get("proves"))),
-        seconds=_number(item.get("seconds")),
+        proves=tuple(one_line(str(p), 20) for p in sequence(item.get("proves"))),
+        seconds=number(item.get("seconds")),
         message=printable(str(item.get("message") or "")),
     )
 
 
 def _status(value: Any) -> str:
     return value if value in STATUSES else "not reached"
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _number(value: Any) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number else None

@@ -66,7 +66,11 @@ class Usage:
 
 @dataclass(frozen=True)
 class Trial:
-    """One finished attempt. `cause` names why a trial is an error, or what ended its agent."""
+    """One finished attempt. `cause` names why a trial is an error, or what ended its agent.
+
+    `exception` is the class that Harbor recorded, whatever came of it. `task_folder`: the task as
+    the trial was given it; the folder need not be there any more.
+    """
 
     name: str
     path: Path
@@ -77,7 +81,10 @@ class Trial:
     reward: float | None
     cause: str = ""
     cause_message: str = ""
+    exception: str = ""
     started_at: str = ""
+    agent_version: str = ""
+    task_folder: str = ""
     milestones: tuple[Milestone, ...] = ()
     metrics: dict[str, float] = field(default_factory=dict)
     phases: Phases = Phases()

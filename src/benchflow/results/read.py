@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from benchflow.errors import UsageError
-from benchflow.results import verdict
+from benchflow.results import facts, verdict
 from benchflow.results.faults import first_fault
 from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.ladder import read_ladder
 from benchflow.results.lock import is_held
 from benchflow.results.model import Job, Milestone, Phases, Problem, Trial, Usage, Verdict
 from benchflow.results.text import one_line
+from benchflow.results.values import count, mapping, number, seconds_between, sequence, word
 
 _EVIDENCE = (
     "verifier/milestones.json",
@@ -63,7 +63,8 @@ def read_job(path: Path) -> Job:
     """The job in folder `path`. What cannot be read is listed in `problems`, never dropped."""
     trials: list[Trial] = []
     unfinished: list[Path] = []
-    names, problems = _our_names(path)
+    tasks, problems = facts.of_job(path)
+    names = {folder: task.name for folder, task in tasks.items()}
     for child in sorted(path.iterdir()):
         if not child.is_dir() or child.name.startswith("."):
             continue
@@ -108,12 +109,16 @@ def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Tria
         raise UnreadableRecord("is not a trial's result")
     rewards = _rewards(record)
     exception, message = _exception(record)
-    steps = [step for step in _items(record.get("step_results")) if isinstance(step, dict)]
+    raised = exception
+    steps = [step for step in sequence(record.get("step_results")) if isinstance(step, dict)]
     unjudged = [s for s in steps if _rewards(s) is None and s.get("exception_info")]
     if unjudged:
         # Harbor leaves such a step out of the mean; the trial as a whole was not judged.
         exception, message = _exception(unjudged[0])
         rewards = None
+    unusable = [problem for part in [record, *steps] for problem in _unusable(path, part)]
+    if unusable:
+        exception, rewards = exception or "UnusableReward", None
     fault = first_fault(path)
     decision, cause = verdict.decide(rewards, exception, fault[0] if fault else "")
     if fault and rewards and decision is Verdict.ERROR:
@@ -121,19 +126,22 @@ def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Tria
     if rewards is None:
         cause, message = broken_verifier(path) or (cause, message)
     milestones, problems = _ladder(path, rewards or {}, steps)
-    agent = _object(record.get("agent_info"))
+    agent = mapping(record.get("agent_info"))
     return (
         Trial(
             name=one_line(str(record["trial_name"]), 120),
             path=path,
             task=_task_name(record, names or {}),
             agent=one_line(str(agent.get("name", "?")), 80),
-            model=one_line(str(_object(agent.get("model_info")).get("name") or ""), 80),
+            model=one_line(str(mapping(agent.get("model_info")).get("name") or ""), 80),
             verdict=decision,
             reward=verdict.reward(rewards or {}),
             cause=one_line(cause, 80),
             cause_message=message,
-            started_at=str(record.get("started_at") or ""),
+            exception=one_line(raised, 80),
+            started_at=word(record.get("started_at"), 40),
+            agent_version=word(agent.get("version"), 80),
+            task_folder=_task_folder(record),
             milestones=milestones,
             metrics={
                 one_line(key.removeprefix("metric."), 80): value
@@ -144,7 +152,7 @@ def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Tria
             usage=_usage(record, steps),
             evidence=evidence_in(path),
         ),
-        problems,
+        [*unusable, *problems],
     )
 
 
@@ -164,35 +172,38 @@ def _ladder(
     return tuple(milestones), problems
 
 
+def _task_folder(record: Mapping[str, Any]) -> str:
+    return str(mapping(mapping(record.get("config")).get("task")).get("path") or "")
+
+
 def _task_name(record: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    source = str(_object(_object(record.get("config")).get("task")).get("path") or "")
+    source = _task_folder(record)
     return one_line(names.get(source) or str(record.get("task_name") or source or "?"), 120)
 
 
-def _our_names(job: Path) -> tuple[dict[str, str], list[Problem]]:
-    path = job / "benchflow.json"
-    if not path.exists():
-        return {}, []
-    try:
-        tasks = _items(read_object(path).get("tasks"))
-    except UnreadableRecord as error:
-        return {}, [Problem(path, str(error))]
-    return {
-        str(task.get("staged")): str(task.get("name")) for task in tasks if isinstance(task, dict)
-    }, []
-
-
 def _rewards(record: Mapping[str, Any]) -> dict[str, float] | None:
-    rewards = _object(record.get("verifier_result")).get("rewards")
+    rewards = mapping(record.get("verifier_result")).get("rewards")
     if not isinstance(rewards, dict):
         return None
-    return {
-        str(key): float(value) for key, value in rewards.items() if isinstance(value, int | float)
-    }
+    known = {str(key): _reward(value) for key, value in rewards.items()}
+    return {key: value for key, value in known.items() if value is not None}
+
+
+def _reward(value: Any) -> float | None:
+    return float(value) if isinstance(value, bool) else number(value)
+
+
+def _unusable(path: Path, record: Mapping[str, Any]) -> list[Problem]:
+    rewards = mapping(mapping(record.get("verifier_result")).get("rewards"))
+    return [
+        Problem(path / "result.json", f"the reward {word(key, 60)!r} is no finite number")
+        for key, value in rewards.items()
+        if _reward(value) is None
+    ]
 
 
 def _exception(record: Mapping[str, Any]) -> tuple[str, str]:
-    info = _object(record.get("exception_info"))
+    info = mapping(record.get("exception_info"))
     return str(info.get("exception_type") or ""), one_line(
         str(info.get("exception_message") or ""), 400
     )
@@ -218,7 +229,7 @@ def _phases(record: Mapping[str, Any], steps: list[dict[str, Any]]) -> Phases:
         agent=_sum(*parts, keys=["agent_execution"]),
         hand_over=_hand_over(parts),
         verifier=_sum(*parts, keys=["verifier"]),
-        total=_span(record.get("started_at"), record.get("finished_at")),
+        total=seconds_between(record.get("started_at"), record.get("finished_at")),
     )
 
 
@@ -227,17 +238,18 @@ def _sum(*records: Mapping[str, Any], keys: list[str]) -> float | None:
         span
         for record in records
         for key in keys
-        if (timing := _object(record.get(key)))
-        and (span := _span(timing.get("started_at"), timing.get("finished_at"))) is not None
+        if (timing := mapping(record.get(key)))
+        and (span := seconds_between(timing.get("started_at"), timing.get("finished_at")))
+        is not None
     ]
     return sum(spans) if spans else None
 
 
 def _hand_over(parts: list[Mapping[str, Any]]) -> float | None:
     spans = [
-        _span(
-            _object(part.get("agent_execution")).get("finished_at"),
-            _object(part.get("verifier")).get("started_at"),
+        seconds_between(
+            mapping(part.get("agent_execution")).get("finished_at"),
+            mapping(part.get("verifier")).get("started_at"),
         )
         for part in parts
     ]
@@ -245,26 +257,19 @@ def _hand_over(parts: list[Mapping[str, Any]]) -> float | None:
     return sum(known) if known else None
 
 
-def _span(start: Any, end: Any) -> float | None:
-    try:
-        return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
-    except (TypeError, ValueError):
-        return None
-
-
 def _usage(record: Mapping[str, Any], steps: list[dict[str, Any]]) -> Usage:
     parts: list[Mapping[str, Any]] = [*steps] or [record]
-    contexts = [_object(part.get("agent_result")) for part in parts]
+    contexts = [mapping(part.get("agent_result")) for part in parts]
 
-    def total(key: str) -> float | None:
-        known = [c[key] for c in contexts if isinstance(c.get(key), int | float)]
-        return float(sum(known)) if known else None
+    def tokens(key: str) -> int | None:
+        known = [n for context in contexts if (n := count(context.get(key))) is not None]
+        return sum(known) if known else None
 
-    tokens_in, tokens_out = total("n_input_tokens"), total("n_output_tokens")
+    spent = [usd for context in contexts if (usd := number(context.get("cost_usd"))) is not None]
     return Usage(
-        input_tokens=None if tokens_in is None else int(tokens_in),
-        output_tokens=None if tokens_out is None else int(tokens_out),
-        cost_usd=total("cost_usd"),
+        input_tokens=tokens("n_input_tokens"),
+        output_tokens=tokens("n_output_tokens"),
+        cost_usd=sum(spent) if spent else None,
     )
 
 
@@ -292,11 +297,3 @@ def _planned(job: Path) -> tuple[int | None, list[Problem]]:
     except UnreadableRecord as error:
         return None, [Problem(path, str(error))]
     return (planned, []) if isinstance(planned, int) else (None, [])
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _items(value: Any) -> Iterator[Any]:
-    return iter(value if isinstance(value, list) else [])

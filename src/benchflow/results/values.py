@@ -1,0 +1,85 @@
+"""Values out of JSON that others wrote: the right type and a sane size, or "not recorded"."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from benchflow.results.text import one_line
+
+
+class Twice(ValueError):
+    """An object names one key twice and the values differ."""
+
+
+def parse(text: str | bytes) -> Any:
+    """JSON of which no key says two things.
+
+    Raises ValueError (Twice among them) and RecursionError. Python's `NaN` and `Infinity` are
+    read, so that one such number does not hide the rest; `number` refuses them.
+    """
+    return json.loads(text, object_pairs_hook=_object_once)
+
+
+def _object_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        for key, value in pairs:
+            if found[key] != value:
+                raise Twice(f"names {one_line(key, 40)!r} twice, with different values")
+    return found
+
+
+def number(value: Any) -> float | None:
+    """A finite number that is no truth value, as a float."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        found = float(value)
+    except OverflowError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def count(value: Any) -> int | None:
+    """A whole number from 0 to 2^53, such as a number of tokens."""
+    found = number(value)
+    if found is None or not 0 <= found <= 2**53 or found != int(found):
+        return None
+    return int(found)
+
+
+def truth(value: Any) -> bool | None:
+    """True or False and nothing that merely looks like it."""
+    return value if isinstance(value, bool) else None
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """An object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def sequence(value: Any) -> list[Any]:
+    """An array, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def word(value: Any, limit: int = 120) -> str:
+    """A name as one clean line; empty for null and for what is no scalar."""
+    return one_line(str(value), limit) if isinstance(value, str | int | float) else ""
+
+
+def words(value: Any, limit: int = 80) -> tuple[str, ...]:
+    """The names in an array, at most 100."""
+    return tuple(word(item, limit) for item in sequence(value)[:100] if word(item, limit))
+
+
+def seconds_between(start: Any, end: Any) -> float | None:
+    """Seconds from one ISO 8601 time to another; None where either is missing or unreadable."""
+    try:
+        return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+    except (TypeError, ValueError):
+        return None
