@@ -27,6 +27,7 @@ GATES = (
     "coverage",
     "leaks",
     "offline",
+    "image",
     "nop",
     "oracle",
     "budget",
@@ -89,6 +90,8 @@ class _Gates:
             return static.leaks(self.task)
         if gate == "offline":
             return self._offline()
+        if gate == "image":
+            return self._image()
         if gate == "nop":
             return judge.nop(self._job("nop", ["nop"]).trials)
         if gate == "oracle":
@@ -110,6 +113,15 @@ class _Gates:
         mode = tomllib.loads(text)["verifier"]["environment"].get("network_mode")
         findings = [] if mode == "no-network" else [f"the verifier's network_mode is {mode!r}"]
         return judged("offline", "the verifier has no network", findings)
+
+    def _image(self) -> GateResult:
+        from benchflow import sandbox
+        from benchflow.authoring import image
+
+        context = self.task.path / "environment"
+        if not (context / "Dockerfile").is_file():
+            return not_applicable("image", "no Dockerfile: the image was made elsewhere")
+        return image.search(self.task.path, sandbox.build(context).layers)
 
     def _oracle(self) -> Job:
         return self._job("oracle", ["oracle"], attempts=ORACLE_TIMES)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchflow.authoring.gate import GateResult, judged, not_applicable
+from benchflow.authoring.likeness import Secrets
 from benchflow.errors import TaskError
 from benchflow.tasks import Task, load
 from benchflow.tasks.digest import files_below
 
 #: What docs/design.md asks of a hand-written task.
 LEAST_MILESTONES, LEAST_CHECKS, LEAST_EXPLOITS = 10, 25, 4
-#: A run of this many equal lines in two files is no coincidence.
-_SHINGLE = 3
-_LEAST_LETTERS = 12
 
 
 @dataclass(frozen=True)
@@ -82,50 +79,19 @@ def coverage(task: Task) -> GateResult:
 def leaks(task: Task) -> GateResult:
     """Nothing of the solution, the checks or the cheats is in what the agent is given.
 
-    Compares whole lines, white space aside: three equal lines in a row that are long enough to
-    say something. Looks at the instruction, the hints and the build context of the environment;
-    what its Dockerfile makes of that is searched by the image gate.
+    Looks at the instruction and the build context of the environment, by the rules of `likeness`;
+    what its Dockerfile makes of that is searched by the gate `image`.
     """
-    secret = _shingles(task.path, ("solution", "tests", "exploits", "steps"))
+    secrets = Secrets.of(task.path)
     findings = []
-    for path in _given(task):
-        for shingle, line in _file_shingles(path):
-            if shingle in secret:
-                where = path.relative_to(task.path).as_posix()
-                findings.append(f"{where}:{line} repeats {secret[shingle]}: move it out of reach")
-                break
-    return judged("leaks", f"{len(_given(task))} files against the answers", findings)
+    given = _given(task)
+    for path in given:
+        if hit := secrets.repeated_by(path.read_bytes()):
+            where = path.relative_to(task.path).as_posix() + (f":{hit[0]}" if hit[0] else "")
+            findings.append(f"{where} repeats {hit[1]}: move it out of reach")
+    return judged("leaks", f"{len(given)} files against the answers", findings)
 
 
 def _given(task: Task) -> list[Path]:
-    top = [task.path / "instruction.md"]
+    top = [task.path / "instruction.md", *sorted(task.path.glob("steps/*/instruction.md"))]
     return [p for p in top if p.is_file()] + files_below(task.path / "environment")
-
-
-def _shingles(root: Path, parts: tuple[str, ...]) -> dict[tuple[str, ...], str]:
-    found: dict[tuple[str, ...], str] = {}
-    for part in parts:
-        if not (root / part).is_dir():
-            continue
-        for path in files_below(root / part):
-            if part == "steps" and path.name == "instruction.md":
-                continue
-            for shingle, line in _file_shingles(path):
-                found.setdefault(shingle, f"{path.relative_to(root).as_posix()}:{line}")
-    return found
-
-
-def _file_shingles(path: Path) -> list[tuple[tuple[str, ...], int]]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        return []
-    lines = [
-        (" ".join(line.split()), number)
-        for number, line in enumerate(text.splitlines(), 1)
-        if len(re.sub(r"\W", "", line)) >= _LEAST_LETTERS
-    ]
-    return [
-        (tuple(line for line, _ in lines[i : i + _SHINGLE]), lines[i][1])
-        for i in range(len(lines) - _SHINGLE + 1)
-    ]

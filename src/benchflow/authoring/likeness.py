@@ -1,0 +1,111 @@
+"""What of a task is secret, and whether some bytes repeat it: exactly, or nearly.
+
+Exact: the same content (SHA-256), from 24 bytes on. Near, for text: lines are compared with white
+space folded, and only those with 12 letters or digits or more count (shorter ones are syntax).
+Two signs are taken as proof: three such lines in a row, or, for copies that were rearranged, a
+quarter of a file's lines and eight at least.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Container
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchflow.tasks.digest import files_below
+
+LEAST_BYTES = 24
+SHINGLE = 3
+LEAST_LETTERS = 12
+LEAST_LINES, LEAST_SHARE = 8, 0.25
+#: Parts of a task folder that the agent must not see.
+SECRET_PARTS = ("solution", "tests", "exploits", "steps")
+
+_SYNTAX = re.compile(rb"\W+")
+Shingle = tuple[bytes, ...]
+
+
+@dataclass
+class Secrets:
+    """Everything of a task that an agent must not be given, prepared for fast comparison."""
+
+    exact: dict[str, str] = field(default_factory=dict)
+    sizes: set[int] = field(default_factory=set)
+    lines: dict[bytes, set[str]] = field(default_factory=dict)
+    shingles: dict[Shingle, str] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, root: Path) -> Secrets:
+        """The secrets of the task folder `root`; a step's instruction is none."""
+        found = cls()
+        for part in SECRET_PARTS:
+            if not (root / part).is_dir():
+                continue
+            for path in files_below(root / part):
+                if part != "steps" or path.name != "instruction.md":
+                    found.add(path.relative_to(root).as_posix(), path.read_bytes())
+        return found
+
+    def add(self, name: str, data: bytes) -> None:
+        """Adds one file's content under `name`."""
+        if len(data) >= LEAST_BYTES:
+            self.exact.setdefault(hashlib.sha256(data).hexdigest(), name)
+            self.sizes.add(len(data))
+        lines = _significant(data)
+        for line, _ in lines:
+            self.lines.setdefault(line, set()).add(name)
+        for shingle, number in _shingled(lines):
+            self.shingles.setdefault(shingle, f"{name}:{number}")
+        self.counts[name] = len({line for line, _ in lines})
+
+    def copies(self, data: bytes) -> str:
+        """The secret file whose content `data` is, "" for none."""
+        if len(data) not in self.sizes:
+            return ""
+        return self.exact.get(hashlib.sha256(data).hexdigest(), "")
+
+    def common(self, data: bytes) -> set[bytes]:
+        """Lines that `data` shares with the secrets, when it is text; fast on what shares none."""
+        if b"\0" in data[:8192]:
+            return set()
+        return {b" ".join(line.split()) for line in data.splitlines()} & self.lines.keys()
+
+    def repeated_by(self, data: bytes, public: Container[bytes] = ()) -> tuple[int, str] | None:
+        """(line, what it repeats) of the first secret that `data` gives away; None for none.
+
+        `public`: lines that say nothing. The line is 0 where the whole is the same or a share is.
+        """
+        if name := self.copies(data):
+            return 0, name
+        shared = {line for line in self.common(data) if line not in public}
+        if len(shared) < SHINGLE:
+            return None
+        for shingle, number in _shingled(_significant(data)):
+            if shingle in self.shingles and shared.issuperset(shingle):
+                return number, self.shingles[shingle]
+        shares = Counter(name for line in shared for name in self.lines[line])
+        for name, count in shares.most_common():
+            if count >= max(LEAST_LINES, LEAST_SHARE * self.counts[name]):
+                return 0, f"{count} of {self.counts[name]} lines of {name}"
+        return None
+
+
+def _significant(data: bytes) -> list[tuple[bytes, int]]:
+    if b"\0" in data[:8192]:
+        return []
+    return [
+        (b" ".join(line.split()), number)
+        for number, line in enumerate(data.splitlines(), 1)
+        if len(_SYNTAX.sub(b"", line)) >= LEAST_LETTERS
+    ]
+
+
+def _shingled(lines: list[tuple[bytes, int]]) -> list[tuple[Shingle, int]]:
+    return [
+        (tuple(line for line, _ in lines[i : i + SHINGLE]), lines[i][1])
+        for i in range(len(lines) - SHINGLE + 1)
+    ]
