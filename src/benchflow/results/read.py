@@ -275,14 +275,15 @@ def _usage(record: Mapping[str, Any], steps: list[dict[str, Any]]) -> Usage:
 
 def evidence_in(path: Path) -> dict[str, Path]:
     """What there is to look at in a trial's folder: path below it → path."""
-    found = {name: path / name for name in _EVIDENCE if _holds_something(path / name)}
+    found = {name: path / name for name in _EVIDENCE if holds_something(path / name)}
     for folder in [path / "verifier", *sorted((path / "steps").glob("*/verifier"))]:
         for cast in sorted(folder.glob("*console.cast")) if folder.is_dir() else []:
             found[cast.relative_to(path).as_posix()] = cast
     return found
 
 
-def _holds_something(path: Path) -> bool:
+def holds_something(path: Path) -> bool:
+    """Whether `path` is a file or folder, no link, and not empty."""
     if path.is_symlink():
         return False
     return any(path.iterdir()) if path.is_dir() else path.is_file() and path.stat().st_size > 0

@@ -18,6 +18,8 @@ def printable(text: str, limit: int = 2000) -> str:
 
     Line ends and tabs stay; at most `limit` characters, the cut marked with `…`.
     """
+    if len(text) <= limit and text.isprintable():
+        return text
     cut = text[: limit * 4]
     clean = "".join(c for c in _ESCAPES.sub("", cut) if c in "\n\t" or not _unsafe(c))
     if len(clean) > limit or len(cut) < len(text):
@@ -27,6 +29,8 @@ def printable(text: str, limit: int = 2000) -> str:
 
 def one_line(text: str, limit: int = 160) -> str:
     """`printable` text with every run of white space made one space."""
+    if len(text) <= limit and text.isprintable() and "  " not in text and text == text.strip():
+        return text
     return printable(" ".join(printable(text, limit * 4).split()), limit)
 
 

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from datetime import datetime
+from sys import intern
 from typing import Any
 
 from benchflow.results.text import one_line
@@ -69,7 +70,8 @@ def sequence(value: Any) -> list[Any]:
 
 def word(value: Any, limit: int = 120) -> str:
     """A name as one clean line; empty for null and for what is no scalar."""
-    return one_line(str(value), limit) if isinstance(value, str | int | float) else ""
+    # Interned: a hundred thousand trials name few agents, tasks and milestones.
+    return intern(one_line(str(value), limit)) if isinstance(value, str | int | float) else ""
 
 
 def words(value: Any, limit: int = 80) -> tuple[str, ...]:

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from benchflow.errors import UsageError
+from benchflow.results.files import UnreadableRecord
 from benchflow.results.model import Problem
-from benchflow.results.readers import harbor, listed
-from benchflow.results.records import Collection, Record, Step
+from benchflow.results.readers import atif, inspect_log, inspect_steps
+from benchflow.results.readers.detect import read_source
+from benchflow.results.records import Collection, Format, Record, Step
 
 
 def read_all(paths: list[Path], *, trajectories: bool) -> Collection:
@@ -19,7 +20,7 @@ def read_all(paths: list[Path], *, trajectories: bool) -> Collection:
     records: dict[str, Record] = {}
     problems: list[Problem] = []
     for path in paths:
-        found, faults = _read(path)
+        found, faults = read_source(path, trajectories)
         problems += faults
         # Published lists use a trial's name more than once; only another source repeats a trial.
         times: Counter[tuple[str, ...]] = Counter()
@@ -27,25 +28,24 @@ def read_all(paths: list[Path], *, trajectories: bool) -> Collection:
             name = (record.job, record.agent, record.model, record.task, record.trial)
             uid = _uid(*name, str(times[name]))
             times[name] += 1
-            if uid in records:
-                if not _same(records[uid], record):
-                    problems.append(Problem(path, f"{record.trial} stands twice and differs"))
-                continue
-            records[uid] = replace(record, uid=uid)
+            if uid not in records:
+                records[uid] = replace(record, uid=uid)
+            elif not _same(records[uid], record):
+                where = records[uid].source
+                problems.append(
+                    Problem(path, f"{record.trial} stands in {where} too and differs; that counts")
+                )
     return Collection(tuple(records.values()), tuple(problems))
 
 
 def read_steps(record: Record) -> Iterator[Step]:
     """`benchflow.results.records.steps`."""
-    return iter(())
-
-
-def _read(path: Path) -> tuple[list[Record], list[Problem]]:
-    if path.is_dir():
-        return harbor.read(path)
-    if path.suffix == ".jsonl" and path.is_file():
-        return listed.read(path)
-    raise UsageError(f"{path}: not a source", hint="name a job, a folder of jobs or a .jsonl")
+    if record.format is not Format.INSPECT:
+        return atif.steps(record.trajectories)
+    try:
+        return inspect_steps.steps(inspect_log.sample_of(record.trajectories[0], record.member))
+    except (UnreadableRecord, IndexError):
+        return iter(())
 
 
 def _same(one: Record, other: Record) -> bool:

@@ -2,50 +2,178 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
 from pathlib import Path
 
-from benchflow.results.model import Job, Milestone, Problem, Trial
-from benchflow.results.read import find_jobs, read_job
+from benchflow.results import facts
+from benchflow.results.facts import TaskFacts
+from benchflow.results.files import UnreadableRecord, decode, read_lines, read_object
+from benchflow.results.model import Milestone, Problem, Trial, Usage, Verdict
+from benchflow.results.read import read_job, read_trial
+from benchflow.results.readers import atif
 from benchflow.results.records import Format, Record, Rung
+from benchflow.results.values import mapping, number, seconds_between, sequence
+
+_MAX_LINE = 1 << 20
+#: Harbor's exception classes for a run that was cut off or broke down under the agent.
+_CUT_OFF = frozenset(
+    {
+        "AgentSetupTimeoutError",
+        "AgentTimeoutError",
+        "CancelledError",
+        "ContextWindowExceededError",
+        "NonZeroAgentExitCodeError",
+        "OutputTokenExceededError",
+    }
+)
 
 
-def read(path: Path) -> tuple[list[Record], list[Problem]]:
-    """The trials of a job, or of each job in a folder. Raises UsageError where there is none."""
+@dataclass(frozen=True)
+class _Job:
+    """What the trials of one job share."""
+
+    source: Path
+    name: str
+    format: Format
+    tasks: Mapping[str, TaskFacts]
+    trajectories: bool
+
+
+def read(source: Path, folder: Path, trajectories: bool) -> tuple[list[Record], list[Problem]]:
+    """The finished trials of the job in `folder`; trials without a result are problems."""
+    job = read_job(folder)
+    shared = _shared(source, folder, trajectories)
+    problems = list(job.problems)
+    if not job.running:
+        problems += [Problem(path, "was not finished: no result.json") for path in job.unfinished]
+    return _records(shared, job.trials, problems), problems
+
+
+def read_alone(
+    source: Path, folder: Path, trajectories: bool
+) -> tuple[list[Record], list[Problem]]:
+    """The one trial in `folder`."""
+    shared = _shared(source, folder.parent, trajectories)
+    names = {path: task.name for path, task in shared.tasks.items()}
+    try:
+        trial, problems = read_trial(folder, names)
+    except UnreadableRecord as error:
+        return [], [Problem(folder / "result.json", str(error))]
+    return _records(shared, (trial,), problems), problems
+
+
+def _shared(source: Path, folder: Path, trajectories: bool) -> _Job:
+    tasks, _ = facts.of_job(folder)
+    return _Job(
+        source=source,
+        name=folder.resolve().name,
+        format=Format.BENCHFLOW if tasks else Format.HARBOR,
+        tasks=tasks,
+        trajectories=trajectories,
+    )
+
+
+def _records(job: _Job, trials: tuple[Trial, ...], problems: list[Problem]) -> list[Record]:
+    @cache
+    def known(folder: str) -> TaskFacts:
+        return facts.complete(job.tasks.get(folder, TaskFacts()), folder)
+
     records: list[Record] = []
-    problems: list[Problem] = []
-    for folder in find_jobs(path):
-        job = read_job(folder)
-        problems += job.problems
-        records += [_record(path, job, trial) for trial in job.trials]
-    return records, problems
+    for trial in trials:
+        record = _record(job, trial, known(trial.task_folder), problems)
+        if fault := contradiction(record):
+            problems.append(Problem(trial.path, fault))
+        records.append(record)
+    return records
 
 
-def _record(source: Path, job: Job, trial: Trial) -> Record:
+def contradiction(record: Record) -> str:
+    """How the verdict and the rungs of one trial gainsay each other; empty when they do not."""
+    if record.verdict is Verdict.RESOLVED:
+        missed = next((rung for rung in record.rungs if not rung.passed), None)
+        return f"{record.trial} is resolved, yet {missed.id!r} did not pass" if missed else ""
+    if record.verdict is Verdict.FAILED and record.rungs and record.n_passed == len(record.rungs):
+        return f"{record.trial} failed, yet every {record.rung_kind} passed"
+    return ""
+
+
+def _record(job: _Job, trial: Trial, task: TaskFacts, problems: list[Problem]) -> Record:
+    summary = atif.Summary()
+    paths = trajectories_in(trial.path)
+    if job.trajectories and paths:
+        summary, faults = atif.summarize(paths)
+        problems += faults
+    ended = _ended_itself(trial)
     return Record(
         uid="",
-        source=source,
-        format=Format.BENCHFLOW if (job.path / "benchflow.json").exists() else Format.HARBOR,
+        source=job.source,
+        format=job.format,
         job=job.name,
         trial=trial.name,
         agent=trial.agent,
         model=trial.model,
+        agent_version=trial.agent_version,
         task=trial.task,
+        task_version=task.version,
+        family=task.family,
+        skills=task.skills,
+        expert_minutes=task.expert_minutes,
+        hint=task.hint,
         verdict=trial.verdict,
         reward=trial.reward,
         cause=trial.cause,
         cause_message=trial.cause_message,
-        rungs=tuple(_rung(milestone) for milestone in trial.milestones),
+        failure_mode=trial.exception,
+        said_done=None if summary.said_done is None else summary.said_done and ended is not False,
+        ended_itself=ended,
+        rungs=_rungs(trial, problems),
         rung_kind="milestone" if trial.milestones else "",
         phases=trial.phases,
-        usage=trial.usage,
+        steps=summary.steps,
+        usage=trial.usage if trial.usage != Usage() else summary.usage,
         started_at=trial.started_at,
         folder=trial.path,
+        trajectories=paths,
         evidence=trial.evidence,
     )
 
 
-def _rung(milestone: Milestone) -> Rung:
+def trajectories_in(trial: Path) -> tuple[Path, ...]:
+    """The ATIF files that a trial's agent left: one, or one a step in a task of several steps."""
+    whole = trial / "agent" / "trajectory.json"
+    found = [whole] if whole.exists() else []
+    if (trial / "steps").is_dir():
+        found += sorted((trial / "steps").glob("*/agent/trajectory.json"))
+    return tuple(found)
+
+
+def _ended_itself(trial: Trial) -> bool | None:
+    if trial.exception in _CUT_OFF:
+        return False
+    return True if not trial.exception and trial.phases.agent is not None else None
+
+
+def _rungs(trial: Trial, problems: list[Problem]) -> tuple[Rung, ...]:
+    if not trial.milestones:
+        return ()
+    by_step = _minutes_by_step(trial)
+    decided = _decided(trial.path, problems)
+    whole = None if trial.phases.agent is None else trial.phases.agent / 60
+    return tuple(_rung(one, by_step, whole, decided) for one in trial.milestones)
+
+
+def _rung(
+    milestone: Milestone,
+    by_step: Mapping[str, float],
+    whole: float | None,
+    decided: Mapping[str, float],
+) -> Rung:
     failure = milestone.first_failure
+    step, has_step, _ = milestone.id.partition("/")
+    bound = by_step.get(step) if has_step else whole
     return Rung(
         id=milestone.id,
         status=milestone.status,
@@ -53,4 +181,47 @@ def _rung(milestone: Milestone) -> Rung:
         weight=milestone.weight,
         requires=milestone.requires,
         message=failure.message if failure else "",
+        by_minutes=bound if milestone.status == "passed" else None,
+        verified_seconds=decided.get(milestone.id),
     )
+
+
+def _minutes_by_step(trial: Trial) -> dict[str, float]:
+    """For a task of several steps: the agent's minutes until the end of each."""
+    if not any("/" in milestone.id for milestone in trial.milestones):
+        return {}
+    try:
+        parts = sequence(read_object(trial.path / "result.json").get("step_results"))
+    except UnreadableRecord:
+        return {}
+    names = [str(mapping(part).get("step_name")) for part in parts]
+    spans = [
+        seconds_between(timing.get("started_at"), timing.get("finished_at"))
+        for part in parts
+        if (timing := mapping(mapping(part).get("agent_execution"))) is not None
+    ]
+    if any(span is None for span in spans):
+        return {}
+    return dict(zip(names, accumulate((span or 0.0) / 60 for span in spans), strict=True))
+
+
+def _decided(trial: Path, problems: list[Problem]) -> dict[str, float]:
+    """Seconds from the verifier's start until it decided each milestone (progress.jsonl)."""
+    found: dict[str, float] = {}
+    files = [(trial / "verifier" / "progress.jsonl", "")]
+    if (trial / "steps").is_dir():
+        steps = sorted((trial / "steps").glob("*/verifier/progress.jsonl"))
+        files += [(path, f"{path.parent.parent.name}/") for path in steps]
+    for path, prefix in files:
+        if path.is_symlink() or not path.is_file():
+            continue
+        for number_, line in read_lines(path, _MAX_LINE):
+            try:
+                event = mapping(decode(line or b""))
+            except UnreadableRecord as error:
+                problems.append(Problem(path, f"line {number_} {error}"))
+                continue
+            seconds = number(event.get("t"))
+            if event.get("event") == "milestone" and seconds is not None:
+                found.setdefault(prefix + str(event.get("id")), seconds)
+    return found

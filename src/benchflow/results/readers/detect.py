@@ -1,0 +1,123 @@
+"""What a path is, by what it holds; folders of sources are looked through."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from benchflow.errors import UsageError
+from benchflow.results.files import UnreadableRecord, read_bytes
+from benchflow.results.model import Problem
+from benchflow.results.read import is_job, is_trial
+from benchflow.results.readers import atif, harbor, inspect_log, listed, terminal_bench
+from benchflow.results.records import Record
+
+#: How deep below a source its jobs, runs and files are looked for.
+MAX_DEPTH = 4
+_RECORD_NAMES = (".json", ".jsonl", ".eval")
+_HINT = (
+    "a source is a job, a folder of jobs, a .jsonl list of trials, an ATIF trajectory, "
+    "a Terminal-Bench run or an Inspect log (docs/results.md)"
+)
+
+Found = tuple[list[Record], list[Problem]]
+
+
+def read_source(path: Path, trajectories: bool) -> Found:
+    """Everything at `path`. Raises UsageError where it does not exist or is nothing we know."""
+    if not path.exists():
+        raise UsageError(f"{path}: there is nothing", hint=_HINT)
+    if path.is_dir():
+        found = _folder(path, path, trajectories, 0)
+        if found is None:
+            raise UsageError(f"{path}: no job here and no other results", hint=_HINT)
+        return found
+    if not path.is_file():
+        raise UsageError(f"{path}: not a source", hint=_HINT)
+    found = _file(path, path, trajectories)
+    if found is None:
+        raise UsageError(f"{path}: not a source", hint=_HINT)
+    return found
+
+
+def _folder(source: Path, folder: Path, trajectories: bool, depth: int) -> Found | None:
+    if is_trial(folder):
+        return harbor.read_alone(source, folder, trajectories)
+    if is_job(folder):
+        return harbor.read(source, folder, trajectories)
+    if terminal_bench.is_run(folder):
+        return terminal_bench.read(source, folder)
+    records: list[Record] = []
+    problems: list[Problem] = []
+    empty: list[Problem] = []
+    recognised = False
+    for child in sorted(folder.iterdir()):
+        if child.name.startswith(".") or child.is_symlink():
+            continue
+        found = None
+        if child.is_dir() and depth < MAX_DEPTH:
+            found = _folder(source, child, trajectories, depth + 1)
+        elif child.is_file() and child.suffix in _RECORD_NAMES:
+            found = _file(source, child, trajectories)
+        else:
+            continue
+        if found is None:
+            empty.append(Problem(child, "is nothing that we can read results from"))
+            continue
+        recognised = True
+        records += found[0]
+        problems += found[1]
+    return (records, [*problems, *empty]) if recognised else None
+
+
+def _file(source: Path, path: Path, trajectories: bool) -> Found | None:
+    with path.open("rb") as file:
+        start = file.read(4)
+    if start in (b"PK\x03\x04", b"PK\x05\x06") or path.suffix == ".eval":
+        return _archive(source, path, trajectories)
+    if path.suffix != ".jsonl" and start.lstrip()[:1] == b"{" and _is_document(path):
+        return _document(source, path)
+    return listed.read(path) if listed.is_list(path) else None
+
+
+def _archive(source: Path, path: Path, trajectories: bool) -> Found | None:
+    if path.suffix != ".eval":
+        try:
+            with zipfile.ZipFile(path) as archive:
+                if "_journal/start.json" not in archive.namelist():
+                    return None
+        except (zipfile.BadZipFile, OSError):
+            return None
+    return inspect_log.read(source, path, trajectories)
+
+
+def _is_document(path: Path) -> bool:
+    """One JSON value and not a list of them, one a line: the first line alone is no whole one."""
+    with path.open("rb") as file:
+        first = file.readline(listed.MAX_LINE)
+        if not file.read(1):
+            return True
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        return True
+    return False
+
+
+def _document(source: Path, path: Path) -> Found | None:
+    try:
+        value: Any = json.loads(read_bytes(path, atif.MAX_BYTES))
+    except UnreadableRecord as error:
+        return [], [Problem(path, str(error))]
+    except (ValueError, RecursionError):
+        return [], [Problem(path, "is torn or no JSON")]
+    if atif.is_trajectory(value):
+        return atif.read(path)
+    if inspect_log.is_log(value):
+        return inspect_log.read_json(source, path)
+    if terminal_bench.is_results(value):
+        return terminal_bench.read(source, path.parent)
+    keys = value.keys() if isinstance(value, dict) else ()
+    return listed.read(path) if {"agent", "task", "trial"} <= set(keys) else None
