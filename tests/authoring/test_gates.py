@@ -70,6 +70,18 @@ def test_coverage_finds_a_check_that_proves_nothing(edit: Edit) -> None:
     assert any("test_warm (warm) proves nothing" in finding for finding in result.findings)
 
 
+def test_the_matrix_shows_demand_check_and_milestone(task: Task) -> None:
+    assert static.grid(task) == [
+        "  [R…]            1 2",
+        "lit",
+        "  test_lit        ● ·",
+        "warm",
+        "  test_warm       · ●",
+        "  test_still_lit  ● ·",
+        "  checks          2 1",
+    ]
+
+
 def test_leaks_finds_the_answer_in_what_the_agent_is_given(lamp: Path, task: Task) -> None:
     assert static.leaks(task).status is Status.PASSED
     secret = "solder --iron 350 lamp.img\nscrew --tight lamp.img 12\nbulb --watt 40 lamp.img\n"

@@ -31,6 +31,7 @@ GATES = (
     "nop",
     "oracle",
     "budget",
+    "size",
     "ladder",
     "exploits",
     "determinism",
@@ -76,6 +77,11 @@ def check(
     return results
 
 
+def oracles(task: Task, listener: Listener) -> tuple[Trial, ...]:
+    """The trials of the gate `oracle`, run now when they are not there yet."""
+    return _Gates(task, listener)._oracle().trials
+
+
 class _Gates:
     def __init__(self, task: Task, listener: Listener) -> None:
         self.task = task
@@ -98,6 +104,8 @@ class _Gates:
             return judge.oracle(self._oracle().trials, ORACLE_TIMES)
         if gate == "budget":
             return judge.budget(self.task, self._oracle().trials)
+        if gate == "size":
+            return self._size()
         if gate == "ladder":
             return self._ladder()
         if gate == "exploits":
@@ -122,6 +130,15 @@ class _Gates:
         if not (context / "Dockerfile").is_file():
             return not_applicable("image", "no Dockerfile: the image was made elsewhere")
         return image.search(self.task.path, sandbox.build(context).layers)
+
+    def _size(self) -> GateResult:
+        from benchflow import sandbox
+        from benchflow.authoring import size
+
+        if not self.task.is_benchflow:
+            return not_applicable("size", "a plain Harbor task states no sizes")
+        layers = sandbox.build(self.task.path / "environment").layers
+        return size.size(self.task, size.stored(layers), self._oracle().trials)
 
     def _oracle(self) -> Job:
         return self._job("oracle", ["oracle"], attempts=ORACLE_TIMES)

@@ -55,6 +55,29 @@ def matrix(task: Task) -> list[Row]:
     ]
 
 
+def grid(task: Task) -> list[str]:
+    """The coverage matrix as text: a line a check under its milestone, a column a requirement."""
+    rows = matrix(task)
+    names = list(dict.fromkeys([*task.requirements, *(n for row in rows for n in row.proves)]))
+    width = max((len(row.check) for row in rows), default=0) + 2
+    short = [name.removeprefix("R") for name in names]
+    lines = [f"  {'[R…]':<{width}}{' '.join(short)}"]
+    milestone = ""
+    for row in rows:
+        if row.milestone != milestone:
+            milestone = row.milestone
+            lines.append(milestone)
+        marks = (
+            ("●" if name in row.proves else "·").center(len(s))
+            for name, s in zip(names, short, strict=True)
+        )
+        lines.append(f"  {row.check:<{width}}{' '.join(marks)}".rstrip())
+    counts = [sum(name in row.proves for row in rows) for name in names]
+    totals = (str(n).center(len(s)) for s, n in zip(short, counts, strict=True))
+    lines.append(f"  {'checks':<{width}}{' '.join(totals)}".rstrip())
+    return lines
+
+
 def coverage(task: Task) -> GateResult:
     """Every [R…] is proved by a check, and every check proves one."""
     if not task.is_benchflow:

@@ -10,6 +10,7 @@ from benchflow.cli.options import json_option, print_json
 
 if TYPE_CHECKING:
     from benchflow.authoring.gate import GateResult
+    from benchflow.run.board import Listener
     from benchflow.tasks import Task
 
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 @click.option("--gate", "gates", multiple=True, metavar="NAME", help="Only this gate. Repeat it.")
 @click.option("--fast", is_flag=True, help="Only schema, coverage, leaks and nop.")
 @click.option("--again", is_flag=True, help="Run gates again that are known to pass or fail.")
-@click.option("--matrix", is_flag=True, help="Print which check proves which demand, and stop.")
+@click.option("--matrix", is_flag=True, help="Print demand × check × milestone, and stop.")
+@click.option("--write", is_flag=True, help="Write the oracle's measured times into task.toml.")
 @json_option
 def command(
     task: tuple[str, ...],
@@ -26,6 +28,7 @@ def command(
     fast: bool,
     again: bool,
     matrix: bool,
+    write: bool,
     as_json: bool,
 ) -> int:
     """Run the gates that make TASK honest: one line a gate, and what is weak.
@@ -39,6 +42,10 @@ def command(
       benchflow check repair/dead-server --gate exploits
       benchflow check 'repair/*' --json
       benchflow check repair/dead-server --matrix
+      benchflow check repair/dead-server --gate budget --write
+
+    --write raises time limits that are below their margin and never lowers one. It changes the
+    task's content, so gates that run the task are due again.
 
     Exit status: 0 when no gate failed, 1 when one did, 4 when one could not be run.
     """
@@ -66,6 +73,9 @@ def command(
 
         with display(quiet=True) as listener:
             results = check(one, chosen, listener, show, again=again)
+            changes = _write(one, listener) if write else []
+        for change in () if as_json else changes:
+            click.echo(f"  wrote {change}")
         table[one.name] = [result.to_json() for result in results]
         statuses = {result.status for result in results}
         worst = max(worst, 4 if Status.ERROR in statuses else int(Status.FAILED in statuses))
@@ -85,21 +95,24 @@ def _line(result: GateResult) -> None:
         click.echo(f"                 evidence: {result.evidence}")
 
 
-def _matrix(found: list[Task], as_json: bool) -> int:
-    from benchflow.authoring.static import matrix
+def _write(task: Task, listener: Listener) -> list[str]:
+    from benchflow.authoring.check import oracles
+    from benchflow.authoring.figures import write
 
-    table: dict[str, dict[str, list[str]]] = {}
-    for one in found:
-        proofs: dict[str, list[str]] = {name: [] for name in one.requirements}
-        for row in matrix(one):
-            for name in row.proves:
-                proofs.setdefault(name, []).append(f"{row.milestone}: {row.check}")
-        table[one.name] = proofs
+    return write(task, oracles(task, listener))
+
+
+def _matrix(found: list[Task], as_json: bool) -> int:
+    from benchflow.authoring.static import grid, matrix
+
     if as_json:
-        print_json({"schema": 1, "tasks": table})
+        tasks = {
+            one.name: {"requirements": one.requirements, "checks": matrix(one)} for one in found
+        }
+        print_json({"schema": 1, "tasks": tasks})
         return 0
-    for name, proofs in table.items():
-        click.echo(name)
-        for requirement, checks in proofs.items():
-            click.echo(f"  [{requirement}] " + ("; ".join(checks) or "proved by nothing"))
+    for one in found:
+        click.echo(f"{one.name} {one.version}")
+        for line in grid(one):
+            click.echo(line)
     return 0

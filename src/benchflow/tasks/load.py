@@ -223,6 +223,8 @@ def _assemble(
         expert_minutes_basis=ours.expert_minutes_basis,
         oracle_minutes=ours.oracle_minutes,
         oracle_goes_on=ours.oracle_goes_on,
+        image_mb=ours.image_mb,
+        storage_mb=parsed.environment.storage_mb,
         needs=tuple(ours.needs),
         unverified=ours.unverified,
         agent_timeout_sec=parsed.agent.timeout_sec,

@@ -61,6 +61,8 @@ class Task:
     expert_minutes_basis: str = ""
     oracle_minutes: float = 0.0
     oracle_goes_on: bool = False
+    image_mb: int = 0
+    storage_mb: int = 0
     needs: tuple[str, ...] = ()
     unverified: str = ""
     agent_timeout_sec: float = 0.0

@@ -79,6 +79,7 @@ class Benchflow(_Strict):
     expert_minutes_basis: str
     oracle_minutes: float = Field(gt=0)
     oracle_goes_on: bool = False
+    image_mb: int = Field(2048, ge=1)
     needs: list[str] = []
     unverified: str = ""
     deliverables: list[Deliverable] = Field(min_length=1)

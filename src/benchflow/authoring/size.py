@@ -1,0 +1,77 @@
+"""The gate `size`: how large the image and the deliverables are is stated, and it is true."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchflow.authoring.gate import GateResult, judged
+from benchflow.authoring.judge import errors
+from benchflow.results.model import Trial
+from benchflow.tasks import Task
+
+MIB = 1 << 20
+_A_SIZE = re.compile(r"\d[\d ,.]*\s*(?:[KMGT]i?B|bytes|kilobytes|megabytes|gigabytes)\b", re.I)
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """`apparent`: as long as it says it is; `stored`: really allocated."""
+
+    apparent: int = 0
+    stored: int = 0
+
+
+def measure(path: Path) -> Bytes:
+    """What a file, or all regular files below a folder, take; nothing is followed."""
+    if path.is_symlink() or not path.exists():
+        return Bytes()
+    if path.is_file():
+        status = path.lstat()
+        return Bytes(status.st_size, status.st_blocks * 512)
+    apparent = stored = 0
+    for folder, _, names in os.walk(path):
+        for name in names:
+            status = os.lstat(Path(folder) / name)
+            apparent += status.st_size
+            stored += status.st_blocks * 512
+    return Bytes(apparent, stored)
+
+
+def stored(layers: Sequence[Path]) -> int:
+    """Bytes that the layers of an image take on this host."""
+    return sum(measure(layer).stored for layer in layers)
+
+
+def size(task: Task, image_bytes: int, oracles: Sequence[Trial]) -> GateResult:
+    """The image fits its `image_mb`, the oracle's deliverables their limits, and those the disk.
+
+    What is delivered beyond its limits is refused by the verifier (docs/checks.md), so the
+    instruction has to name a size too: an agent must not learn of the limit by failing.
+    """
+    findings = []
+    image = image_bytes / MIB
+    if image > task.image_mb:
+        findings.append(f"the image takes {image:.0f} MiB: image_mb = {task.image_mb} is exceeded")
+    room = sum(deliverable.max_stored_mb for deliverable in task.deliverables)
+    if room > task.storage_mb:
+        findings.append(f"storage_mb = {task.storage_mb}: deliverables may take {room} MiB")
+    largest = []
+    for deliverable in task.deliverables:
+        sizes = [measure(t.path / "artifacts" / deliverable.path.lstrip("/")) for t in oracles]
+        apparent = max((found.apparent for found in sizes), default=0) / MIB
+        allocated = max((found.stored for found in sizes), default=0) / MIB
+        if apparent > deliverable.max_mb or allocated > deliverable.max_stored_mb:
+            findings.append(
+                f"{deliverable.path}: the oracle's is {apparent:.0f} MiB, {allocated:.0f} stored; "
+                f"max_mb = {deliverable.max_mb}, max_stored_mb = {deliverable.max_stored_mb}"
+            )
+        largest.append(f"{deliverable.path} {apparent:.0f} of {deliverable.max_mb} MiB")
+    texts = [task.path / "instruction.md", *task.path.glob("steps/*/instruction.md")]
+    if not any(_A_SIZE.search(text.read_text()) for text in texts if text.is_file()):
+        findings.append("the instruction names no size: say how large what is delivered may be")
+    summary = f"image {image:.0f} of {task.image_mb} MiB, {', '.join(largest)}"
+    return errors("size", oracles) or judged("size", summary, findings)

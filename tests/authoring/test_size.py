@@ -1,0 +1,87 @@
+"""Sizes and times: what is stated has to be true, and what was measured can be written down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from test_gates import trial
+from tests.lamp import Edit, edit, lamp
+
+from benchflow.authoring import figures, judge, size
+from benchflow.authoring.gate import Status
+from benchflow.errors import UsageError
+from benchflow.results.model import Trial
+from benchflow.tasks import load
+
+__all__ = ["edit", "lamp"]
+MIB = 1 << 20
+
+
+def oracle(top: Path, *, megabytes: int, seconds: float = 60) -> Trial:
+    from dataclasses import replace
+
+    image = top / "artifacts/app/lamp.img"
+    image.parent.mkdir(parents=True)
+    with image.open("wb") as file:
+        file.truncate(megabytes * MIB)
+    return replace(trial(passed=("lit", "warm"), seconds=seconds), path=top)
+
+
+def test_sizes_inside_their_limits_pass(edit: Edit, tmp_path: Path) -> None:
+    task = load(edit("instruction.md", "Build a lamp.", "Build a lamp of at most 64 MiB."))
+    found = size.size(task, 200 * MIB, [oracle(tmp_path / "t", megabytes=64)])
+    assert found.status is Status.PASSED, found.findings
+    assert found.summary == "image 200 of 2048 MiB, /app/lamp.img 64 of 64 MiB"
+
+
+def test_an_image_and_a_deliverable_beyond_their_limits_are_named(
+    lamp: Path, tmp_path: Path
+) -> None:
+    config = (lamp / "task.toml").read_text()
+    (lamp / "task.toml").write_text(
+        config.replace("oracle_minutes = 1", "oracle_minutes = 1\nimage_mb = 100")
+        .replace("memory_mb = 1024", "memory_mb = 1024\nstorage_mb = 64")
+        .replace("max_mb = 64", "max_mb = 65")
+    )
+    found = size.size(load(lamp), 200 * MIB, [oracle(tmp_path / "t", megabytes=66)])
+    assert [finding.partition(":")[0] for finding in found.findings] == [
+        "the image takes 200 MiB",
+        "storage_mb = 64",
+        "/app/lamp.img",
+        "the instruction names no size",
+    ]
+
+
+def test_what_layers_take_is_what_is_stored(tmp_path: Path) -> None:
+    (tmp_path / "layer").mkdir()
+    (tmp_path / "layer/data").write_bytes(b"x" * MIB)
+    with (tmp_path / "layer/sparse").open("wb") as file:
+        file.truncate(1 << 40)
+    (tmp_path / "layer/link").symlink_to("/")
+    assert MIB <= size.stored([tmp_path / "layer"]) < MIB + (1 << 17)
+
+
+def test_measured_times_are_written_and_comments_stay(edit: Edit, tmp_path: Path) -> None:
+    folder = edit("task.toml", "oracle_minutes = 1", "oracle_minutes = 1  # measured in May")
+    slow = oracle(tmp_path / "t", megabytes=1, seconds=271)
+    assert figures.write(load(folder), [slow]) == [
+        "metadata.benchflow.oracle_minutes: 1 → 4.5",
+        "agent.timeout_sec: 600 → 840",
+        "verifier.timeout_sec: 300 → 600",
+    ]
+    task = load(folder)
+    assert judge.budget(task, [slow]).status is Status.PASSED
+    assert task.oracle_minutes == 4.5
+    assert "# measured in May" in (folder / "task.toml").read_text()
+    assert figures.write(task, [slow]) == []
+
+
+def test_limits_are_never_lowered(lamp: Path, tmp_path: Path) -> None:
+    quick = oracle(tmp_path / "t", megabytes=1, seconds=3)
+    assert figures.write(load(lamp), [quick]) == ["metadata.benchflow.oracle_minutes: 1 → 0.1"]
+
+
+def test_nothing_is_written_from_an_oracle_that_failed(lamp: Path) -> None:
+    with pytest.raises(UsageError, match="no oracle"):
+        figures.write(load(lamp), [trial(passed=("lit",))])
