@@ -40,6 +40,9 @@ def of_job(job: Path) -> tuple[dict[str, TaskFacts], list[Problem]]:
         str(task.get("staged")): TaskFacts(
             name=word(task.get("name")),
             version=word(task.get("version"), 40),
+            family=word(task.get("family"), 80),
+            skills=words(task.get("skills")),
+            expert_minutes=number(task.get("expert_minutes")),
             hint=count(task.get("hint")),
         )
         for task in tasks
@@ -62,9 +65,9 @@ def complete(facts: TaskFacts, folder: str) -> TaskFacts:
     return TaskFacts(
         name=facts.name,
         version=facts.version or word(mapping(data.get("task")).get("version"), 40),
-        family=word(family, 80),
-        skills=words(skills),
-        expert_minutes=number(minutes),
+        family=facts.family or word(family, 80),
+        skills=facts.skills or words(skills),
+        expert_minutes=number(minutes) if facts.expert_minutes is None else facts.expert_minutes,
         hint=facts.hint,
     )
 
