@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchflow.analysis.budget import pareto, rate_within
-
-from .simulate import SHAPE, coverage
+from benchflow.analysis.budget import budgeted, pareto, rate_within
+from benchflow.analysis.estimate import NotEnoughData
 
 
 def test_the_denominator_is_always_all_trials() -> None:
@@ -18,15 +17,18 @@ def test_the_denominator_is_always_all_trials() -> None:
     assert rate_within(spent, won, tasks, budget=0.5).value == 0
 
 
-def test_the_rate_within_a_budget_covers() -> None:
-    generator, hits, draws = np.random.default_rng(1), 0, 1000
-    tasks = [f"t{i // 5}" for i in range(300)]
-    truth = SHAPE[0] / sum(SHAPE) * (1 - np.exp(-1))
-    for _ in range(draws):
-        won = generator.random(300) < np.repeat(generator.beta(*SHAPE, size=60), 5)
-        found = rate_within(generator.exponential(10, size=300), won, tasks, budget=10)
-        hits += found.low <= truth <= found.high
-    assert 0.92 <= hits / draws <= 0.97, coverage(hits, draws)
+def test_scores_rise_with_the_budget_and_failures_need_no_record() -> None:
+    spent, won = np.array([1.0, 5.0, np.nan, 9.0]), np.array([True, True, False, True])
+    found = budgeted(spent, won, ["x", "x", "y", "y"], np.array([0.5, 1, 6, 10]), errors=3)
+    assert [rate.value for rate in found.rates] == [0, 1 / 4, 2 / 4, 3 / 4]
+    assert found.rates[0].n_errors == 3
+    assert found.unknown == 0
+
+
+def test_successes_without_a_record_are_refused() -> None:
+    spent, won = np.array([1.0, np.nan, np.nan, 9.0]), np.array([True, True, False, True])
+    with pytest.raises(NotEnoughData, match="1 of 3 successes"):
+        budgeted(spent, won, ["x", "x", "y", "y"], np.array([5.0]))
 
 
 def test_nobody_on_the_front_is_beaten_in_both() -> None:
@@ -46,3 +48,21 @@ def test_equals_are_on_the_front_together_and_doubt_is_shown() -> None:
     assert 0 < chance.min() < chance.max() <= 1
     equal = pareto({"a": close["a"], "b": close["a"]}, cost)
     assert equal.on_front == (True, True)
+
+
+def test_the_chance_agrees_with_redrawing_by_hand() -> None:
+    generator = np.random.default_rng(5)
+    shares = {name: generator.random(25) for name in "abc"}
+    costs = {name: generator.random(25) for name in "abc"}
+    front = pareto(shares, costs, draws=4000)
+    kept = np.zeros(3)
+    for _ in range(4000):
+        pick = generator.integers(0, 25, size=25)
+        score = [shares[name][pick].mean() for name in "abc"]
+        cost = [costs[name][pick].mean() for name in "abc"]
+        for i in range(3):
+            kept[i] += not any(
+                score[j] > score[i] and cost[j] < cost[i] for j in range(3) if j != i
+            )
+    assert front.chance == pytest.approx(kept / 4000, abs=0.03)
+    assert front.basis.seed == 0

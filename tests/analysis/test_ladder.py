@@ -1,35 +1,15 @@
-"""Ladders: chances of the next rung, who climbs better, and how soon."""
+"""Ladders: chances of the next rung, and who climbs better."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import special
-from statsmodels.duration.survfunc import CumIncidenceRight
+from scipy import optimize, special
 
 from benchflow.analysis.estimate import NotEnoughData
-from benchflow.analysis.ladder import cumulative_incidence, rung_chances, sequential_logit
+from benchflow.analysis.ladder import climb_logit, rung_chances, sequential_logit
 
-from .simulate import coverage
-
-RUNGS = np.array([1.5, 0.5, 0.0, -0.5])
-
-
-def climb(
-    generator: np.random.Generator, effect: float, n_tasks: int = 40, attempts: int = 3
-) -> tuple[np.ndarray, list[str], list[str]]:
-    """Two groups on the same tasks; the tasks differ (their own pull on every rung)."""
-    furthest, groups, tasks = [], [], []
-    for task in range(n_tasks):
-        own = generator.normal(0, 0.5)
-        for group, pull in (("a", effect), ("b", -effect)):
-            for _ in range(attempts):
-                chance = special.expit(RUNGS + pull + own)
-                passed = generator.random(len(RUNGS)) < chance
-                furthest.append(int(np.argmin(passed)) if not passed.all() else len(RUNGS))
-                groups.append(group)
-                tasks.append(f"t{task}")
-    return np.array(furthest), groups, tasks
+from .simulate import climb
 
 
 def test_rung_chances_are_the_plain_counts() -> None:
@@ -43,25 +23,6 @@ def test_rung_chances_are_the_plain_counts() -> None:
     assert rung_chances(np.array([0, 0]), 2, ["x", "y"])[1] is None
 
 
-def test_the_effect_of_a_group_is_found_and_covered() -> None:
-    """The truth is the marginal effect: what endless data of this kind gives."""
-    truth = sequential_logit(
-        *_reorder(climb(np.random.default_rng(50), 0.4, n_tasks=20_000))
-    ).effect[0]
-    assert truth == pytest.approx(0.4, abs=0.05)
-    generator, hits, draws = np.random.default_rng(1), 0, 1000
-    for _ in range(draws):
-        found = sequential_logit(*_reorder(climb(generator, 0.4)))
-        hits += found.low[0] <= truth <= found.high[0]
-    assert 0.92 <= hits / draws <= 0.97, coverage(hits, draws)
-
-
-def _reorder(
-    drawn: tuple[np.ndarray, list[str], list[str]],
-) -> tuple[np.ndarray, int, list[str], list[str]]:
-    return drawn[0], len(RUNGS), drawn[1], drawn[2]
-
-
 def test_rungs_that_separate_nobody_are_left_out() -> None:
     furthest = np.array([1, 2, 1, 2, 1, 1])
     found = sequential_logit(furthest, 3, list("aabbab"), list("xyxyzz"))
@@ -70,41 +31,41 @@ def test_rungs_that_separate_nobody_are_left_out() -> None:
         sequential_logit(np.array([1, 1]), 1, ["a", "b"], ["x", "y"])
 
 
-def test_incidence_agrees_with_statsmodels() -> None:
-    generator = np.random.default_rng(2)
-    amounts = generator.exponential(10, size=120).round(1) + 0.1
-    status = generator.choice([0, 1, 2], size=120)
-    with np.errstate(divide="ignore", invalid="ignore"):  # of its own variance, at the last time
-        theirs = CumIncidenceRight(amounts, status)
-    ours = cumulative_incidence(
-        amounts, status, [f"t{i % 12}" for i in range(120)], theirs.times, draws=20
-    )
-    assert ours.share == pytest.approx(theirs.cinc[0])
+def test_the_effect_is_the_one_of_greatest_likelihood_and_its_error_the_clustered_one() -> None:
+    """The same by hand: maximised with scipy, and the sandwich summed over tasks."""
+    furthest, n_rungs, groups, tasks = climb(np.random.default_rng(4), 0.4, n_tasks=25)
+    found = sequential_logit(furthest, n_rungs, groups, tasks)
+    rows = [
+        (rung, 1.0 if group == "a" else -1.0, task, float(top > rung))
+        for top, group, task in zip(furthest, groups, tasks, strict=True)
+        for rung in range(n_rungs)
+        if top >= rung
+    ]
+    design = np.array([[*np.eye(n_rungs)[rung], side] for rung, side, _, _ in rows])
+    passed = np.array([row[3] for row in rows])
+
+    def loss(at: np.ndarray) -> float:
+        return -float(special.log_expit((2 * passed - 1) * (design @ at)).sum())
+
+    at = optimize.minimize(loss, np.zeros(n_rungs + 1), options={"gtol": 1e-8}).x
+    assert found.effect[0] == pytest.approx(at[-1], abs=1e-4)
+    chance = special.expit(design @ at)
+    bread = np.linalg.inv(design.T @ (design * (chance * (1 - chance))[:, None]))
+    scores = design * (passed - chance)[:, None]
+    labels = np.array([row[2] for row in rows])
+    summed = np.array([scores[labels == task].sum(axis=0) for task in np.unique(labels)])
+    n, k, g = len(rows), n_rungs + 1, len(summed)
+    sandwich = bread @ summed.T @ summed @ bread * g / (g - 1) * (n - 1) / (n - k)
+    half = (found.high[0] - found.low[0]) / 2
+    assert half == pytest.approx(2.0639 * np.sqrt(sandwich[-1, -1]), rel=1e-3)
 
 
-def test_those_who_stopped_never_count_as_still_on_the_way() -> None:
-    """Averages over the steps that ran would pay an agent to stop early."""
-    amounts, status = np.array([1.0, 1.0, 1.0, 9.0]), np.array([2, 2, 2, 1])
-    found = cumulative_incidence(amounts, status, list("xxyy"), np.array([10.0]), draws=20)
-    assert found.share[0] == pytest.approx(0.25)
-
-
-def test_the_incidence_interval_covers() -> None:
-    generator, hits, draws = np.random.default_rng(3), 0, 1000
-
-    def drawn(n_tasks: int) -> tuple[np.ndarray, np.ndarray, list[str]]:
-        pull = np.repeat(generator.normal(0, 0.7, size=n_tasks), 4)
-        reach = generator.exponential(10 * np.exp(pull))
-        stop = generator.exponential(15, size=len(pull))
-        cut = np.full(len(pull), 30.0)
-        amounts = np.minimum(np.minimum(reach, stop), cut)
-        status = np.where(amounts == reach, 1, np.where(amounts == stop, 2, 0))
-        return amounts, status, [f"t{i // 4}" for i in range(len(pull))]
-
-    at = np.array([8.0])
-    big = drawn(100_000)
-    truth = float(((big[1] == 1) & (big[0] <= at[0])).mean())
-    for _ in range(draws):
-        found = cumulative_incidence(*drawn(30), at, draws=100)
-        hits += bool(found.low[0] <= truth <= found.high[0])
-    assert 0.92 <= hits / draws <= 0.97, coverage(hits, draws)
+def test_a_rung_that_one_group_never_reached_is_refused() -> None:
+    with pytest.raises(NotEnoughData):
+        climb_logit(
+            np.array([True, False, True, False]),
+            np.array([1, 1, 2, 2]),
+            ["a", "a", "b", "b"],
+            ["x", "y", "x", "y"],
+            n_trials=4,
+        )

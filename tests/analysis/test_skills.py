@@ -8,18 +8,7 @@ import pytest
 from benchflow.analysis.estimate import NotEnoughData
 from benchflow.analysis.skills import skill_effects
 
-from .simulate import coverage
-
-SKILLS = ["boot"] * 20 + ["network"] * 20 + ["packaging"] * 20
-
-
-def draw(generator: np.random.Generator, spread: float) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Three models, three skills; true effects of the given spread, centred as ours are."""
-    effects = generator.normal(0, spread, size=(3, 3))
-    effects -= effects.mean(axis=0) + effects.mean(axis=1, keepdims=True) - effects.mean()
-    chance = 0.5 + np.repeat(effects, 20, axis=1) + generator.normal(0, 0.15, size=60)
-    wins = generator.binomial(5, np.clip(chance, 0, 1)) / 5
-    return {name: wins[i] for i, name in enumerate("abc")}, effects
+from .simulate import SKILLS, skilled
 
 
 def fit(shares: dict[str, np.ndarray]):  # type: ignore[no-untyped-def]
@@ -42,20 +31,10 @@ def test_a_strong_effect_is_decided_and_has_its_sign() -> None:
 def test_pure_noise_is_rarely_decided() -> None:
     generator, decided, cells = np.random.default_rng(1), 0, 0
     for _ in range(300):
-        found = fit(draw(generator, 0.0)[0])
+        found = fit(skilled(generator, 0.0)[0])
         decided += int(found.decided().sum())
         cells += found.raw.size
     assert decided / cells < 0.05
-
-
-def test_the_intervals_cover_the_true_effects() -> None:
-    generator, hits, cells = np.random.default_rng(2), 0, 0
-    for _ in range(1000):
-        shares, truth = draw(generator, 0.12)
-        found = fit(shares)
-        hits += int(((found.low <= truth) & (truth <= found.high)).sum())
-        cells += truth.size
-    assert 0.92 <= hits / cells <= 0.97, coverage(hits, cells)
 
 
 def test_skills_with_one_task_say_nothing() -> None:

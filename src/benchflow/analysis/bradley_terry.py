@@ -26,6 +26,8 @@ class Strengths:
     high: Floats
     level: float
     n_votes: int
+    n_voters: int
+    n_tasks: int
 
 
 def bradley_terry(
@@ -69,5 +71,13 @@ def bradley_terry(
     freedom = min(len(set(voters)), len(set(tasks))) - 1
     width = stats.t.ppf((1 + level) / 2, freedom) * error
     return Strengths(
-        names, strength, error, strength - width, strength + width, level, len(winners)
+        names=names,
+        strength=strength,
+        error=error,
+        low=strength - width,
+        high=strength + width,
+        level=level,
+        n_votes=len(winners),
+        n_voters=len(set(voters)),
+        n_tasks=len(set(tasks)),
     )

@@ -7,12 +7,63 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchflow.analysis.estimate import Estimate, Floats, NotEnoughData, Outcomes
+from benchflow.analysis.cluster import labels
+from benchflow.analysis.estimate import Basis, Estimate, Floats, NotEnoughData, Outcomes
 from benchflow.analysis.rates import rate
 
 
+@dataclass(frozen=True)
+class Budgeted:
+    """Success rate under each budget of `at` (minutes, tokens or dollars), recomputed from logs.
+
+    `unknown`: successes whose spending was not recorded; they count as beyond every budget.
+    """
+
+    at: Floats
+    rates: tuple[Estimate, ...]
+    unknown: int
+
+
+#: Beyond this share of successes without a record, a curve would show the records, not the agent.
+MOST_UNKNOWN = 0.05
+
+
+def budgeted(
+    spent: Floats,
+    resolved: np.ndarray,
+    tasks: Sequence[str],
+    at: Floats,
+    units: Sequence[str] | None = None,
+    level: float = 0.95,
+    errors: int = 0,
+) -> Budgeted:
+    """Scores had every trial been cut at smaller budgets; `spent` is NaN where not recorded.
+
+    A failure stays a failure whatever it spent, so only successes need a record. An agent that had
+    known of the smaller budget might have worked otherwise: this is the score of the work as it
+    went. Raises NotEnoughData below two tasks, or when more than MOST_UNKNOWN of the successes
+    have no record.
+    """
+    spent, won = np.asarray(spent, float), np.asarray(resolved, dtype=bool)
+    unknown = int((np.isnan(spent) & won).sum())
+    if unknown > MOST_UNKNOWN * max(int(won.sum()), 1):
+        raise NotEnoughData(f"{unknown} of {won.sum()} successes have no record of what they spent")
+    known = np.where(np.isnan(spent), np.inf, spent)
+    return Budgeted(
+        np.asarray(at, float),
+        tuple(rate_within(known, won, tasks, float(budget), level, units, errors) for budget in at),
+        unknown,
+    )
+
+
 def rate_within(
-    spent: Floats, resolved: np.ndarray, tasks: Sequence[str], budget: float, level: float = 0.95
+    spent: Floats,
+    resolved: np.ndarray,
+    tasks: Sequence[str],
+    budget: float,
+    level: float = 0.95,
+    units: Sequence[str] | None = None,
+    errors: int = 0,
 ) -> Estimate:
     """Success rate had every trial been cut at `budget` (minutes, tokens or dollars).
 
@@ -20,12 +71,15 @@ def rate_within(
     as a failure. The denominator is always all trials. Raises NotEnoughData below two tasks.
     """
     won = np.asarray(resolved, dtype=bool) & (np.asarray(spent, float) <= budget)
-    names, index = np.unique(np.asarray(tasks), return_inverse=True)
+    names, index = labels(tasks)
+    family = dict(zip(tasks, units, strict=True)) if units else {}
     return rate(
         Outcomes(
-            tuple(str(name) for name in names),
+            names,
             np.bincount(index, weights=won, minlength=len(names)).astype(np.int64),
             np.bincount(index, minlength=len(names)),
+            errors,
+            tuple(family[name] for name in names) if units else (),
         ),
         level,
     ).total
@@ -40,16 +94,24 @@ class Front:
     cost: Floats
     on_front: tuple[bool, ...]
     chance: Floats
-    draws: int
-    seed: int
+    basis: Basis
 
 
 def pareto(
-    shares: Mapping[str, Floats], costs: Mapping[str, Floats], draws: int = 2000, seed: int = 0
+    shares: Mapping[str, Floats],
+    costs: Mapping[str, Floats],
+    draws: int = 2000,
+    seed: int = 0,
+    *,
+    units: Sequence[str] | None = None,
+    n_trials: int = 0,
+    errors: int = 0,
 ) -> Front:
     """The front of mean share against mean cost, both per task over the same tasks.
 
-    Raises NotEnoughData below two tasks, ValueError when the names or lengths differ.
+    Whole `units` (families; default: tasks) are redrawn, the same for all, so that what models
+    have in common stays in common. Raises NotEnoughData below two tasks, ValueError when the names
+    or lengths differ.
     """
     if set(shares) != set(costs):
         raise ValueError("shares and costs name different models")
@@ -61,8 +123,13 @@ def pareto(
     n_tasks = score.shape[1]
     if n_tasks < 2:
         raise NotEnoughData("redrawing tasks needs two or more")
-    picks = np.random.default_rng(seed).integers(0, n_tasks, size=(draws, n_tasks))
-    drawn = _front(score[:, picks].mean(axis=2).T, cost[:, picks].mean(axis=2).T)
+    unit = labels(units)[1] if units else np.arange(n_tasks)
+    n_units = int(unit.max()) + 1
+    picks = np.random.default_rng(seed).multinomial(
+        n_units, np.full(n_units, 1 / n_units), size=draws
+    )
+    weight = picks[:, unit] / picks[:, unit].sum(axis=1, keepdims=True)
+    drawn = _front(weight @ score.T, weight @ cost.T)
     on_front = _front(score.mean(axis=1)[None, :], cost.mean(axis=1)[None, :])[0]
     return Front(
         names=names,
@@ -70,8 +137,7 @@ def pareto(
         cost=cost.mean(axis=1),
         on_front=tuple(bool(value) for value in on_front),
         chance=drawn.mean(axis=0),
-        draws=draws,
-        seed=seed,
+        basis=Basis(n_tasks, n_trials, errors, f"{draws} redraws of {n_units} units", seed),
     )
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import stats
 
+from benchflow.analysis.cluster import Ratio, extreme, labels, ratio
 from benchflow.analysis.estimate import Estimate, Floats, NotEnoughData, Outcomes
 
 
@@ -54,42 +56,44 @@ def paired(
 
     Raises NotEnoughData below two common tasks.
     """
-    differences, n_trials = _differences(a, b)
-    n_tasks = len(differences)
-    mean = float(differences.mean())
-    error = float(differences.std(ddof=1) / math.sqrt(n_tasks))
-    quantile = float(stats.t.ppf((1 + level) / 2, n_tasks - 1))
-    p = _t_p_value(mean, error, n_tasks)
+    differences, units, n_trials = _differences(a, b)
+    found = ratio(differences, np.ones(len(differences)), units)
+    low, high, p, detectable = _judge(found, level)
     estimate = Estimate(
-        value=mean,
-        low=mean - quantile * error,
-        high=mean + quantile * error,
+        value=found.value,
+        low=low,
+        high=high,
         level=level,
-        n_tasks=n_tasks,
+        n_tasks=len(differences),
         n_trials=n_trials,
         n_errors=a.errors + b.errors,
-        method="paired t over common tasks",
+        method=f"paired t over common {'families' if a.families else 'tasks'}",
         seed=seed,
     )
     return Comparison(
         difference=estimate,
         p=p,
-        p_sign_flip=_sign_flip(differences, draws, seed),
+        p_sign_flip=_sign_flip(differences, units, draws, seed),
         p_corrected=p,
-        smallest_detectable=smallest_detectable(error, n_tasks, level),
+        smallest_detectable=detectable,
     )
 
 
 def all_pairs(
     table: Mapping[str, Outcomes], level: float = 0.95, draws: int = 10000, seed: int = 0
 ) -> dict[tuple[str, str], Comparison]:
-    """Every pair of `table` in its order, with Holm's correction over all of them."""
-    pairs = list(itertools.combinations(table, 2))
-    plain = [paired(table[a], table[b], level, draws, seed) for a, b in pairs]
-    corrected = holm([c.p for c in plain])
+    """Every pair of `table` in its order that can be compared, with Holm's correction over all.
+
+    Pairs with fewer than two common tasks are not in it: nothing can be said of them.
+    """
+    plain: dict[tuple[str, str], Comparison] = {}
+    for one, other in itertools.combinations(table, 2):
+        with contextlib.suppress(NotEnoughData):
+            plain[one, other] = paired(table[one], table[other], level, draws, seed)
+    corrected = holm([c.p for c in plain.values()])
     return {
-        pair: Comparison(c.difference, c.p, c.p_sign_flip, float(value), c.smallest_detectable)
-        for pair, c, value in zip(pairs, plain, corrected, strict=True)
+        pair: replace(c, p_corrected=value)
+        for (pair, c), value in zip(plain.items(), corrected, strict=True)
     }
 
 
@@ -103,22 +107,27 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def tiers(table: Mapping[str, Outcomes], level: float = 0.95) -> list[list[str]]:
+def tiers(
+    table: Mapping[str, Outcomes],
+    level: float = 0.95,
+    comparisons: Mapping[tuple[str, str], Comparison] | None = None,
+) -> list[list[str]]:
     """Names in tiers, best first: a tier holds all that its best member is not shown to beat.
 
     Within a tier the order says nothing. The best of a tier is the one with the highest mean over
     tasks; a member of a lower tier is beaten, after Holm's correction over all pairs, by the best
-    of the tier above.
+    of the tier above. `comparisons`: those of `all_pairs` where they are already known.
     """
-    comparisons = all_pairs(table, level)
+    if comparisons is None:
+        comparisons = all_pairs(table, level)
     left = sorted(table, key=lambda name: (-float(table[name].shares.mean()), name))
     found: list[list[str]] = []
     while left:
         best = left[0]
         tier = [best]
         for other in left[1:]:
-            comparison = comparisons.get((best, other)) or comparisons[(other, best)]
-            if not comparison.decided:
+            comparison = comparisons.get((best, other)) or comparisons.get((other, best))
+            if comparison is None or not comparison.decided:
                 tier.append(other)
         found.append(tier)
         left = [name for name in left if name not in tier]
@@ -126,13 +135,13 @@ def tiers(table: Mapping[str, Outcomes], level: float = 0.95) -> list[list[str]]
 
 
 def smallest_detectable(
-    error: float, n_tasks: int, level: float = 0.95, power: float = 0.8
+    error: float, n_units: int, level: float = 0.95, power: float = 0.8
 ) -> float:
     """The difference that a paired t test with standard error `error` finds with `power`.
 
     (t_{(1+level)/2} + t_{power}) · error on n_tasks - 1 degrees of freedom (Bloom 1995).
     """
-    freedom = n_tasks - 1
+    freedom = n_units - 1
     return float((stats.t.ppf((1 + level) / 2, freedom) + stats.t.ppf(power, freedom)) * error)
 
 
@@ -140,14 +149,17 @@ def needed(a: Outcomes, b: Outcomes, level: float = 0.95, power: float = 0.8) ->
     """How many tasks, or how many attempts a task, would separate the two as they now look.
 
     The variance of a task's difference is split into re-run noise (falls with attempts) and what
-    stays between tasks. Raises NotEnoughData below two common tasks or without repeated trials.
+    stays between tasks. Where tasks share families, `tasks` means more families of today's size.
+    The observed difference stands for the true one, which it seldom equals: an order of magnitude.
+    Raises NotEnoughData below two common tasks or without repeated trials.
     """
-    differences, _ = _differences(a, b)
-    n_tasks, mean = len(differences), abs(float(differences.mean()))
+    differences, units, _ = _differences(a, b)
+    n_tasks, found = len(differences), ratio(differences, np.ones(len(differences)), units)
+    mean = abs(found.value)
     if mean == 0:
         return Need(tasks=None, attempts=None)
     factor = float(stats.norm.ppf((1 + level) / 2) + stats.norm.ppf(power))
-    variance = float(differences.var(ddof=1))
+    variance = found.error**2 * n_tasks
     tasks = max(2, math.ceil((factor / mean) ** 2 * variance))
     first, second = _rerun(a, set(b.tasks)), _rerun(b, set(a.tasks))
     noise = float((first[0] / first[1]).mean() + (second[0] / second[1]).mean())
@@ -158,7 +170,7 @@ def needed(a: Outcomes, b: Outcomes, level: float = 0.95, power: float = 0.8) ->
     return Need(tasks=tasks, attempts=max(1, attempts) if attempts is not None else None)
 
 
-def _differences(a: Outcomes, b: Outcomes) -> tuple[Floats, int]:
+def _differences(a: Outcomes, b: Outcomes) -> tuple[Floats, list[str], int]:
     at_a = {task: i for i, task in enumerate(a.tasks)}
     at_b = {task: i for i, task in enumerate(b.tasks)}
     common = [task for task in a.tasks if task in at_b]
@@ -167,7 +179,8 @@ def _differences(a: Outcomes, b: Outcomes) -> tuple[Floats, int]:
     of_a = np.array([at_a[task] for task in common])
     of_b = np.array([at_b[task] for task in common])
     differences: Floats = a.shares[of_a] - b.shares[of_b]
-    return differences, int(a.trials[of_a].sum() + b.trials[of_b].sum())
+    units = [a.units[i] for i in of_a]
+    return differences, units, int(a.trials[of_a].sum() + b.trials[of_b].sum())
 
 
 def _rerun(outcomes: Outcomes, others: set[str]) -> tuple[Floats, Floats]:
@@ -183,17 +196,30 @@ def _rerun(outcomes: Outcomes, others: set[str]) -> tuple[Floats, Floats]:
     return variance, trials
 
 
-def _t_p_value(mean: float, error: float, n_tasks: int) -> float:
-    if error == 0:
-        return 1.0 if mean == 0 else 0.0
-    return float(2 * stats.t.sf(abs(mean / error), n_tasks - 1))
+def _judge(found: Ratio, level: float) -> tuple[float, float, float, float]:
+    """Low, high, p and the smallest detectable difference.
+
+    Where every unit differs by exactly the same there is no spread for a t test. Then as large a
+    share of all units as such a sample can have missed (`extreme`) may differ by anything, and p is
+    that of flipping signs.
+    """
+    if found.error > 0:
+        half = found.half_width(level)
+        p = float(2 * stats.t.sf(abs(found.value / found.error), found.freedom))
+        detectable = smallest_detectable(found.error, found.n_clusters, level)
+        return found.value - half, found.value + half, p, detectable
+    missed = extreme(0.0, found.n_clusters, level)[1]
+    kept = found.value * (1 - missed)
+    p = 1.0 if found.value == 0 else min(1.0, 2 * 0.5**found.n_clusters)
+    return kept - missed, kept + missed, p, missed
 
 
-def _sign_flip(differences: Floats, draws: int, seed: int) -> float:
+def _sign_flip(differences: Floats, units: Sequence[str], draws: int, seed: int) -> float:
     """Monte Carlo p value with the observed draw counted in (Phipson and Smyth 2010)."""
+    summed = np.bincount(labels(units)[1], weights=differences)
     generator = np.random.default_rng(seed)
-    signs = generator.choice(np.array([-1.0, 1.0]), size=(draws, len(differences)))
-    means = np.abs((signs * differences).mean(axis=1))
+    signs = generator.choice(np.array([-1.0, 1.0]), size=(draws, len(summed)))
+    sums = np.abs(signs @ summed)
     # Equal sums may differ in the last bit: what ties with the observed counts as extreme.
-    extreme = int((means >= abs(float(differences.mean())) - 1e-12).sum())
-    return (extreme + 1) / (draws + 1)
+    as_far = int((sums >= abs(float(summed.sum())) - 1e-9).sum())
+    return (as_far + 1) / (draws + 1)

@@ -1,4 +1,4 @@
-"""How far each gets: chances of the next rung, and rungs reached over time, tokens or money."""
+"""How far each gets: the chance of the next rung once it is reached, and who climbs better."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from benchflow.analysis.estimate import Estimate, Floats, Ints, NotEnoughData
+from benchflow.analysis.cluster import labels
+from benchflow.analysis.compare import smallest_detectable
+from benchflow.analysis.estimate import Basis, Estimate, Floats, Ints, NotEnoughData, Outcomes
+from benchflow.analysis.rates import rate
 
 
 @dataclass(frozen=True)
@@ -17,17 +20,17 @@ class RungModel:
 
     `effect` per group (in the order of `groups`) is against the mean group, in logits, with
     intervals from errors clustered by task. Rungs that all or none passed carry no information on
-    groups and are listed in `left_out`.
+    groups and are listed in `left_out`. `smallest_detectable`: in 80 % of draws, uncorrected.
     """
 
     groups: tuple[str, ...]
     effect: Floats
     low: Floats
     high: Floats
+    smallest_detectable: Floats
     level: float
-    n_tasks: int
-    n_trials: int
     left_out: tuple[int, ...]
+    basis: Basis
 
 
 def rung_chances(
@@ -38,9 +41,6 @@ def rung_chances(
     `furthest`: rungs passed per trial, 0…n_rungs. A rung that fewer than two tasks reached is
     None. Ratio estimator with tasks as clusters, as in `rates.rate`.
     """
-    from benchflow.analysis.estimate import Outcomes
-    from benchflow.analysis.rates import rate
-
     furthest = np.asarray(furthest)
     names, index = np.unique(np.asarray(tasks), return_inverse=True)
     chances: list[Estimate | None] = []
@@ -63,121 +63,85 @@ def sequential_logit(
     tasks: Sequence[str],
     level: float = 0.95,
 ) -> RungModel:
-    """Who climbs better, over all rungs at once (Tutz 1991); one row a trial.
+    """Who climbs better, over all rungs of a straight ladder at once; one row a trial.
 
-    Raises NotEnoughData below two groups or two tasks, or when no rung separates trials.
+    `furthest`: rungs passed per trial, 0…n_rungs. Otherwise as `climb_logit`.
+    """
+    furthest = np.asarray(furthest)
+    rungs = np.arange(1, n_rungs + 1)
+    trial, rung = np.nonzero(furthest[:, None] >= rungs[None, :] - 1)
+    return climb_logit(
+        furthest[trial] >= rungs[rung],
+        rungs[rung],
+        [groups[i] for i in trial.tolist()],
+        [tasks[i] for i in trial.tolist()],
+        n_trials=len(furthest),
+        level=level,
+    )
+
+
+def climb_logit(
+    passed: np.ndarray,
+    rungs: Ints,
+    groups: Sequence[str],
+    tasks: Sequence[str],
+    units: Sequence[str] | None = None,
+    *,
+    n_trials: int,
+    errors: int = 0,
+    level: float = 0.95,
+) -> RungModel:
+    """Continuation-ratio logit (Tutz 1991); one row a rung that a trial reached.
+
+    `rungs`: which one it was (a position, or any number for a strand of its own), each with its
+    own intercept. Errors are clustered by `units` (default: tasks). The effect is the one over the
+    population of tasks (a marginal effect), smaller than the effect within one task. Raises
+    NotEnoughData below two groups or two tasks, or when no rung separates trials.
     """
     import statsmodels.api as sm
 
-    furthest = np.asarray(furthest)
-    names = tuple(sorted(set(groups)))
-    task_names, task_index = np.unique(np.asarray(tasks), return_inverse=True)
-    if len(names) < 2 or len(task_names) < 2:
+    passed, rungs = np.asarray(passed, dtype=bool), np.asarray(rungs)
+    names, group = labels(groups)
+    unit = labels(units or tasks)[1]
+    if len(names) < 2 or len(np.unique(unit)) < 2:
         raise NotEnoughData("the ladder model needs two groups and two tasks or more")
-    group_index = np.array([names.index(group) for group in groups])
-    rows_rung, rows_group, rows_task, passed = [], [], [], []
-    left_out = []
-    for rung in range(1, n_rungs + 1):
-        there = furthest >= rung - 1
-        success = furthest[there] >= rung
-        if success.all() or not success.any():
-            left_out.append(rung)
-            continue
-        rows_rung.append(np.full(there.sum(), rung))
-        rows_group.append(group_index[there])
-        rows_task.append(task_index[there])
-        passed.append(success)
-    if not passed:
+    left_out = tuple(
+        int(rung)
+        for rung in np.unique(rungs)
+        if passed[rungs == rung].all() or not passed[rungs == rung].any()
+    )
+    kept = ~np.isin(rungs, left_out)
+    if not kept.any():
         raise NotEnoughData("no rung was passed by some and failed by others")
-    rung_of, group_of = np.concatenate(rows_rung), np.concatenate(rows_group)
-    used = np.unique(rung_of)
-    rung_columns = (rung_of[:, None] == used[None, :]).astype(float)
+    used = np.unique(rungs[kept])
     contrast = np.vstack([np.eye(len(names) - 1), -np.ones(len(names) - 1)])
-    design = np.hstack([rung_columns, contrast[group_of]])
-    fitted = sm.GLM(
-        np.concatenate(passed).astype(float), design, family=sm.families.Binomial()
-    ).fit(cov_type="cluster", cov_kwds={"groups": np.concatenate(rows_task)})
-    first = len(used)
-    effect = contrast @ fitted.params[first:]
-    covariance = contrast @ fitted.cov_params()[first:, first:] @ contrast.T
-    width = stats.t.ppf((1 + level) / 2, len(task_names) - 1) * np.sqrt(np.diag(covariance))
+    design = np.hstack([(rungs[kept][:, None] == used).astype(float), contrast[group[kept]]])
+    if np.linalg.matrix_rank(design) < design.shape[1]:
+        raise NotEnoughData("some group never reached a rung that separates trials")
+    fitted = sm.GLM(passed[kept].astype(float), design, family=sm.families.Binomial()).fit(
+        cov_type="cluster", cov_kwds={"groups": unit[kept]}
+    )
+    effect = contrast @ fitted.params[len(used) :]
+    covariance = contrast @ fitted.cov_params()[len(used) :, len(used) :] @ contrast.T
+    error = np.sqrt(np.diag(covariance))
+    n_units = len(np.unique(unit[kept]))
+    if n_units < 2 or not np.isfinite(effect).all() or np.abs(effect).max() > 15:
+        raise NotEnoughData("some group passed all rungs or none: its effect has no finite size")
+    width = stats.t.ppf((1 + level) / 2, n_units - 1) * error
     return RungModel(
         groups=names,
         effect=effect,
         low=effect - width,
         high=effect + width,
+        smallest_detectable=np.array(
+            [smallest_detectable(float(one), n_units, level) for one in error]
+        ),
         level=level,
-        n_tasks=len(task_names),
-        n_trials=len(furthest),
-        left_out=tuple(left_out),
+        left_out=left_out,
+        basis=Basis(
+            n_tasks=len(set(tasks)),
+            n_trials=n_trials,
+            n_errors=errors,
+            method="continuation-ratio logit against the mean group, errors clustered by task",
+        ),
     )
-
-
-@dataclass(frozen=True)
-class Incidence:
-    """Cumulative incidence of reaching a milestone: `share` (with `low`, `high`) at each `at`."""
-
-    at: Floats
-    share: Floats
-    low: Floats
-    high: Floats
-    level: float
-    n_tasks: int
-    n_trials: int
-
-
-def cumulative_incidence(
-    amounts: Floats,
-    status: Ints,
-    tasks: Sequence[str],
-    grid: Floats,
-    level: float = 0.95,
-    draws: int = 400,
-    seed: int = 0,
-) -> Incidence:
-    """Share of trials that reached a milestone by each amount (minutes, tokens or dollars).
-
-    Per trial: `amounts` spent when it ended or reached the milestone; `status` 1 = reached,
-    2 = ended for good without it (a competing end), 0 = cut off from outside and could have gone
-    on. Aalen–Johansen; the interval is made on the complementary log-log scale with the standard
-    error of resampled tasks. Raises NotEnoughData below two tasks.
-    """
-    amounts, status = np.asarray(amounts, float), np.asarray(status)
-    names, index = np.unique(np.asarray(tasks), return_inverse=True)
-    if len(names) < 2:
-        raise NotEnoughData("an interval over tasks needs two tasks or more")
-    share = _aalen_johansen(amounts, status, np.ones(len(amounts)), grid)
-    generator = np.random.default_rng(seed)
-    picks = generator.multinomial(len(names), np.full(len(names), 1 / len(names)), size=draws)
-    drawn = np.array(
-        [_aalen_johansen(amounts, status, pick[index].astype(float), grid) for pick in picks]
-    )
-    inside = np.clip(share, 1e-9, 1 - 1e-9)
-    scaled = np.log(-np.log(np.clip(drawn, 1e-4, 1 - 1e-4)))
-    center = np.log(-np.log(inside))
-    width = stats.t.ppf((1 + level) / 2, len(names) - 1) * scaled.std(axis=0, ddof=1)
-    low, high = np.exp(-np.exp(center + width)), np.exp(-np.exp(center - width))
-    known = (share > 0) & (share < 1)
-    return Incidence(
-        at=np.asarray(grid, float),
-        share=share,
-        low=np.where(known, low, share),
-        high=np.where(known, high, share),
-        level=level,
-        n_tasks=len(names),
-        n_trials=len(amounts),
-    )
-
-
-def _aalen_johansen(amounts: Floats, status: Ints, weight: Floats, grid: Floats) -> Floats:
-    times, inverse = np.unique(amounts, return_inverse=True)
-    at_end = np.bincount(inverse, weights=weight, minlength=len(times))
-    reached = np.bincount(inverse, weights=weight * (status == 1), minlength=len(times))
-    ended = np.bincount(inverse, weights=weight * (status != 0), minlength=len(times))
-    at_risk = at_end[::-1].cumsum()[::-1]
-    hazard = np.divide(reached, at_risk, out=np.zeros_like(reached), where=at_risk > 0)
-    leaving = np.divide(ended, at_risk, out=np.zeros_like(ended), where=at_risk > 0)
-    staying = np.concatenate([[1.0], np.cumprod(1 - leaving)[:-1]])
-    incidence = np.concatenate([[0.0], np.cumsum(staying * hazard)])
-    found: Floats = incidence[np.searchsorted(times, grid, side="right")]
-    return found

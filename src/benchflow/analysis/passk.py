@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
+from benchflow.analysis.cluster import logit_interval, ratio
 from benchflow.analysis.estimate import Estimate, Floats, NotEnoughData, Outcomes
 
 
@@ -36,24 +37,17 @@ def pass_k(
         values = 1 - special.comb(trials - successes, k) / ways
     else:
         values = special.comb(successes, k) / ways
-    mean = float(values.mean())
-    error = float(values.std(ddof=1) / np.sqrt(n_tasks))
-    low, high = _logit_interval(mean, float(stats.t.ppf((1 + level) / 2, n_tasks - 1)) * error)
+    units = tuple(unit for unit, there in zip(outcomes.units, usable, strict=True) if there)
+    found = ratio(values, np.ones(n_tasks), units)
+    low, high = logit_interval(found, level)
     name = f"pass@{k}" if kind == "any" else f"pass^{k}"
     return Estimate(
-        value=mean,
+        value=found.value,
         low=low,
         high=high,
         level=level,
         n_tasks=n_tasks,
         n_trials=int(trials.sum()),
         n_errors=outcomes.errors,
-        method=f"{name}, unbiased per task, t over tasks on the logit scale",
+        method=f"{name}, unbiased per task, t over tasks or families on the logit scale",
     )
-
-
-def _logit_interval(mean: float, half: float) -> tuple[float, float]:
-    if half == 0 or not 0 < mean < 1:
-        return max(0.0, mean - half), min(1.0, mean + half)
-    center, width = special.logit(mean), half / (mean * (1 - mean))
-    return float(special.expit(center - width)), float(special.expit(center + width))

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from scipy import optimize, special, stats
 
-from benchflow.analysis.estimate import Floats, Ints, NotEnoughData
+from benchflow.analysis.estimate import Basis, Floats, Ints, NotEnoughData
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 _LOG_WEIGHTS = np.log(_WEIGHTS) - 0.5 * np.log(2 * np.pi)
@@ -28,9 +28,11 @@ class Rasch:
 
     `ability_error`: standard errors of the abilities. `difficulty_sd`: posterior standard
     deviation per task. `spread`: standard deviation of difficulties in the population.
-    `outfit`: mean squared standardised residual per task (1 when the model fits). `flags`: dead
-    tasks (never or always solved: they separate nobody) and tasks whose outfit is beyond 2, which
-    able models fail and weak ones solve.
+    `outfit`: mean squared standardised residual per task (1 when the model fits); `infit`: the same
+    weighted by information, so that far-off models matter less. `misfit_p`: how often data drawn
+    from the fitted model give *any* task an outfit as extreme for that task (single-step max-T,
+    Westfall and Young 1993), so corrected for the number of tasks. `flags`: dead tasks (never or
+    always solved: they separate nobody) and misfits (corrected p below 1 - level), which able models fail and weak ones solve.
     """
 
     ability: Floats
@@ -39,8 +41,16 @@ class Rasch:
     difficulty_sd: Floats
     spread: float
     outfit: Floats
+    infit: Floats
+    misfit_p: Floats
     flags: tuple[Flag, ...]
     level: float
+    basis: Basis
+
+    def difficulty_interval(self) -> tuple[Floats, Floats]:
+        """Two-sided posterior intervals of the difficulties at `level`."""
+        width = stats.norm.ppf((1 + self.level) / 2) * self.difficulty_sd
+        return self.difficulty - width, self.difficulty + width
 
     def ability_interval(self) -> tuple[Floats, Floats]:
         """Two-sided intervals of the abilities at `level`."""
@@ -48,9 +58,17 @@ class Rasch:
         return self.ability - width, self.ability + width
 
 
-def rasch(successes: Ints, trials: Ints, level: float = 0.95) -> Rasch:
+def rasch(
+    successes: Ints,
+    trials: Ints,
+    level: float = 0.95,
+    draws: int = 500,
+    seed: int = 0,
+    errors: int = 0,
+) -> Rasch:
     """Fits successes out of trials, both of shape (models, tasks); trials may be 0.
 
+    Tasks are taken as independent draws: families of near-copies make it look surer than it is.
     Raises NotEnoughData below two models or five tasks, and for a model that solved all or
     nothing (its ability has no finite estimate).
     """
@@ -77,7 +95,9 @@ def rasch(successes: Ints, trials: Ints, level: float = 0.95) -> Rasch:
     at = spread * _NODES
     difficulty = posterior @ at
     deviation = np.sqrt(np.maximum(posterior @ at**2 - difficulty**2, 0))
-    outfit = _outfit(ability, difficulty, right, of)
+    outfit, infit = _fit(ability, difficulty, right, of)
+    generator = np.random.default_rng(seed)
+    misfit_p = _misfit(ability, at, posterior, right, of, outfit, draws, generator)
     return Rasch(
         ability=ability,
         ability_error=np.sqrt(np.diag(_inverse_hessian(negative_log_likelihood, best.x)))[:-1],
@@ -85,8 +105,17 @@ def rasch(successes: Ints, trials: Ints, level: float = 0.95) -> Rasch:
         difficulty_sd=deviation,
         spread=spread,
         outfit=outfit,
-        flags=_flags(right, of, outfit),
+        infit=infit,
+        misfit_p=misfit_p,
+        flags=_flags(right, of, misfit_p < 1 - level),
         level=level,
+        basis=Basis(
+            n_tasks=n_tasks,
+            n_trials=int(of.sum()),
+            n_errors=errors,
+            method=f"Rasch, marginal maximum likelihood; fit against {draws} drawn data sets",
+            seed=seed,
+        ),
     )
 
 
@@ -105,22 +134,61 @@ def _inverse_hessian(function: object, at: Floats) -> Floats:
     return inverse
 
 
-def _outfit(ability: Floats, difficulty: Floats, successes: Floats, trials: Floats) -> Floats:
-    chance = special.expit(ability[:, None] - difficulty[None, :])
+def _fit(
+    ability: Floats, difficulty: Floats, successes: Floats, trials: Floats
+) -> tuple[Floats, Floats]:
+    """Outfit and infit per task; `successes` and `difficulty` may have leading axes of draws."""
+    chance = special.expit(ability[:, None] - difficulty[..., None, :])
     variance = np.maximum(trials * chance * (1 - chance), 1e-9)
-    squared = np.where(trials > 0, (successes - trials * chance) ** 2 / variance, 0.0)
-    counted: Floats = squared.sum(axis=0) / np.maximum((trials > 0).sum(axis=0), 1)
-    return counted
+    squared = np.where(trials > 0, (successes - trials * chance) ** 2, 0.0)
+    outfit: Floats = (squared / variance).sum(axis=-2) / np.maximum((trials > 0).sum(axis=0), 1)
+    infit: Floats = squared.sum(axis=-2) / np.where(trials > 0, variance, 0.0).sum(axis=-2)
+    return outfit, infit
 
 
-def _flags(successes: Floats, trials: Floats, outfit: Floats) -> tuple[Flag, ...]:
+def _misfit(
+    ability: Floats,
+    at: Floats,
+    posterior: Floats,
+    successes: Floats,
+    trials: Floats,
+    outfit: Floats,
+    draws: int,
+    generator: np.random.Generator,
+) -> Floats:
+    """Posterior predictive p of each task's outfit against the greatest over tasks.
+
+    A drawn data set gets a difficulty from the task's posterior, and its outfit is taken around
+    the posterior mean that the drawn data would have had, as the observed one is.
+    """
+    edges = posterior.cumsum(axis=1)
+    picked = (generator.random((draws, len(outfit), 1)) > edges[None]).sum(axis=2)
+    drawn_difficulty = at[np.minimum(picked, len(at) - 1)]
+    chance = special.expit(ability[:, None] - drawn_difficulty[:, None, :])
+    drawn = generator.binomial(trials.astype(np.int64), chance).astype(float)
+    gap = ability[:, None] - at
+    right, wrong = special.log_expit(gap), special.log_expit(-gap)
+    joint = np.swapaxes(drawn, 1, 2) @ right + np.swapaxes(trials - drawn, 1, 2) @ wrong
+    joint += _LOG_WEIGHTS
+    joint -= joint.max(axis=2, keepdims=True)
+    again = np.exp(joint)
+    means = (again @ at) / again.sum(axis=2)
+    drawn_outfit, _ = _fit(ability, means, drawn, trials)
+    center, scale = drawn_outfit.mean(axis=0), np.maximum(drawn_outfit.std(axis=0), 1e-9)
+    greatest = ((drawn_outfit - center) / scale).max(axis=1)
+    beyond = (greatest[:, None] >= (outfit - center) / scale).sum(axis=0)
+    p: Floats = (beyond + 1) / (draws + 1)
+    return p
+
+
+def _flags(successes: Floats, trials: Floats, misfit: np.ndarray) -> tuple[Flag, ...]:
     solved, tried = successes.sum(axis=0), trials.sum(axis=0)
     flags: list[Flag] = []
-    for total, attempts, fit in zip(solved, tried, outfit, strict=True):
+    for total, attempts, fits_badly in zip(solved, tried, misfit, strict=True):
         if total == 0:
             flags.append("never solved")
         elif total == attempts:
             flags.append("always solved")
         else:
-            flags.append("misfit" if fit > 2 else "")
+            flags.append("misfit" if fits_badly else "")
     return tuple(flags)

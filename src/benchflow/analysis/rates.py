@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from benchflow.analysis.cluster import extreme, labels, plain_interval, ratio
 from benchflow.analysis.estimate import Estimate, Floats, NotEnoughData, Outcomes
 
 
@@ -31,36 +32,46 @@ class Noise:
 
 @dataclass(frozen=True)
 class Rate:
-    """A success rate with the honest interval (`total`) and the usual one (`rerun_only`)."""
+    """A success rate with the honest interval (`total`) and the usual one (`rerun_only`).
+
+    `noise`: the three standard errors. `plus_minus`: the same three as half widths at the level of
+    the intervals, which are cut at 0 and 1 where these are not.
+    """
 
     total: Estimate
     rerun_only: Estimate | None
     noise: Noise
+    plus_minus: Noise
 
 
 def rate(outcomes: Outcomes, level: float = 0.95) -> Rate:
-    """Successes over trials, with the task as the unit.
+    """Successes over trials, with the task (or family) as the unit.
 
     The value is the plain count, sum of successes over sum of trials. Its total error is that of a
-    ratio estimator over clusters (Cochran, Sampling Techniques, 3rd ed., eq. 6.13 and 9.30), with
-    t quantiles on (tasks - 1) degrees of freedom; with equal trials per task it is exactly the t
-    interval on task means. Raises NotEnoughData below two tasks.
+    ratio estimator over clusters (`cluster.ratio`); with equal trials per task it is exactly the t
+    interval on task means. Raises NotEnoughData below two tasks or families.
     """
-    n_tasks = len(outcomes.tasks)
-    if n_tasks < 2:
-        raise NotEnoughData("an interval over tasks needs two tasks or more")
-    total_trials = outcomes.n_trials
-    value = float(outcomes.successes.sum() / total_trials)
+    found = ratio(outcomes.successes, outcomes.trials, outcomes.units)
     noise = noise_of(outcomes)
-    quantile = float(stats.t.ppf((1 + level) / 2, n_tasks - 1))
-    rerun_only = None
+    wide = float(stats.t.ppf((1 + level) / 2, found.freedom))
+    rerun_only, half = None, None
     if noise.rerun is not None:
-        normal = float(stats.norm.ppf((1 + level) / 2))
-        rerun_only = _estimate(outcomes, value, normal * noise.rerun, level, "re-run noise only")
+        half = float(stats.norm.ppf((1 + level) / 2)) * noise.rerun
+        low, high = max(0.0, found.value - half), min(1.0, found.value + half)
+        if found.value in (0.0, 1.0):
+            low, high = extreme(found.value, outcomes.n_trials, level)
+        rerun_only = _estimate(outcomes, found.value, low, high, level, "normal, re-run noise only")
+    unit = "families" if outcomes.families else "tasks"
+    low, high = plain_interval(found, level)
     return Rate(
-        total=_estimate(outcomes, value, quantile * noise.total, level, "t over tasks (ratio)"),
+        total=_estimate(outcomes, found.value, low, high, level, f"t over {unit} (ratio)"),
         rerun_only=rerun_only,
         noise=noise,
+        plus_minus=Noise(
+            rerun=half,
+            tasks=None if noise.tasks is None else wide * noise.tasks,
+            total=wide * noise.total,
+        ),
     )
 
 
@@ -68,9 +79,7 @@ def noise_of(outcomes: Outcomes) -> Noise:
     """The three standard errors of the plain rate; see Noise."""
     successes, trials = outcomes.successes.astype(float), outcomes.trials.astype(float)
     n_tasks, total_trials = len(trials), float(trials.sum())
-    value = successes.sum() / total_trials
-    residuals = successes - value * trials
-    total = float(np.sqrt(n_tasks / (n_tasks - 1) * (residuals**2).sum()) / total_trials)
+    total = ratio(successes, trials, outcomes.units).error
     repeated = trials > 1
     if not repeated.any():
         return Noise(rerun=None, tasks=None, total=total)
@@ -86,20 +95,21 @@ def noise_of(outcomes: Outcomes) -> Noise:
 def bootstrap_rate(
     outcomes: Outcomes, level: float = 0.95, draws: int = 4000, seed: int = 0
 ) -> Estimate:
-    """The same rate by resampling whole tasks (percentile interval): a check on `rate`."""
-    generator = np.random.default_rng(seed)
-    n_tasks = len(outcomes.tasks)
-    if n_tasks < 2:
-        raise NotEnoughData("resampling tasks needs two tasks or more")
-    picks = generator.integers(0, n_tasks, size=(draws, n_tasks))
-    rates: Floats = outcomes.successes[picks].sum(axis=1) / outcomes.trials[picks].sum(axis=1)
+    """The same rate by resampling tasks or families (percentile interval): a check on `rate`."""
+    names, index = labels(outcomes.units)
+    if len(names) < 2:
+        raise NotEnoughData("resampling tasks needs two tasks (or families) or more")
+    successes = np.bincount(index, weights=outcomes.successes)
+    trials = np.bincount(index, weights=outcomes.trials)
+    picks = np.random.default_rng(seed).integers(0, len(names), size=(draws, len(names)))
+    rates: Floats = successes[picks].sum(axis=1) / trials[picks].sum(axis=1)
     low, high = np.quantile(rates, [(1 - level) / 2, (1 + level) / 2])
     return Estimate(
         value=float(outcomes.successes.sum() / outcomes.n_trials),
         low=float(low),
         high=float(high),
         level=level,
-        n_tasks=n_tasks,
+        n_tasks=len(outcomes.tasks),
         n_trials=outcomes.n_trials,
         n_errors=outcomes.errors,
         method=f"bootstrap over tasks, {draws} draws",
@@ -107,11 +117,13 @@ def bootstrap_rate(
     )
 
 
-def _estimate(outcomes: Outcomes, value: float, half: float, level: float, method: str) -> Estimate:
+def _estimate(
+    outcomes: Outcomes, value: float, low: float, high: float, level: float, method: str
+) -> Estimate:
     return Estimate(
         value=value,
-        low=max(0.0, value - half),
-        high=min(1.0, value + half),
+        low=low,
+        high=high,
         level=level,
         n_tasks=len(outcomes.tasks),
         n_trials=outcomes.n_trials,

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from benchflow.analysis.estimate import Floats, NotEnoughData
+from benchflow.analysis.compare import holm
+from benchflow.analysis.estimate import Basis, Floats, NotEnoughData
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,10 @@ class SkillEffects:
     """Arrays of shape (models, skills), in shares: `raw`, `effect` (shrunk), `low`, `high`.
 
     `n_tasks` per skill. NaN where a skill has fewer than two tasks with it or without it.
-    `spread`: posterior mean of the standard deviation of true effects over all cells.
+    `spread`: posterior mean of the standard deviation of true effects over all cells. `p`: of the
+    unshrunk effects, normal, corrected after Holm over all cells: shrinking guards each statement,
+    this guards all of them together. `smallest_detectable`: the true effect that the unshrunk test
+    finds in 80 % of draws, uncorrected.
     """
 
     models: tuple[str, ...]
@@ -33,8 +37,11 @@ class SkillEffects:
     low: Floats
     high: Floats
     n_tasks: tuple[int, ...]
+    p: Floats
+    smallest_detectable: Floats
     spread: float
     level: float
+    basis: Basis
 
     def decided(self) -> np.ndarray:
         """True where the interval leaves 0 out."""
@@ -43,7 +50,12 @@ class SkillEffects:
 
 
 def skill_effects(
-    shares: Mapping[str, Floats], task_skills: Sequence[Sequence[str]], level: float = 0.95
+    shares: Mapping[str, Floats],
+    task_skills: Sequence[Sequence[str]],
+    level: float = 0.95,
+    *,
+    n_trials: int = 0,
+    errors: int = 0,
 ) -> SkillEffects:
     """Effects from each model's share of successes per task (all over the same tasks, no gaps).
 
@@ -76,9 +88,28 @@ def skill_effects(
         raise NotEnoughData("no skill has two tasks with it and two without it")
     effect, deviation = np.full_like(raw, np.nan), np.full_like(raw, np.nan)
     effect[known], deviation[known], spread = _pooled(raw[known], error[known])
-    width = stats.norm.ppf((1 + level) / 2) * deviation
+    normal = float(stats.norm.ppf((1 + level) / 2))
+    p, detectable = np.full_like(raw, np.nan), np.full_like(raw, np.nan)
+    p[known] = holm(list(2 * stats.norm.sf(np.abs(raw[known]) / np.maximum(error[known], 1e-12))))
+    detectable[known] = (normal + stats.norm.ppf(0.8)) * error[known]
     return SkillEffects(
-        models, skills, raw, effect, effect - width, effect + width, tuple(counts), spread, level
+        models=models,
+        skills=skills,
+        raw=raw,
+        effect=effect,
+        low=effect - normal * deviation,
+        high=effect + normal * deviation,
+        n_tasks=tuple(counts),
+        p=p,
+        smallest_detectable=detectable,
+        spread=spread,
+        level=level,
+        basis=Basis(
+            n_tasks=len(task_skills),
+            n_trials=n_trials,
+            n_errors=errors,
+            method="double-centred shares, partially pooled (normal-normal, spread integrated out)",
+        ),
     )
 
 
