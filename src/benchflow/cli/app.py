@@ -29,7 +29,9 @@ VERBS = {
     "results": "Show trials, verdicts, ladders, times and evidence.",
     "report": "Say who is better than whom, with honest error bars.",
     "compare": "Compare two agents, paired by task.",
+    "export": "Write one table of trials, rungs and steps for other tools.",
     "resume": "Go on with a job that was stopped.",
+    "sweep": "Run a whole matrix from a file; go on after anything.",
 }
 
 BROKEN_PIPE = 141

@@ -15,7 +15,7 @@ from benchflow.results.model import Milestone, Problem, Trial, Usage, Verdict
 from benchflow.results.read import read_job, read_trial
 from benchflow.results.readers import atif
 from benchflow.results.records import Format, Record, Rung
-from benchflow.results.values import mapping, number, seconds_between, sequence
+from benchflow.results.values import mapping, number, seconds_between, sequence, word
 
 _MAX_LINE = 1 << 20
 #: Harbor's exception classes for a run that was cut off or broke down under the agent.
@@ -69,7 +69,7 @@ def _shared(source: Path, folder: Path, trajectories: bool) -> _Job:
     tasks, _ = facts.of_job(folder)
     return _Job(
         source=source,
-        name=folder.resolve().name,
+        name=word(folder.resolve().name),
         format=Format.BENCHFLOW if tasks else Format.HARBOR,
         tasks=tasks,
         trajectories=trajectories,

@@ -174,7 +174,7 @@ def _record(
             uid="",
             source=log.source,
             format=Format.INSPECT,
-            job=word(log.spec.get("run_id")) or log.path.stem,
+            job=word(log.spec.get("run_id")) or word(log.path.stem),
             trial=f"{name}@{epoch}",
             agent=log.solver,
             model=word(log.spec.get("model"), 80),

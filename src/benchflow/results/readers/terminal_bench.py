@@ -120,7 +120,7 @@ def _record(
         uid="",
         source=source,
         format=Format.TERMINAL_BENCH,
-        job=word(metadata.get("run_id")) or folder.resolve().name,
+        job=word(metadata.get("run_id")) or word(folder.resolve().name),
         trial=word(data["trial_name"], 200),
         agent=word(metadata.get("agent_name"), 80) or "?",
         model=word(metadata.get("model_name"), 80),

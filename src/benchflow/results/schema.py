@@ -1,0 +1,215 @@
+"""The tables of the index and of an export: one place for columns, types and what they mean.
+
+python -m benchflow.results.schema > docs/data-dictionary.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchflow.results.model import Problem
+from benchflow.results.records import Record, Rung, Step
+from benchflow.results.text import one_line
+
+VERSION = 1
+_EXCERPT = 200
+
+
+@dataclass(frozen=True)
+class Column[Row]:
+    """`type` is DuckDB's. `of` takes a row's object and gives a plain value, None for NULL."""
+
+    name: str
+    type: str
+    meaning: str
+    of: Callable[[Row], Any]
+
+
+@dataclass(frozen=True)
+class Table[Row]:
+    """One table; `key` names the columns that tell its rows apart."""
+
+    name: str
+    meaning: str
+    key: tuple[str, ...]
+    columns: tuple[Column[Row], ...]
+
+    def row(self, item: Row) -> list[Any]:
+        """`item` as this table's values, in the columns' order."""
+        return [column.of(item) for column in self.columns]
+
+
+type RungRow = tuple[Record, int, Rung]
+type StepRow = tuple[str, Step]
+
+TRIALS: Table[Record] = Table(
+    "trials",
+    "One row a finished trial.",
+    ("uid",),
+    (
+        Column("uid", "VARCHAR", "12 hex digits, the same at every reading", lambda r: r.uid),
+        Column("source", "VARCHAR", "the path that was given", lambda r: _path(r.source)),
+        Column("format", "VARCHAR", "what the source was recognised as", lambda r: r.format.value),
+        Column("job", "VARCHAR", "job, submission or run", lambda r: r.job),
+        Column("trial", "VARCHAR", "the trial's name in its source", lambda r: r.trial),
+        Column("agent", "VARCHAR", "agent (Inspect: solver)", lambda r: r.agent),
+        Column("agent_version", "VARCHAR", "the agent's version, or empty",
+               lambda r: r.agent_version),
+        Column("model", "VARCHAR", "model, or empty", lambda r: r.model),
+        Column("task", "VARCHAR", "task (Inspect: evaluation/sample)", lambda r: r.task),
+        Column("task_version", "VARCHAR", "the task's version, or empty",
+               lambda r: r.task_version),
+        Column("family", "VARCHAR", "family or category of the task, or empty",
+               lambda r: r.family),
+        Column("skills", "VARCHAR", "skills or tags, separated by ;", lambda r: ";".join(r.skills)),
+        Column("expert_minutes", "DOUBLE", "minutes that an expert needs, as the task says",
+               lambda r: r.expert_minutes),
+        Column("hint", "INTEGER", "hint level that the agent was given; 0 is none",
+               lambda r: r.hint),
+        Column("verdict", "VARCHAR", "resolved, failed, or error (infrastructure; never counts)",
+               lambda r: r.verdict.value),
+        Column("cause", "VARCHAR", "why it is an error, or what ended the agent",
+               lambda r: r.cause),
+        Column("cause_message", "VARCHAR", "the cause in words", lambda r: r.cause_message),
+        Column("failure_mode", "VARCHAR", "the source's own word for what went wrong",
+               lambda r: r.failure_mode),
+        Column("said_done", "BOOLEAN", "the agent declared its work finished",
+               lambda r: r.said_done),
+        Column("ended_itself", "BOOLEAN", "the run ended by the agent's own decision",
+               lambda r: r.ended_itself),
+        Column("reward", "DOUBLE", "the verifier's number", lambda r: r.reward),
+        Column("rung_kind", "VARCHAR", "milestone, test, or empty", lambda r: r.rung_kind),
+        Column("rungs", "INTEGER", "how many rungs the trial has", lambda r: len(r.rungs)),
+        Column("rungs_passed", "INTEGER", "how many of them passed", lambda r: r.n_passed),
+        Column("furthest", "VARCHAR", "the last rung that passed, or empty", lambda r: r.furthest),
+        Column("steps", "INTEGER", "steps by the agent in its trajectory", lambda r: r.steps),
+        Column("input_tokens", "BIGINT", "tokens sent, cached ones too; as reported, not metered",
+               lambda r: r.usage.input_tokens),
+        Column("output_tokens", "BIGINT", "tokens generated; as reported, not metered",
+               lambda r: r.usage.output_tokens),
+        Column("cost_usd", "DOUBLE", "US dollars; as reported, not metered",
+               lambda r: r.usage.cost_usd),
+        Column("environment_seconds", "DOUBLE", "making the sandbox",
+               lambda r: r.phases.environment),
+        Column("agent_setup_seconds", "DOUBLE", "installing the agent",
+               lambda r: r.phases.agent_setup),
+        Column("agent_seconds", "DOUBLE", "the agent's work", lambda r: r.phases.agent),
+        Column("hand_over_seconds", "DOUBLE", "from the agent's end to the verifier's start",
+               lambda r: r.phases.hand_over),
+        Column("verifier_seconds", "DOUBLE", "the verification", lambda r: r.phases.verifier),
+        Column("total_seconds", "DOUBLE", "the whole trial", lambda r: r.phases.total),
+        Column("started_at", "VARCHAR", "ISO 8601, as the source has it", lambda r: r.started_at),
+        Column("folder", "VARCHAR", "the trial's own folder",
+               lambda r: None if r.folder is None else _path(r.folder)),
+    ),
+)  # fmt: skip
+
+RUNGS: Table[RungRow] = Table(
+    "rungs",
+    "One row a milestone of a trial, or a single test where the source has tests.",
+    ("uid", "place"),
+    (
+        Column("uid", "VARCHAR", "the trial", lambda row: row[0].uid),
+        Column("place", "INTEGER", "place on the ladder, from 1", lambda row: row[1]),
+        Column("rung", "VARCHAR", "the rung's name", lambda row: row[2].id),
+        Column("title", "VARCHAR", "what it proves, or empty", lambda row: row[2].title),
+        Column("status", "VARCHAR", "passed, failed, not reached", lambda row: row[2].status),
+        Column("weight", "DOUBLE", "its share of the reward, not normalised",
+               lambda row: row[2].weight),
+        Column("requires", "VARCHAR", "rungs that must pass before it, separated by ;",
+               lambda row: ";".join(row[2].requires)),
+        Column("message", "VARCHAR", "why the first failed check failed",
+               lambda row: one_line(row[2].message, 400)),
+        Column("minutes", "DOUBLE", "agent's working minutes when it was reached, if measured",
+               lambda row: row[2].minutes),
+        Column("by_minutes", "DOUBLE", "upper bound of that: minutes until the work was handed in",
+               lambda row: row[2].by_minutes),
+        Column("verified_seconds", "DOUBLE", "when the verifier decided, on its own clock",
+               lambda row: row[2].verified_seconds),
+    ),
+)  # fmt: skip
+
+STEPS: Table[StepRow] = Table(
+    "steps",
+    "One row a step of a trial's trajectory.",
+    ("uid", "n"),
+    (
+        Column("uid", "VARCHAR", "the trial", lambda row: row[0]),
+        Column("n", "INTEGER", "place in the trajectory, from 1", lambda row: row[1].n),
+        Column("role", "VARCHAR", "system, user, agent", lambda row: row[1].role),
+        Column("at_seconds", "DOUBLE", "seconds since the trajectory's first time stamp",
+               lambda row: row[1].at),
+        Column("model", "VARCHAR", "model of this step, or empty", lambda row: row[1].model),
+        Column("calls", "INTEGER", "tool calls in it", lambda row: len(row[1].calls)),
+        Column("tools", "VARCHAR", "their tools, separated by ;",
+               lambda row: ";".join(call.tool for call in row[1].calls)),
+        Column("text_chars", "INTEGER", "length of the message", lambda row: len(row[1].text)),
+        Column("reasoning_chars", "INTEGER", "length of the recorded reasoning",
+               lambda row: len(row[1].reasoning)),
+        Column("result_chars", "INTEGER", "length of what the calls gave back",
+               lambda row: sum(len(call.result) for call in row[1].calls)),
+        Column("input_tokens", "BIGINT", "tokens sent, as reported",
+               lambda row: row[1].input_tokens),
+        Column("output_tokens", "BIGINT", "tokens generated, as reported",
+               lambda row: row[1].output_tokens),
+        Column("cost_usd", "DOUBLE", "US dollars, as reported", lambda row: row[1].cost_usd),
+        Column("subagent", "VARCHAR", "id of the delegated agent; empty for the main one",
+               lambda row: row[1].subagent),
+        Column("copied", "BOOLEAN", "repeated from an earlier trajectory: do not sum again",
+               lambda row: row[1].copied),
+        Column("excerpt", "VARCHAR", "the start of the message, else of the first call",
+               lambda row: _excerpt(row[1])),
+    ),
+)  # fmt: skip
+
+PROBLEMS: Table[Problem] = Table(
+    "problems",
+    "One row a thing that could not be read as it should be, or that contradicts another.",
+    (),
+    (
+        Column("path", "VARCHAR", "the file or folder",
+               lambda p: _path(p.path)),
+        Column("message", "VARCHAR", "what is wrong with it", lambda p: one_line(p.message, 1000)),
+    ),
+)  # fmt: skip
+
+TABLES: tuple[Table[Any], ...] = (TRIALS, RUNGS, STEPS, PROBLEMS)
+
+
+def rung_rows(record: Record) -> Iterator[RungRow]:
+    """A trial's rungs with their places from 1."""
+    for place, rung in enumerate(record.rungs, 1):
+        yield record, place, rung
+
+
+def _path(path: Path) -> str:
+    return one_line(str(path), 4096)
+
+
+def _excerpt(step: Step) -> str:
+    text = step.text or (step.calls[0].arguments if step.calls else "")
+    return one_line(text[: 2 * _EXCERPT], _EXCERPT)
+
+
+def dictionary() -> str:
+    """The data dictionary as Markdown."""
+    parts = [
+        "# Data dictionary",
+        "",
+        f"Schema {VERSION}. The tables that `benchflow export` writes, as Parquet, as CSV and in "
+        "`index.duckdb`. An empty field (NULL) always means *not recorded*; an empty text means "
+        "that there is none.",
+    ]
+    for table in TABLES:
+        key = f" Key: {', '.join(f'`{name}`' for name in table.key)}." if table.key else ""
+        parts += ["", f"## {table.name}", f"{table.meaning}{key}", ""]
+        parts += ["| column | type | meaning |", "|---|---|---|"]
+        parts += [f"| `{c.name}` | {c.type} | {c.meaning} |" for c in table.columns]
+    return "\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    print(dictionary(), end="")
