@@ -32,7 +32,8 @@ class Rasch:
     weighted by information, so that far-off models matter less. `misfit_p`: how often data drawn
     from the fitted model give *any* task an outfit as extreme for that task (single-step max-T,
     Westfall and Young 1993), so corrected for the number of tasks. `flags`: dead tasks (never or
-    always solved: they separate nobody) and misfits (corrected p below 1 - level), which able models fail and weak ones solve.
+    always solved: they separate nobody) and misfits (corrected p below 1 - level), which
+    able models fail and weak ones solve.
     """
 
     ability: Floats
