@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from benchflow.authoring.gate import GateResult, Status, judged
 from benchflow.results.model import Trial, Verdict
@@ -93,11 +94,45 @@ def exploits(cheats: Sequence[Exploit], tried: dict[str, Trial]) -> GateResult:
             findings.append(f"{cheat.name} gains {', '.join(gained)}")
         elif trial.verdict is Verdict.RESOLVED:
             findings.append(f"{cheat.name} resolves the task")
+        elif trial.reward and not trial.milestones:
+            findings.append(f"{cheat.name} gains a reward of {trial.reward:g}")
     declared = sum(bool(cheat.allowed) for cheat in cheats)
     summary = f"{len(cheats)} cheats, {declared} with a declared gain"
     return errors("exploits", trials) or judged(
         "exploits", summary, findings, evidence=_where(trials), seconds=_seconds(trials)
     )
+
+
+#: What Harbor says when a verifier ended without a verdict that can be read.
+_NO_VERDICT = ("Reward", "Verifier")
+
+
+def common(task: Task, cheats: Sequence[Exploit], tried: dict[str, Trial]) -> GateResult:
+    """The common cheats gain nothing either; nor may one keep a plain task from being judged.
+
+    A trial without a verdict never counts against an agent: who can bring that about has gained.
+    (Our own verifier shares nothing with the agent: where it breaks, the infrastructure did.)
+    """
+    findings = []
+    judged_trials = {}
+    for cheat in cheats:
+        trial = tried.get(cheat.name)
+        broken = trial and trial.verdict is Verdict.ERROR and trial.cause.startswith(_NO_VERDICT)
+        if trial and broken and not task.is_benchflow:
+            findings.append(f"{cheat.name} leaves the verifier without a verdict ({trial.cause})")
+        elif trial:
+            judged_trials[cheat.name] = trial
+    known = {cheat.name for cheat in cheats}
+    unknown = [e.name for e in task.common_exploits if e.name not in known]
+    findings += [f"common_exploits: there is no cheat {name!r} for this task" for name in unknown]
+    rest = [cheat for cheat in cheats if cheat.name in judged_trials or cheat.name not in tried]
+    found = exploits(rest, judged_trials)
+    if found.status is Status.ERROR:
+        return replace(found, gate="corpus")
+    findings += found.findings
+    names = ", ".join(cheat.name for cheat in cheats)
+    where, spent = _where(list(tried.values())), _seconds(list(tried.values()))
+    return judged("corpus", names, findings, evidence=where, seconds=spent)
 
 
 def budget(task: Task, trials: Sequence[Trial]) -> GateResult:

@@ -96,10 +96,10 @@ def _line(result: GateResult) -> None:
 
 
 def _write(task: Task, listener: Listener) -> list[str]:
-    from benchflow.authoring.check import oracles
     from benchflow.authoring.figures import write
+    from benchflow.authoring.trials import Trials
 
-    return write(task, oracles(task, listener))
+    return write(task, Trials(task, listener).oracle())
 
 
 def _matrix(found: list[Task], as_json: bool) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -236,6 +236,10 @@ def _assemble(
             for d in ours.deliverables
         ),
         exploits=exploits,
+        common_exploits=tuple(
+            Exploit(name=e.cheat, path=Path(), allowed=tuple(e.allowed), why=e.why)
+            for e in ours.common_exploits
+        ),
         steps=steps,
         hints=tuple(path for n in (1, 2, 3) if (path := folder / "hints" / f"{n}.md").is_file()),
     )
@@ -275,11 +279,17 @@ def _inconsistencies(task: Task) -> Iterator[Problem]:
                 f"exploits/{entry['script']}.sh does not exist",
                 "add the script or remove the entry",
             )
-        for name in entry["allowed"]:
-            if name not in ids:
-                yield Problem(
-                    "task.toml",
-                    "metadata.benchflow.exploits.allowed",
-                    f"no milestone {name!r}",
-                    f"use one of {', '.join(sorted(ids))}",
-                )
+        yield from _unknown(entry["allowed"], ids, "exploits")
+    for exploit in task.common_exploits:
+        yield from _unknown(exploit.allowed, ids, "common_exploits")
+
+
+def _unknown(names: Iterable[str], ids: set[str], table: str) -> Iterator[Problem]:
+    for name in names:
+        if name not in ids:
+            yield Problem(
+                "task.toml",
+                f"metadata.benchflow.{table}.allowed",
+                f"no milestone {name!r}",
+                f"use one of {', '.join(sorted(ids))}",
+            )

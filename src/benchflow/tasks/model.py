@@ -42,6 +42,7 @@ class Task:
 
     A plain Harbor folder (`is_benchflow` false) has no milestones, deliverables or skills here:
     Harbor itself knows how to run and grade it. Times are in seconds or minutes as named.
+    `common_exploits`: what cheats common to all tasks may gain here (they have no path).
     `oracle_goes_on`: solve.sh may run again in its own sandbox, to a later milestone.
     """
 
@@ -71,6 +72,7 @@ class Task:
     requirements: tuple[str, ...] = ()
     deliverables: tuple[Deliverable, ...] = ()
     exploits: tuple[Exploit, ...] = ()
+    common_exploits: tuple[Exploit, ...] = ()
     steps: tuple[Step, ...] = ()
     hints: tuple[Path, ...] = field(default=())
 

@@ -68,6 +68,12 @@ class Exploit(_Strict):
     why: Annotated[str, StringConstraints(min_length=10)]
 
 
+class CommonExploit(_Strict):
+    cheat: Name
+    allowed: list[str] = Field(min_length=1)
+    why: Annotated[str, StringConstraints(min_length=10)]
+
+
 class Benchflow(_Strict):
     family: Name
     variant: Name
@@ -84,6 +90,7 @@ class Benchflow(_Strict):
     unverified: str = ""
     deliverables: list[Deliverable] = Field(min_length=1)
     exploits: list[Exploit] = []
+    common_exploits: list[CommonExploit] = []
 
 
 class Metadata(BaseModel):

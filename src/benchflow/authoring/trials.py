@@ -1,0 +1,177 @@
+"""The trials that gates judge: started, gone on with, or read where they are whole already."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchflow.home import home
+from benchflow.results.model import Job, Trial, Verdict
+from benchflow.run.board import Listener
+from benchflow.tasks import Exploit, Task, stage
+from benchflow.tasks.digest import digest_of
+
+if TYPE_CHECKING:
+    from benchflow.run.plan import Plan
+    from benchflow.run.request import RunRequest
+
+ORACLE_TIMES = 3
+_FORMAT = 1
+
+
+class Trials:
+    """Runs the trials of one task, each in a job folder below `<home>/checks`.
+
+    The folder's name holds what an answer depends on, so a changed task starts new jobs.
+    """
+
+    def __init__(self, task: Task, listener: Listener) -> None:
+        self.task = task
+        self.listener = listener
+
+    @functools.cached_property
+    def _key(self) -> str:
+        """What the gates' answers depend on: the task with its cheats, and `boot`."""
+        from benchflow.tasks.stage import boot_zipapp
+
+        cheats = digest_of(self.task.path, ["exploits"])
+        text = f"{_FORMAT} {self.task.digest} {cheats} {boot_zipapp().stem}"
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def folder(self, gate: str) -> Path:
+        """Where the evidence of `gate` is, or will be."""
+        # The common cheats are ours: an answer about them holds for what they are today.
+        more = f"-{_corpus_digest()}" if gate == "corpus" else ""
+        return home() / "checks" / f"{self.task.slug}-{self._key}-{gate}{more}"
+
+    def nop(self) -> tuple[Trial, ...]:
+        """One trial in which nothing is done."""
+        return self._job("nop", ["nop"]).trials
+
+    def oracle(self) -> tuple[Trial, ...]:
+        """The oracle, three times from scratch."""
+        return self._job("oracle", ["oracle"], attempts=ORACLE_TIMES).trials
+
+    def stopped(self, names: list[str]) -> dict[str, Trial]:
+        """Milestone → the oracle stopped after it. Empty values are left out.
+
+        Where the oracle goes on, one sandbox builds every rung and each is verified by itself.
+        """
+        if not self.task.oracle_goes_on:
+            job = self._job("ladder", [f"ladder:{name}" for name in names])
+            return by_argument(job.trials, names)
+        from benchflow.agents.scripts import ClimbAgent
+
+        climb = self._job("ladder", ["ladder:*"]).trials[0]
+        if climb.verdict is Verdict.ERROR:
+            return dict.fromkeys(names, climb)
+        rungs = climb.path / ClimbAgent.RUNGS
+        delivered = [name for name in names if (rungs / name).is_dir()]
+        with ThreadPoolExecutor(self._side_by_side()) as pool:
+            trials = pool.map(lambda name: self._rung(rungs / name), delivered)
+        return dict(zip(delivered, trials, strict=True))
+
+    def cheats(self, names: list[str]) -> dict[str, Trial]:
+        """The task's own cheats, by name."""
+        return by_argument(self._job("exploits", [f"exploit:{n}" for n in names]).trials, names)
+
+    def common(self, cheats: list[Exploit], folder: Path) -> dict[str, Trial]:
+        """The common cheats that were written to `folder`, by name."""
+        from benchflow.run.plan import plan
+
+        def prepare() -> Plan:
+            from harbor.models.trial.config import AgentConfig
+
+            request = self._request("corpus", ["nop"], 1)
+            ready = plan(request)
+            sources = {str(planned.staged): str(folder) for planned in ready.tasks}
+            agents = [
+                AgentConfig(
+                    import_path="benchflow.agents.scripts:ExploitAgent",
+                    kwargs={"exploit": cheat.name, "sources": sources},
+                )
+                for cheat in cheats
+            ]
+            named = replace(request, agents=tuple(f"exploit:{cheat.name}" for cheat in cheats))
+            config = ready.config.model_copy(update={"agents": agents})
+            return replace(ready, request=named, config=config)
+
+        names = [cheat.name for cheat in cheats]
+        return by_argument(self._run("corpus", prepare, len(cheats)).trials, names)
+
+    def _rung(self, delivered: Path) -> Trial:
+        from benchflow.run.verify import VerifyRequest, read_again, verify
+
+        given = {d.path: delivered / d.path.lstrip("/") for d in self.task.deliverables}
+        folder = self.folder("ladder").with_name(f"{self.folder('ladder').name}-rungs")
+        request = VerifyRequest(self.task, given, folder / delivered.name)
+        known = read_again(request)
+        if known is not None and known.verdict is not Verdict.ERROR:
+            return known
+        return verify(replace(request, folder=fresh(request.folder)), self.listener).trial
+
+    def _side_by_side(self) -> int:
+        from benchflow.run.agents import PlannedTask
+        from benchflow.run.plan import concurrency
+
+        return concurrency([PlannedTask(self.task, stage(self.task))])
+
+    def _job(self, gate: str, agents: list[str], attempts: int = 1) -> Job:
+        from benchflow.run.plan import plan
+
+        def prepare() -> Plan:
+            return plan(self._request(gate, agents, attempts))
+
+        return self._run(gate, prepare, len(agents) * attempts)
+
+    def _request(self, gate: str, agents: list[str], attempts: int) -> RunRequest:
+        from benchflow.run.request import RunRequest
+
+        folder = self.folder(gate)
+        return RunRequest(
+            tasks=(str(self.task.path),),
+            agents=tuple(agents),
+            attempts=attempts,
+            job_name=folder.name,
+            jobs_dir=folder.parent,
+        )
+
+    def _run(self, gate: str, prepare: Callable[[], Plan], wanted: int) -> Job:
+        """The gate's job: read when it is whole, resumed when it stopped, else started."""
+        from benchflow.results.read import read_job
+        from benchflow.run import jobs
+
+        folder = self.folder(gate)
+        if not (folder / "benchflow.json").is_file():
+            return jobs.start(prepare(), self.listener)
+        found = read_job(folder)
+        if len(found.trials) == wanted and not found.count(Verdict.ERROR):
+            return found
+        return jobs.resume(folder, self.listener, retry_errors=True)[0]
+
+
+def by_argument(trials: tuple[Trial, ...], names: list[str]) -> dict[str, Trial]:
+    """Trials by what stands behind the colon of their agent's name (`ladder:kernel`)."""
+    found = {trial.agent.partition(":")[2]: trial for trial in trials}
+    return {name: found[name] for name in names if name in found}
+
+
+def fresh(folder: Path) -> Path:
+    """`folder`, or the next free name beside it: earlier evidence is kept."""
+    n = 1
+    candidate = folder
+    while candidate.exists():
+        n += 1
+        candidate = folder.with_name(f"{folder.name}-{n}")
+    candidate.parent.mkdir(parents=True, exist_ok=True)
+    return candidate
+
+
+@functools.cache
+def _corpus_digest() -> str:
+    return digest_of(Path(__file__).parent, ["corpus"])[:8]

@@ -1,0 +1,35 @@
+.code64
+.globl _start
+_start:
+  cld
+  movl $0x11111111,%ebp
+again:
+  leaq text(%rip),%rsi
+  movl %ebp,%ecx
+1: lodsb
+  call putc
+  loop 1b
+idle:
+  movl $0x3fd,%edx
+  inb %dx,%al
+  testb $1,%al
+  jz idle
+  movb $0xf8,%dl
+  inb %dx,%al
+  call putc
+  cmpb $13,%al
+  je again
+  cmpb $10,%al
+  je again
+  jmp idle
+putc:
+  movb %al,%bl
+  movl $0x3fd,%edx
+2: inb %dx,%al
+  testb $0x20,%al
+  jz 2b
+  movb %bl,%al
+  movb $0xf8,%dl
+  outb %al,%dx
+  ret
+text:

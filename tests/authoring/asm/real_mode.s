@@ -1,0 +1,36 @@
+.code16
+.globl _start
+_start:
+  cld
+  movw $0x2222,%ax
+  movw %ax,%ds
+  movw $0x1111,%bp
+again:
+  xorw %si,%si
+  movw %bp,%cx
+1: lodsb
+  call putc
+  loop 1b
+idle:
+  movw $0x3fd,%dx
+  inb %dx,%al
+  testb $1,%al
+  jz idle
+  movb $0xf8,%dl
+  inb %dx,%al
+  call putc
+  cmpb $13,%al
+  je again
+  cmpb $10,%al
+  je again
+  jmp idle
+putc:
+  pushw %ax
+  movw $0x3fd,%dx
+2: inb %dx,%al
+  testb $0x20,%al
+  jz 2b
+  popw %ax
+  movb $0xf8,%dl
+  outb %al,%dx
+  ret
