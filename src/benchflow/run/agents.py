@@ -1,6 +1,7 @@
 """From the `--agent` that a person types to the agent configuration that Harbor runs.
 
-oracle, nop, claude-code …     Harbor's own, by name
+oracle, nop, claude-code …     Harbor's own, by name; in the namespace sandbox from a layer of ours,
+                               where there is one (`benchflow agents`; layer=none: not)
 module.path:Class              any Harbor agent that can be imported
 ladder:MILESTONE               the oracle, stopped at a milestone   (or: ladder with --stop-after)
 ladder:*                       the oracle, stopped at each in turn in one sandbox (oracle_goes_on)
@@ -30,10 +31,11 @@ _MODULE = "benchflow.agents"
 
 @dataclass(frozen=True)
 class PlannedTask:
-    """A task and the Harbor folder that is run for it."""
+    """A task and the Harbor folder that is run for it, with `hint` hints in its instruction."""
 
     task: Task
     staged: Path
+    hint: int = 0
 
 
 def configure(request: RunRequest, tasks: list[PlannedTask]) -> list[AgentConfig]:
@@ -56,7 +58,14 @@ def _harbors(text: str, model: str | None, request: RunRequest) -> AgentConfig:
     from harbor.agents.factory import AgentFactory
     from harbor.models.trial.config import AgentConfig
 
+    from benchflow.run.layers import layered
+
     options: dict[str, Any] = {key: _value(v) for key, v in request.agent_options.items()}
+    wanted = options.pop("layer", "")
+    if wanted != "none" and (wanted or request.sandbox == "namespace"):
+        wrapper, layer = layered(text, str(wanted), options)
+        if wrapper:
+            text, options = wrapper, {**options, "layer": layer}
     # Harbor passes options on to every agent, and its own utility agents refuse none.
     config = AgentConfig(name=text, model_name=model, kwargs=options, env=dict(request.agent_env))
     if ":" in text and not text.startswith("acp:"):

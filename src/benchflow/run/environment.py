@@ -4,6 +4,8 @@ Harbor collects artifacts as best it can: what could not be fetched is only logg
 then finds nothing and judges so. That is right where the agent delivered nothing, and wrong where
 our disk was full or the sandbox was gone. The second kind is written down beside the trial, and
 makes its verdict an error (`benchflow.results.verdict`).
+
+The agent's own sandbox also shows the layer that its agent runs from (`benchflow.run.layers`).
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from typing import Any, override
 
 from benchflow.errors import InfrastructureError
 from benchflow.results.faults import add_fault
+from benchflow.run import layers
+from benchflow.sandbox import Mount
 from benchflow.sandbox.environment import NamespaceEnvironment
 
 
@@ -28,6 +32,11 @@ class TrialEnvironment(NamespaceEnvironment):
     async def start(self, force_build: bool) -> None:
         await super().start(force_build)
         self._has_started = True
+
+    @override
+    def _core_mounts(self) -> list[Mount]:
+        own = layers.mounts(self.trial_paths.config_path) if self._is_agents() else []
+        return super()._core_mounts() + own
 
     @override
     async def prepare_logs_for_host(self) -> None:
