@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -18,6 +19,10 @@ MAX_RECORD_BYTES = 64 * 1024 * 1024
 
 class UnreadableRecord(Exception):
     """A record is absent, torn or foreign. The text is one sentence for a person."""
+
+
+class Absent(UnreadableRecord):
+    """There is no such file."""
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -49,14 +54,17 @@ def read_object(path: Path, limit: int = MAX_RECORD_BYTES) -> dict[str, Any]:
 
 
 def read_bytes(path: Path, limit: int) -> bytes:
-    """What `path` holds. Raises UnreadableRecord unless it is a regular file within `limit`.
+    """What `path` holds. Raises UnreadableRecord unless it is a regular file within `limit`,
+    Absent when there is none.
 
     A link is not followed, a pipe or device not opened.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise Absent("is missing") from error
     except OSError as error:
-        if path.is_symlink():
+        if error.errno == errno.ELOOP:
             raise UnreadableRecord("is not a regular file") from error
         raise UnreadableRecord(f"cannot be read: {error.strerror}") from error
     with os.fdopen(descriptor, "rb") as file:

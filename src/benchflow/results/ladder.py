@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchflow.results.files import UnreadableRecord, read_object
+from benchflow.results.files import Absent, UnreadableRecord, read_object
 from benchflow.results.model import Check, Milestone, Problem
 from benchflow.results.text import one_line, printable
 from benchflow.results.values import number, sequence
@@ -19,10 +19,10 @@ def read_ladder(
 ) -> tuple[tuple[Milestone, ...], list[Problem]]:
     """The milestones in `verifier_dir`, ids prefixed; what was unreadable is named beside them."""
     path = verifier_dir / "milestones.json"
-    if not path.exists() and not path.is_symlink():
-        return from_rewards(rewards, prefix), []
     try:
         record = read_object(path)
+    except Absent:
+        return from_rewards(rewards, prefix), []
     except UnreadableRecord as error:
         return from_rewards(rewards, prefix), [Problem(path, str(error))]
     return parse(record, prefix), []

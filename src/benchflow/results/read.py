@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from benchflow.errors import UsageError
 from benchflow.results import facts, verdict
+from benchflow.results.evidence import evidence_in
 from benchflow.results.faults import first_fault
 from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.ladder import read_ladder
@@ -15,15 +17,6 @@ from benchflow.results.lock import is_held
 from benchflow.results.model import Job, Milestone, Phases, Problem, Trial, Usage, Verdict
 from benchflow.results.text import one_line
 from benchflow.results.values import count, mapping, number, seconds_between, sequence, word
-
-_EVIDENCE = (
-    "verifier/milestones.json",
-    "verifier/test-stdout.txt",
-    "trial.log",
-    "exception.txt",
-    "agent",
-    "artifacts",
-)
 
 
 def find_jobs(where: Path) -> list[Path]:
@@ -65,9 +58,9 @@ def read_job(path: Path) -> Job:
     unfinished: list[Path] = []
     tasks, problems = facts.of_job(path)
     names = {folder: task.name for folder, task in tasks.items()}
-    for child in sorted(path.iterdir()):
-        if not child.is_dir() or child.name.startswith("."):
-            continue
+    with os.scandir(path) as entries:
+        names_here = sorted(entry.name for entry in entries if entry.is_dir())
+    for child in (path / name for name in names_here if not name.startswith(".")):
         if not (child / "result.json").exists():
             if is_trial(child):
                 unfinished.append(child)
@@ -271,22 +264,6 @@ def _usage(record: Mapping[str, Any], steps: list[dict[str, Any]]) -> Usage:
         output_tokens=tokens("n_output_tokens"),
         cost_usd=sum(spent) if spent else None,
     )
-
-
-def evidence_in(path: Path) -> dict[str, Path]:
-    """What there is to look at in a trial's folder: path below it → path."""
-    found = {name: path / name for name in _EVIDENCE if holds_something(path / name)}
-    for folder in [path / "verifier", *sorted((path / "steps").glob("*/verifier"))]:
-        for cast in sorted(folder.glob("*console.cast")) if folder.is_dir() else []:
-            found[cast.relative_to(path).as_posix()] = cast
-    return found
-
-
-def holds_something(path: Path) -> bool:
-    """Whether `path` is a file or folder, no link, and not empty."""
-    if path.is_symlink():
-        return False
-    return any(path.iterdir()) if path.is_dir() else path.is_file() and path.stat().st_size > 0
 
 
 def _planned(job: Path) -> tuple[int | None, list[Problem]]:

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from datetime import datetime
-from sys import intern
+from functools import lru_cache
 from typing import Any
 
 from benchflow.results.text import one_line
@@ -14,6 +14,10 @@ from benchflow.results.text import one_line
 
 class Twice(ValueError):
     """An object names one key twice and the values differ."""
+
+
+_MAX_COUNT = 2**53
+_MAX_CACHED = 160
 
 
 def parse(text: str | bytes) -> Any:
@@ -36,21 +40,21 @@ def _object_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def number(value: Any) -> float | None:
     """A finite number that is no truth value, as a float."""
-    if not isinstance(value, int | float) or isinstance(value, bool):
+    if type(value) is float:
+        return value if math.isfinite(value) else None
+    if type(value) is not int:
         return None
     try:
-        found = float(value)
+        return float(value)
     except OverflowError:
         return None
-    return found if math.isfinite(found) else None
 
 
 def count(value: Any) -> int | None:
     """A whole number from 0 to 2^53, such as a number of tokens."""
-    found = number(value)
-    if found is None or not 0 <= found <= 2**53 or found != int(found):
-        return None
-    return int(found)
+    if type(value) is float and value.is_integer():
+        value = int(value)
+    return value if type(value) is int and 0 <= value <= _MAX_COUNT else None
 
 
 def truth(value: Any) -> bool | None:
@@ -70,8 +74,15 @@ def sequence(value: Any) -> list[Any]:
 
 def word(value: Any, limit: int = 120) -> str:
     """A name as one clean line; empty for null and for what is no scalar."""
-    # Interned: a hundred thousand trials name few agents, tasks and milestones.
-    return intern(one_line(str(value), limit)) if isinstance(value, str | int | float) else ""
+    if type(value) is str and len(value) <= _MAX_CACHED:
+        return _clean(value, limit)
+    return one_line(str(value), limit) if isinstance(value, str | int | float) else ""
+
+
+@lru_cache(maxsize=1 << 16)
+def _clean(text: str, limit: int) -> str:
+    # A hundred thousand trials name few agents, tasks, tools and milestones.
+    return one_line(text, limit)
 
 
 def words(value: Any, limit: int = 80) -> tuple[str, ...]:

@@ -21,7 +21,6 @@ from benchflow.results.values import (
     number,
     seconds_between,
     sequence,
-    truth,
     word,
 )
 
@@ -33,6 +32,7 @@ MAX_FILES, MAX_DEPTH = 100, 5
 #: Calls by which agents declare their work finished: Terminus 2, SWE-agent and Inspect,
 #: OpenHands, Cline, Goose and others.
 DONE = frozenset({"mark_task_complete", "submit", "finish", "attempt_completion", "task_complete"})
+_to_json = json.JSONEncoder(ensure_ascii=False).encode
 #: What mini-swe-agent prints to hand in its work.
 DONE_MARK = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
@@ -195,7 +195,7 @@ def _document_steps(
             role=word(step.get("source"), 20) or "?",
             text=_text(step.get("message")),
             reasoning=_text(step.get("reasoning_content")),
-            calls=tuple(_calls(step)),
+            calls=tuple(_calls(step)) if "tool_calls" in step or "observation" in step else (),
             at=seconds_between(first, step.get("timestamp")),
             model=(word(step.get("model_name"), 80) or default) if is_agent else "",
             input_tokens=count(metrics.get("prompt_tokens")),
@@ -214,14 +214,14 @@ def _document_steps(
 
 def _calls(step: Mapping[str, Any]) -> Iterator[Call]:
     results: dict[str, list[str]] = {}
-    for result in map(mapping, sequence(mapping(step.get("observation")).get("results"))):
-        source = result.get("source_call_id")
+    for result in sequence(mapping(step.get("observation")).get("results")):
+        source = mapping(result).get("source_call_id")
         key = source if isinstance(source, str) else ""
-        results.setdefault(key, []).append(_text(result.get("content")))
+        results.setdefault(key, []).append(_text(mapping(result).get("content")))
     for call in map(mapping, sequence(step.get("tool_calls"))):
-        found = "\n".join(results.pop(str(call.get("tool_call_id")), []))
-        arguments = json.dumps(call.get("arguments"), ensure_ascii=False)
-        yield Call(word(call.get("function_name"), 80), printable(arguments, MAX_TEXT), found)
+        found = "\n".join(results.pop(str(call.get("tool_call_id")), ()))
+        arguments = printable(_to_json(call.get("arguments")), MAX_TEXT)
+        yield Call(word(call.get("function_name"), 80), arguments, found)
     for rest in results.values():  # what no call of this step asked for is still shown
         yield Call("", "", "\n".join(rest))
 
@@ -229,6 +229,8 @@ def _calls(step: Mapping[str, Any]) -> Iterator[Call]:
 def _text(value: Any) -> str:
     if isinstance(value, str):
         return printable(value, MAX_TEXT)
+    if value is None:
+        return ""
     parts = map(mapping, sequence(value))
     return printable(
         "\n".join(str(part.get("text") or f"[{part.get('type')}]") for part in parts), MAX_TEXT
@@ -236,7 +238,7 @@ def _text(value: Any) -> str:
 
 
 def _is_copied(step: Any) -> bool:
-    return truth(mapping(step).get("is_copied_context")) is True
+    return mapping(step).get("is_copied_context") is True
 
 
 def _said_done(own: list[Any]) -> bool | None:

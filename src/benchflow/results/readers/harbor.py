@@ -9,6 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from benchflow.results import facts
+from benchflow.results.evidence import holds_something
 from benchflow.results.facts import TaskFacts
 from benchflow.results.files import UnreadableRecord, decode, read_lines, read_object
 from benchflow.results.model import Milestone, Problem, Trial, Usage, Verdict
@@ -213,7 +214,7 @@ def _decided(trial: Path, problems: list[Problem]) -> dict[str, float]:
         steps = sorted((trial / "steps").glob("*/verifier/progress.jsonl"))
         files += [(path, f"{path.parent.parent.name}/") for path in steps]
     for path, prefix in files:
-        if path.is_symlink() or not path.is_file():
+        if not holds_something(path):
             continue
         for number_, line in read_lines(path, _MAX_LINE):
             try:

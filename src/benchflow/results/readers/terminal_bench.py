@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from benchflow.results.evidence import holds_something
 from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.model import Phases, Problem, Verdict
-from benchflow.results.read import holds_something
 from benchflow.results.readers.harbor import contradiction
 from benchflow.results.readers.listed import ended_itself, usage
 from benchflow.results.records import Format, Record, Rung
