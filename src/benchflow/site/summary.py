@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from benchflow.analysis.compare import Comparison, Need, all_pairs, needed, paired, tiers
 from benchflow.analysis.estimate import NotEnoughData, Outcomes
 from benchflow.analysis.rates import Rate, rate
 from benchflow.errors import UsageError
-from benchflow.results.model import Verdict
-from benchflow.results.records import Collection, Record
+from benchflow.results.records import Collection
+from benchflow.site.arrays import Trials
+from benchflow.site.dump import dumped
+
+_NO_RATE = dict.fromkeys(("total", "rerun_only", "noise", "plus_minus"))
 
 
 @dataclass(frozen=True)
@@ -56,32 +56,32 @@ class Summary:
 
 def summarize(table: Collection, level: float = 0.95) -> Summary:
     """Raises UsageError when there is no trial that counts."""
-    outcomes = outcomes_of(table.records)
-    if not outcomes:
+    return summarize_trials(Trials.of(table.records), level)
+
+
+def summarize_trials(trials: Trials, level: float = 0.95) -> Summary:
+    """The same from `Trials`."""
+    if not trials.records:
         raise UsageError("no finished trial that counts", hint="see benchflow results")
-    order = sorted(outcomes, key=lambda who: (-_share(outcomes[who]), who))
-    comparable = {who: outcomes[who] for who in order}
-    pairs: list[Pair] = []
+    outcomes = trials.outcomes
+    compared = all_pairs(outcomes, level)
     tier_of: dict[str, int] = {}
-    try:
-        compared = all_pairs(comparable, level)
-        for number, tier in enumerate(tiers(comparable, level), 1):
+    # Tiers are a statement about all: where some two share too few tasks there is none.
+    if len(compared) == len(outcomes) * (len(outcomes) - 1) // 2:
+        for number, tier in enumerate(tiers(outcomes, level, compared), 1):
             tier_of.update(dict.fromkeys(tier, number))
-        for (a, b), comparison in compared.items():
-            pairs.append(Pair(a, b, comparison, _need(outcomes[a], outcomes[b], level)))
-    except NotEnoughData:
-        pass  # some two share fewer than two tasks: no tiers, and the pairs stay empty
-    named = {record.who for record in table.records}
     return Summary(
         entries=tuple(
-            Entry(who, tier_of.get(who), outcomes[who], _rate(outcomes[who], level))
-            for who in order
+            Entry(who, tier_of.get(who), one, _rate(one, level)) for who, one in outcomes.items()
         ),
-        pairs=tuple(pairs),
-        n_trials=sum(one.n_trials for one in outcomes.values()),
-        n_errors=sum(record.verdict is Verdict.ERROR for record in table.records),
-        n_tasks=len({record.task for record in table.records}),
-        unknown=tuple(sorted(named - set(outcomes))),
+        pairs=tuple(
+            Pair(a, b, comparison, _need(outcomes[a], outcomes[b], level))
+            for (a, b), comparison in compared.items()
+        ),
+        n_trials=len(trials.records),
+        n_errors=trials.n_errors,
+        n_tasks=trials.n_tasks,
+        unknown=tuple(sorted(name for name in trials.errors if name not in outcomes)),
         level=level,
     )
 
@@ -89,10 +89,12 @@ def summarize(table: Collection, level: float = 0.95) -> Summary:
 def compare(table: Collection, a: str, b: str, level: float = 0.95) -> Pair:
     """The one pair, uncorrected. Raises UsageError for names that are not there or share too few
     tasks."""
-    outcomes = outcomes_of(table.records)
+    outcomes = Trials.of(table.records).outcomes
     for name in (a, b):
         if name not in outcomes:
             raise UsageError(f"no {name!r} here", hint=f"here are: {', '.join(sorted(outcomes))}")
+    if a == b:
+        raise UsageError(f"{a!r} is compared with itself", hint="name two")
     try:
         comparison = paired(outcomes[a], outcomes[b], level)
     except NotEnoughData as error:
@@ -100,28 +102,8 @@ def compare(table: Collection, a: str, b: str, level: float = 0.95) -> Pair:
     return Pair(a, b, comparison, _need(outcomes[a], outcomes[b], level))
 
 
-def outcomes_of(records: tuple[Record, ...]) -> dict[str, Outcomes]:
-    """Per agent and model: successes over trials by task; errors are counted apart."""
-    grouped: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
-    errors: dict[str, int] = defaultdict(int)
-    for record in records:
-        if record.verdict is Verdict.ERROR:
-            errors[record.who] += 1
-        else:
-            grouped[record.who][record.task].append(record.verdict is Verdict.RESOLVED)
-    return {
-        who: Outcomes(
-            tuple(tasks),
-            np.array([sum(results) for results in tasks.values()]),
-            np.array([len(results) for results in tasks.values()]),
-            errors[who],
-        )
-        for who, tasks in grouped.items()
-    }
-
-
 def to_json(summary: Summary) -> dict[str, Any]:
-    """The summary as JSON: shares in 0…1, `tier` from 1."""
+    """The summary as JSON: shares in 0…1, `tier` from 1, `plus_minus` in shares."""
     return {
         "schema": 1,
         "level": summary.level,
@@ -134,10 +116,8 @@ def to_json(summary: Summary) -> dict[str, Any]:
                 "who": entry.who,
                 "tier": entry.tier,
                 "share": entry.share,
-                "total": asdict(entry.rate.total) if entry.rate else None,
-                "rerun_only": asdict(entry.rate.rerun_only)
-                if entry.rate and entry.rate.rerun_only
-                else None,
+                "n_errors": entry.outcomes.errors,
+                **(dumped(entry.rate) if entry.rate else _NO_RATE),
             }
             for entry in summary.entries
         ],
@@ -150,14 +130,10 @@ def pair_json(pair: Pair) -> dict[str, Any]:
     return {
         "a": pair.a,
         "b": pair.b,
-        **asdict(pair.comparison),
+        **dumped(pair.comparison),
         "decided": pair.comparison.decided,
-        "need": asdict(pair.need) if pair.need else None,
+        "need": dumped(pair.need),
     }
-
-
-def _share(outcomes: Outcomes) -> float:
-    return float(outcomes.successes.sum() / outcomes.n_trials)
 
 
 def _rate(outcomes: Outcomes, level: float) -> Rate | None:
