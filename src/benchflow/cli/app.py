@@ -22,6 +22,7 @@ from benchflow.errors import BenchflowError
 VERBS = {
     "doctor": "Say what this machine can do, and mend what it cannot.",
     "tasks": "List, show, check and export the tasks.",
+    "agents": "Install coding agents once, for all sandboxes.",
     "run": "Let agents try tasks; boot what they built.",
     "verify": "Boot a file made by anyone and print its ladder.",
     "new": "Make a task that already boots something.",

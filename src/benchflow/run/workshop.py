@@ -7,7 +7,6 @@ path in the environment would do it too, but what the agent starts would inherit
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -114,8 +113,3 @@ class SandboxWorkshop:
             taken.rename(layer)
         finally:
             shutil.rmtree(taken, ignore_errors=True)
-
-
-def describe(runtime: dict[str, str]) -> str:
-    """The packages that a layer's runtime is made of, in one line."""
-    return json.dumps(runtime, sort_keys=True) if runtime else "none: a static or native program"

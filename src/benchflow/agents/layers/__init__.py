@@ -10,7 +10,7 @@ from __future__ import annotations
 from benchflow.agents.layers.catalogue import AGENTS, AgentSpec, find
 from benchflow.agents.layers.install import Workshop, install
 from benchflow.agents.layers.lock import AgentLock, read_lock
-from benchflow.agents.layers.store import Layer, installed, layer_of, locked
+from benchflow.agents.layers.store import Layer, all_layers, installed, layer_of, locked, measure
 
 __all__ = [
     "AGENTS",
@@ -18,10 +18,12 @@ __all__ = [
     "AgentSpec",
     "Layer",
     "Workshop",
+    "all_layers",
     "find",
     "install",
     "installed",
     "layer_of",
     "locked",
+    "measure",
     "read_lock",
 ]

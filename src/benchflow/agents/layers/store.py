@@ -58,7 +58,13 @@ def locked(spec: AgentSpec) -> AgentLock:
 
 def place(spec: AgentSpec, lock: AgentLock) -> Path:
     """Where the layer of that lock belongs."""
-    made_of = {"recipe": RECIPE, "spec": asdict(spec), "lock": lock.as_json()}
+    made_of = {
+        "recipe": RECIPE,
+        "inside": spec.inside,
+        "launchers": spec.launchers,
+        "runtime": asdict(spec.runtime) if spec.runtime else None,
+        "lock": lock.as_json(),
+    }
     key = hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()
     return root() / spec.name / f"{lock.version}-{key[:12]}"
 
