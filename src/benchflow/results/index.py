@@ -6,15 +6,17 @@ import csv
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchflow.errors import MissingTool, UsageError
 from benchflow.results import schema
 from benchflow.results.files import write_atomically
-from benchflow.results.records import Collection, steps
+from benchflow.results.records import Collection, Record, steps
 from benchflow.results.schema import PROBLEMS, RUNGS, STEPS, TABLES, TRIALS, Table
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ INDEX = "index.duckdb"
 DICTIONARY = "data-dictionary.md"
 #: The steps of large collections are spilled to disk beyond this.
 _MEMORY = "1GB"
+#: Trajectories that one process reads at a time.
+_CHUNK = 500
 
 
 @dataclass(frozen=True)
@@ -59,17 +63,6 @@ def export(collection: Collection, folder: Path, *, with_steps: bool = True) -> 
         files = [_moved(path, folder) for path in sorted(made.iterdir()) if path.is_file()]
     write_atomically(folder / DICTIONARY, schema.dictionary())
     return Exported(folder, (*files, folder / DICTIONARY), rows)
-
-
-def build(collection: Collection, path: Path, *, with_steps: bool = True) -> dict[str, int]:
-    """Writes the index alone to `path`, replacing what is there, and gives the rows by table."""
-    duck = _duckdb()
-    with tempfile.TemporaryDirectory(prefix=".index-", dir=path.parent) as name:
-        made = Path(name)
-        with _connected(duck, made / INDEX) as connection:
-            rows = _fill(connection, collection, made, with_steps)
-        _synced(made / INDEX).replace(path)
-    return rows
 
 
 def _duckdb() -> Any:
@@ -112,33 +105,52 @@ def _fill(
         ],
     )
     rungs = (row for record in records for row in schema.rung_rows(record))
-    each = ((record.uid, step) for record in records if with_steps for step in steps(record))
-    return {
-        table.name: _load(connection, table, items, work)
-        for table, items in (
-            (TRIALS, records),
-            (RUNGS, rungs),
-            (STEPS, each),
-            (PROBLEMS, collection.problems),
-        )
-    }
+    parts: tuple[tuple[Table[Any], list[Path]], ...] = (
+        (TRIALS, [_written(TRIALS, records, work / "trials.part")]),
+        (RUNGS, [_written(RUNGS, rungs, work / "rungs.part")]),
+        (STEPS, _written_steps(records if with_steps else (), work)),
+        (PROBLEMS, [_written(PROBLEMS, collection.problems, work / "problems.part")]),
+    )
+    return {table.name: _load(connection, table, paths) for table, paths in parts}
 
 
-def _load(
-    connection: duckdb.DuckDBPyConnection, table: Table[Any], items: Iterable[Any], work: Path
-) -> int:
-    """Through a CSV file: DuckDB reads one faster than it takes rows from Python."""
-    path = work / f"{table.name}.loading"
+def _written(table: Table[Any], items: Iterable[Any], path: Path) -> Path:
+    """Rows as CSV: DuckDB reads that much faster than it takes rows from Python."""
     with path.open("w", encoding="utf-8", newline="") as file:
         # Text is quoted and NULL is not, so that the empty text and "not recorded" stay apart.
         csv.writer(file, quoting=csv.QUOTE_STRINGS).writerows(map(table.row, items))
-    columns = ", ".join(f"'{column.name}': '{column.type}'" for column in table.columns)
-    connection.execute(
-        f"CREATE TABLE {table.name} AS SELECT * FROM read_csv({_quoted(path)}, header = false, "
-        f"columns = {{{columns}}}, auto_detect = false, delim = ',', quote = '\"', escape = '\"', "
-        "nullstr = '', allow_quoted_nulls = false, max_line_size = 16777216)"
-    )
-    path.unlink()
+    return path
+
+
+def _written_steps(records: Iterable[Record], work: Path) -> list[Path]:
+    """The steps of all trials, by as many processes as there are processors where it pays."""
+    lean = [replace(record, rungs=(), evidence={}) for record in records if record.trajectories]
+    chunks = [lean[start : start + _CHUNK] for start in range(0, len(lean), _CHUNK)]
+    paths = [work / f"steps-{number:06}.part" for number in range(len(chunks))]
+    workers = min(len(os.sched_getaffinity(0)), len(chunks))
+    if workers < 2:
+        return [_steps_of(chunk, path) for chunk, path in zip(chunks, paths, strict=True)]
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        return list(pool.map(_steps_of, chunks, paths))
+
+
+def _steps_of(records: list[Record], path: Path) -> Path:
+    return _written(STEPS, ((r.uid, step) for r in records for step in steps(r)), path)
+
+
+def _load(connection: duckdb.DuckDBPyConnection, table: Table[Any], paths: list[Path]) -> int:
+    described = ", ".join(f"{column.name} {column.type}" for column in table.columns)
+    connection.execute(f"CREATE TABLE {table.name} ({described})")
+    if paths:
+        columns = ", ".join(f"'{column.name}': '{column.type}'" for column in table.columns)
+        files = ", ".join(map(_quoted, paths))
+        connection.execute(
+            f"INSERT INTO {table.name} SELECT * FROM read_csv([{files}], columns = {{{columns}}}, "
+            "header = false, auto_detect = false, delim = ',', quote = '\"', escape = '\"', "
+            "nullstr = '', allow_quoted_nulls = false, max_line_size = 16777216)"
+        )
+    for path in paths:
+        path.unlink()
     found = connection.execute(f"SELECT count(*) FROM {table.name}").fetchone()
     return int(found[0]) if found else 0
 
