@@ -31,6 +31,7 @@ VERBS = {
     "report": "Say who is better than whom, with honest error bars.",
     "compare": "Compare two agents, paired by task.",
     "export": "Write one table of trials, rungs and steps for other tools.",
+    "site": "Finished trials as one folder of pages.",
     "resume": "Go on with a job that was stopped.",
     "sweep": "Run a whole matrix from a file; go on after anything.",
 }

@@ -1,0 +1,81 @@
+"""`benchflow site`: finished trials as one folder of pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from benchflow.cli.options import json_option, need_analysis, print_json
+
+
+@click.command("site")
+@click.argument("source", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for the site: new, empty, or an older site, which is replaced.",
+)
+@click.option("--title", default="", help="Heading of the site. [default: the sources' names]")
+@click.option(
+    "--level",
+    type=click.FloatRange(0.5, 0.999),
+    default=0.95,
+    show_default=True,
+    help="Confidence of the intervals.",
+)
+@json_option
+def command(
+    source: tuple[Path, ...], output: Path, title: str, level: float, as_json: bool
+) -> None:
+    """Build a site of finished trials: one folder that opens from disk.
+
+    Pages for the overview, each task, agent, comparison and trial; the matrix, skills, ladders,
+    budgets and the ledger of errors. A trial's page has its ladder with the evidence, a player for
+    the consoles of the booted machines, and what the agent did. No server and no network are
+    needed; every page has a .md and a .json twin. SOURCE is anything that benchflow report reads.
+
+    \b
+    Examples:
+      benchflow site jobs -o report && xdg-open report/index.html
+      benchflow site published.jsonl jobs/nightly -o report --title "Nightly"
+      benchflow site jobs -o report --json | jq .n_pages
+    """
+    need_analysis()
+    need_site()
+    from benchflow.results.records import collect
+    from benchflow.site.build import build
+    from benchflow.site.study import Study
+
+    study = Study(title or title_of(source), collect([*source]), level)
+    built = build(study, output)
+    if as_json:
+        print_json({"schema": 1, **vars(built), "n_problems": len(study.problems)})
+        return
+    click.echo(
+        f"{built.n_pages:,} pages of {len(study.records):,} trials, "
+        f"{built.n_bytes / 1e6:,.1f} MB, in {built.seconds:.1f} s"
+    )
+    for note in built.notes:
+        click.echo(f"note: {note}")
+    if study.problems:
+        click.echo(f"not read as it should be: {len(study.problems)}, named on the ledger's page")
+    click.echo(f"open {built.folder / 'index.html'}")
+
+
+def title_of(source: tuple[Path, ...]) -> str:
+    """The names of the sources, as a heading."""
+    names = [path.absolute().name.removesuffix(".jsonl") for path in source]
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def need_site() -> None:
+    """Raises MissingTool where the template library was not installed."""
+    from importlib.util import find_spec
+
+    from benchflow.errors import MissingTool
+
+    if find_spec("jinja2") is None:
+        raise MissingTool("the template library is not installed", hint="uv sync --extra site")

@@ -1,0 +1,141 @@
+"""Writes a whole site into a folder: pages, their twins, what they load, and a list of it all."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchflow import __version__
+from benchflow.errors import UsageError
+from benchflow.site.charts import available
+from benchflow.site.html import Shell
+from benchflow.site.plan import plan
+from benchflow.site.study import Study
+from benchflow.site.twins import to_json, to_markdown
+from benchflow.site.vendor import Vendor, own_files, vendor
+
+MARKER = "site.json"
+
+
+@dataclass(frozen=True)
+class Built:
+    """`notes`: what this machine could not add, in words."""
+
+    folder: Path
+    n_pages: int
+    n_files: int
+    n_bytes: int
+    seconds: float
+    notes: tuple[str, ...]
+
+
+def build(study: Study, folder: Path, on_page: Callable[[int], None] | None = None) -> Built:
+    """Writes the site of `study` to `folder`, whole or not at all.
+
+    A folder that is neither empty nor a site is refused with UsageError; an older site in it is
+    replaced when the new one is complete. `on_page` is told how many pages are written.
+    """
+    began = time.monotonic()
+    folder = folder.absolute()
+    _refuse_foreign(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    third = vendor()
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as name:
+        new = Path(name) / "site"
+        writer = _Writer(new)
+        copy_assets(new, third)
+        shell = shell_of(study, third)
+        n_pages = 0
+        for n_pages, (path, make) in enumerate(plan(study), 1):
+            page = make(writer.put)
+            writer.put(path, shell.render(page))
+            stem = path.removesuffix(".html")
+            writer.put(f"{stem}.md", to_markdown(page))
+            writer.put(f"{stem}.json", to_json(page))
+            if on_page is not None:
+                on_page(n_pages)
+        writer.put(MARKER, _manifest(study, n_pages))
+        if folder.exists():
+            folder.rename(Path(name) / "old")
+        new.rename(folder)
+    notes = [third.why] if third.why else []
+    if not available():
+        notes.append("vl-convert-python is not installed: charts are shown as tables")
+    return Built(
+        folder=folder,
+        n_pages=n_pages,
+        n_files=writer.n_files,
+        n_bytes=writer.n_bytes,
+        seconds=time.monotonic() - began,
+        notes=tuple(notes),
+    )
+
+
+def shell_of(study: Study, third: Vendor, *, live: bool = False) -> Shell:
+    """What all pages of `study` share."""
+    return Shell(
+        title=study.title,
+        footer=f"benchflow {__version__}. Intervals at {100 * study.level:.0f} %; the unit is the "
+        "task; infrastructure errors never count against an agent.",
+        has_player=third.folder is not None,
+        live=live,
+    )
+
+
+def copy_assets(site: Path, third: Vendor) -> None:
+    """The site's own files and the third-party ones, into `site`/assets."""
+    target = site / "assets"
+    target.mkdir(parents=True)
+    for path in own_files():
+        shutil.copyfile(path, target / path.name)
+    if third.folder is not None:
+        shutil.copytree(third.folder, target / "vendor")
+
+
+class _Writer:
+    """Puts files below a folder and counts them; folders are made once."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._made: set[str] = set()
+        self.n_files = 0
+        self.n_bytes = 0
+
+    def put(self, path: str, text: str) -> None:
+        above = path.rpartition("/")[0]
+        if above not in self._made:
+            (self._root / above).mkdir(parents=True, exist_ok=True)
+            self._made.add(above)
+        data = text.encode("utf-8", "replace")
+        (self._root / path).write_bytes(data)
+        self.n_files += 1
+        self.n_bytes += len(data)
+
+
+def _manifest(study: Study, n_pages: int) -> str:
+    value = {
+        "schema": 1,
+        "benchflow": __version__,
+        "title": study.title,
+        "sources": sorted({str(record.source) for record in study.records}),
+        "n_trials": len(study.records),
+        "n_problems": len(study.problems),
+        "n_pages": n_pages,
+    }
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def _refuse_foreign(folder: Path) -> None:
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: is a file", hint="name a folder for the site")
+    if any(folder.iterdir()) and not (folder / MARKER).exists():
+        raise UsageError(
+            f"{folder}: is not empty and holds no site", hint="name a new or an empty folder"
+        )

@@ -1,0 +1,223 @@
+"""What a page says, apart from how it looks: HTML and its twins (.md, .json) are made from this.
+
+Texts are plain: every renderer escapes them for its own format. An `href` is a path from the
+site's root, made by us from slugs and uids, never from what a source holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Text that leads to another page of the site."""
+
+    text: str
+    href: str
+
+
+Inline = str | Link
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """An interval to draw on 0…1: `outer` around `value`, a shorter `inner` where there is one."""
+
+    value: float
+    outer: tuple[float, float]
+    inner: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """`value` is the machine's, in the column's unit; `text` is what a person reads.
+
+    `tone`: resolved, failed, error, none, or `h0`…`h10` for a share on a heat map. `dots` are
+    attempts: (tone, title, href) each. `note` is said on hovering and to screen readers.
+    """
+
+    value: Any
+    text: str
+    href: str = ""
+    tone: str = ""
+    span: Span | None = None
+    dots: tuple[tuple[str, str, str], ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`key` names it in JSON; `help` explains it under the table."""
+
+    key: str
+    label: str
+    numeric: bool = False
+    help: str = ""
+    href: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of as many cells as there are columns. The first column heads its row.
+
+    `look`: "" or "heat". `tools`: sorting and a filter, kept in the address. `row_ids`: a name
+    for each row that an address can point at, or none at all.
+    """
+
+    kind: ClassVar[str] = "table"
+    key: str
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    look: str = ""
+    tools: bool = False
+    folded: bool = False
+    row_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart (SVG text made by Vega-Lite; empty where it is not installed) and its numbers."""
+
+    kind: ClassVar[str] = "figure"
+    key: str
+    title: str
+    reading: str
+    svg: str
+    table: Table
+
+
+@dataclass(frozen=True)
+class Prose:
+    """Paragraphs; `look`: "", "note" or "list" (one item a paragraph)."""
+
+    kind: ClassVar[str] = "prose"
+    paragraphs: tuple[tuple[Inline, ...], ...]
+    look: str = ""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Labels and values. `look` "headline" sets a few of them large."""
+
+    kind: ClassVar[str] = "facts"
+    items: tuple[tuple[str, Cell], ...]
+    look: str = ""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """One check behind a rung; see `benchflow.results.model.Check`."""
+
+    name: str
+    status: str
+    proves: tuple[str, ...]
+    seconds: float | None
+    message: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """One rung of a ladder with what proves or refutes it."""
+
+    id: str
+    title: str
+    status: str
+    weight: float
+    requires: tuple[str, ...]
+    message: str
+    proofs: tuple[Proof, ...]
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """A trial's rungs in order. `rung_kind`: "milestone" or "test"."""
+
+    kind: ClassVar[str] = "ladder"
+    rung_kind: str
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Console:
+    """A recorded machine. `data`: script with the recording; `text`: its plain text."""
+
+    kind: ClassVar[str] = "console"
+    key: str
+    machine: str
+    data: str
+    text: str
+    seconds: float
+    n_lines: int
+    truncated: bool
+    markers: tuple[tuple[float, str], ...]
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """Steps in chunks of `chunk` each: scripts `data` with `{}` for the number of the chunk."""
+
+    kind: ClassVar[str] = "trajectory"
+    key: str
+    n_steps: int
+    chunk: int
+    data: str
+
+
+@dataclass(frozen=True)
+class Command:
+    """An exact command line or another text to be kept letter by letter."""
+
+    kind: ClassVar[str] = "command"
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class TrialList:
+    """All trials, filtered in the page; `shards` are scripts with rows of `columns`."""
+
+    kind: ClassVar[str] = "trials"
+    key: str
+    shards: tuple[str, ...]
+    n_trials: int
+    entries: tuple[str, ...]
+    tasks: tuple[str, ...]
+
+
+Block = Table | Figure | Prose | Facts | Ladder | Console | Trajectory | Command | TrialList
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page with a heading that can be linked to."""
+
+    key: str
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """One view. `path` ends in `.html`; its twins end in `.md` and `.json` beside it.
+
+    `crumbs` lead to it from the overview. `about` holds what machines want and no block shows.
+    """
+
+    path: str
+    title: str
+    sections: tuple[Section, ...]
+    kicker: str = ""
+    lede: tuple[Inline, ...] = ()
+    crumbs: tuple[Link, ...] = ()
+    tone: str = ""
+    nav: str = ""
+    scripts: tuple[str, ...] = ()
+    about: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def depth(self) -> int:
+        """How many folders lie between the page and the site's root."""
+        return self.path.count("/")

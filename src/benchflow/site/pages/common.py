@@ -1,0 +1,121 @@
+"""What several pages say the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from benchflow.analysis.rates import Rate
+from benchflow.results.model import Verdict
+from benchflow.results.records import Record
+from benchflow.site import words
+from benchflow.site.content import Cell, Link, Page, Prose, Span, Table
+from benchflow.site.study import Study, trial_page
+
+#: Takes a file that belongs to a page: its path from the site's root, and its text.
+Put = Callable[[str, str], None]
+#: Makes one page, and puts its files beside it.
+Maker = Callable[[Put], Page]
+
+OVERVIEW = Link("Overview", "index.html")
+BOTH_KINDS = (
+    "± other tasks is the honest error: how far the figure may move on other tasks of the same "
+    "kind. ± re-runs only is what tables most often print: the same tasks run again."
+)
+
+
+def text(value: str, href: str = "", tone: str = "", note: str = "") -> Cell:
+    """A cell whose value is its text."""
+    return Cell(value, value or words.MISSING, href=href, tone=tone, note=note)
+
+
+def number(value: float | None, shown: str | None = None, href: str = "", tone: str = "") -> Cell:
+    """A number; with thousands separated where no text is given."""
+    return Cell(value, words.count(value) if shown is None else shown, href=href, tone=tone)
+
+
+def share_cell(value: float | None, href: str = "", note: str = "") -> Cell:
+    """A share as a percentage."""
+    return Cell(value, words.percent(value), href=href, note=note)
+
+
+def seconds_cell(value: float | None) -> Cell:
+    """Seconds, as people read them."""
+    return Cell(value, words.duration(value))
+
+
+def rate_cell(rate: Rate | None, share: float | None) -> Cell:
+    """A rate with both of its intervals drawn."""
+    if rate is None:
+        return share_cell(share)
+    inner = rate.rerun_only
+    return Cell(
+        share,
+        words.percent(share, 2),
+        span=Span(
+            rate.total.value,
+            (rate.total.low, rate.total.high),
+            (inner.low, inner.high) if inner else None,
+        ),
+    )
+
+
+def half_cell(low_high: tuple[float, float] | None) -> Cell:
+    """Half of an interval's width, as “± points”."""
+    half = (low_high[1] - low_high[0]) / 2 if low_high else None
+    return Cell(half, words.plus_minus(half))
+
+
+def heat(value: float | None) -> str:
+    """The tone of a share on a heat map."""
+    return "none" if value is None else f"h{round(10 * value)}"
+
+
+def attempts(records: Iterable[Record], limit: int = 400) -> Cell:
+    """A dot for each trial, leading to its page."""
+    kept = list(records)
+    dots = tuple((r.verdict.value, attempt_title(r), trial_page(r.uid)) for r in kept[:limit])
+    resolved = sum(record.verdict is Verdict.RESOLVED for record in kept)
+    return Cell([record.uid for record in kept], f"{resolved}/{len(kept)}", dots=dots)
+
+
+def attempt_title(record: Record) -> str:
+    """A trial in few words."""
+    rungs = (
+        f", {record.n_passed} of {len(record.rungs)} {record.rung_kind}s" if record.rungs else ""
+    )
+    cause = f", {record.cause or record.failure_mode}" if record.cause else ""
+    return f"{record.verdict.value}: {record.trial}{rungs}{cause}"
+
+
+def known_columns(table: Table) -> Table:
+    """`table` without the columns in which nothing is known."""
+    kept = [
+        at
+        for at, _ in enumerate(table.columns)
+        if at == 0 or any(row[at].value not in (None, "") for row in table.rows)
+    ]
+    return replace(
+        table,
+        columns=tuple(table.columns[at] for at in kept),
+        rows=tuple(tuple(row[at] for at in kept) for row in table.rows),
+    )
+
+
+def nothing(why: str) -> Prose:
+    """Where there is nothing to show, the reason in words."""
+    return Prose(((why,),), "note")
+
+
+def median(values: Iterable[float | None]) -> float | None:
+    """The middle of what is known; None where nothing is."""
+    known = sorted(value for value in values if value is not None)
+    if not known:
+        return None
+    middle = len(known) // 2
+    return known[middle] if len(known) % 2 else (known[middle - 1] + known[middle]) / 2
+
+
+def who_cell(study: Study, who: str) -> Cell:
+    """An agent and model, leading to its page."""
+    return text(who, study.entry_page(who))

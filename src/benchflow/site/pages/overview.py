@@ -1,0 +1,219 @@
+"""The first page: who is how good, with both kinds of ±, in tiers; what the data supports."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from benchflow.site import charts, words
+from benchflow.site.content import (
+    Block,
+    Cell,
+    Column,
+    Facts,
+    Figure,
+    Inline,
+    Link,
+    Page,
+    Prose,
+    Section,
+    Table,
+)
+from benchflow.site.pages.common import (
+    BOTH_KINDS,
+    Put,
+    half_cell,
+    nothing,
+    number,
+    rate_cell,
+    text,
+    who_cell,
+)
+from benchflow.site.study import Study, counts
+from benchflow.site.summary import Entry, Pair
+from benchflow.site.text import sentence
+
+_SHOWN_PAIRS = 8
+
+
+def make(study: Study, put: Put) -> Page:
+    """The overview."""
+    resolved, failed, errors = counts(study.records)
+    sections = [
+        Section("numbers", "", (_numbers(study),)),
+        Section("tiers", "Who resolves how much", _tiers(study)),
+        Section("supports", "What this data supports", _statements(study, decided=True)),
+        Section("open", "What it does not", _statements(study, decided=False)),
+        Section("sources", "Where it comes from", _sources(study)),
+    ]
+    return Page(
+        path="index.html",
+        title=study.title,
+        lede=(
+            f"{words.plural(len(study.entries), 'agent and model', 'agents and models')} tried "
+            f"{words.plural(len(study.tasks), 'task')} {len(study.records):,} times: "
+            f"{resolved:,} trials resolved, {failed:,} failed, "
+            f"{words.plural(errors, 'infrastructure error')}, counted apart.",
+        ),
+        sections=tuple(section for section in sections if section.blocks),
+        nav="index.html",
+    )
+
+
+def _numbers(study: Study) -> Facts:
+    resolved, failed, errors = counts(study.records)
+    return Facts(
+        (
+            ("Trials", number(len(study.records), href="trials.html")),
+            ("Resolved", number(resolved, href="trials.html#verdict=resolved")),
+            ("Failed", number(failed, href="trials.html#verdict=failed")),
+            ("Errors", number(errors, href="ledger.html")),
+            ("Tasks", number(len(study.tasks), href="tasks.html")),
+        ),
+        "headline",
+    )
+
+
+def _tiers(study: Study) -> tuple[Block, ...]:
+    summary = study.summary
+    if summary is None:
+        return (nothing("No finished trial counts yet, so there is nothing to compare."),)
+    percent = f"{100 * summary.level:.0f} %"
+    table = tier_table(study)
+    rows = [_interval(entry) for entry in summary.entries if entry.rate]
+    figure = Figure(
+        "resolved",
+        "Share of trials resolved",
+        f"Thin line: {percent} interval for other tasks of the same kind, the honest one. Thick "
+        "line: re-runs of the same tasks only, the one that is usually printed. Within a tier the "
+        "order says nothing.",
+        charts.intervals(rows, "resolved, %", _domain(rows), "Share of trials resolved")
+        if rows
+        else "",
+        table,
+    )
+    if not rows:
+        return (Prose(((BOTH_KINDS,),), "note"), table)
+    return (figure, table) if figure.svg else (figure,)
+
+
+def _interval(entry: Entry) -> dict[str, object]:
+    rate = entry.rate
+    assert rate is not None
+    inner = rate.rerun_only
+    tier = "" if entry.tier is None else f"{entry.tier} · "
+    return {
+        "name": f"{tier}{entry.who}",
+        "value": 100 * rate.total.value,
+        "low": 100 * rate.total.low,
+        "high": 100 * rate.total.high,
+        "inner_low": 100 * inner.low if inner else None,
+        "inner_high": 100 * inner.high if inner else None,
+    }
+
+
+def _domain(rows: list[dict[str, object]]) -> list[float]:
+    highest = max(float(str(row["high"])) for row in rows)
+    return [0, min(100.0, 10 * (highest // 10 + 1))]
+
+
+def tier_table(study: Study) -> Table:
+    """Every entry with both kinds of ±, best first."""
+    assert study.summary is not None
+    rows = [_row(study, entry) for entry in study.summary.entries]
+    missing = Cell(None, words.MISSING)
+    of = {who: sum(record.who == who for record in study.records) for who in study.summary.unknown}
+    rows += [
+        (
+            replace(missing, tone="tight"),
+            who_cell(study, who),
+            missing,
+            missing,
+            missing,
+            number(0),
+            number(0),
+            number(of[who]),
+        )
+        for who in study.summary.unknown
+    ]
+    return Table(
+        "tiers",
+        BOTH_KINDS,
+        (
+            Column("tier", "Tier"),
+            Column("who", "Agent and model"),
+            Column("share", "Resolved", numeric=True),
+            Column("total_half", "± other tasks", numeric=True),
+            Column("rerun_half", "± re-runs only", numeric=True),
+            Column("tasks", "Tasks", numeric=True),
+            Column("trials", "Trials", numeric=True),
+            Column("errors", "Errors", numeric=True),
+        ),
+        tuple(rows),
+        tools=len(rows) > 8,
+    )
+
+
+def _row(study: Study, entry: Entry) -> tuple[Cell, ...]:
+    rate, outcomes = entry.rate, entry.outcomes
+    inner = rate.rerun_only if rate else None
+    return (
+        Cell(entry.tier, words.MISSING if entry.tier is None else str(entry.tier), tone="tight"),
+        who_cell(study, entry.who),
+        rate_cell(rate, entry.share),
+        half_cell((rate.total.low, rate.total.high) if rate else None),
+        half_cell((inner.low, inner.high) if inner else None),
+        number(len(outcomes.tasks)),
+        number(outcomes.n_trials),
+        number(outcomes.errors),
+    )
+
+
+def _statements(study: Study, *, decided: bool) -> tuple[Block, ...]:
+    if study.summary is None:
+        return ()
+    if not study.summary.pairs:
+        if decided or len(study.summary.entries) < 2:
+            return ()
+        return (nothing("No two share the two tasks that a comparison needs."),)
+    pairs = [p for p in study.summary.pairs if p.comparison.decided == decided]
+    if not pairs:
+        none = "No difference between any two." if decided else "Every pair is told apart."
+        return (nothing(none),)
+    pairs.sort(key=lambda pair: -abs(pair.comparison.difference.value))
+    blocks: list[Block] = [Prose(tuple(_statement(study, p) for p in pairs[:_SHOWN_PAIRS]), "list")]
+    if len(pairs) > _SHOWN_PAIRS:
+        more = f"All {len(study.summary.pairs)} comparisons"
+        blocks.append(Prose(((Link(more, "comparisons.html"), "."),)))
+    if decided:
+        corrected = f"Corrected for {words.plural(len(study.summary.pairs), 'comparison')} (Holm)."
+        blocks.append(nothing(corrected))
+    return tuple(blocks)
+
+
+def _statement(study: Study, pair: Pair) -> tuple[Inline, ...]:
+    said = f"{sentence(pair)}. "
+    if pair in study.compared:
+        return (said, Link("See it task by task", study.pair_page(pair.a, pair.b)))
+    return (said,)
+
+
+def _sources(study: Study) -> tuple[Block, ...]:
+    found = Counter((str(record.source), record.format.value) for record in study.records)
+    table = Table(
+        "sources",
+        "",
+        (
+            Column("source", "Source"),
+            Column("format", "Read as"),
+            Column("trials", "Trials", numeric=True),
+        ),
+        tuple((text(source), text(kind), number(n)) for (source, kind), n in found.items()),
+    )
+    if not study.problems:
+        return (table, nothing("Everything in these sources could be read."))
+    said = f"{words.plural(len(study.problems), 'thing')} could not be read as it should be: "
+    return (
+        table,
+        Prose(((said, Link("the ledger", "ledger.html#problems"), " names each."),), "note"),
+    )

@@ -1,0 +1,257 @@
+"""A task: who resolved it, how often, how far each got; and the list of all tasks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from benchflow.results.model import Verdict
+from benchflow.results.records import Record
+from benchflow.site import words
+from benchflow.site.content import Block, Cell, Column, Facts, Page, Section, Table
+from benchflow.site.pages.common import (
+    OVERVIEW,
+    Put,
+    attempts,
+    heat,
+    known_columns,
+    median,
+    nothing,
+    number,
+    seconds_cell,
+    share_cell,
+    text,
+    who_cell,
+)
+from benchflow.site.study import Study, counts, share
+
+#: So many rungs that everybody passed are folded away: they separate nobody.
+_FOLD_FROM = 8
+
+
+def index(study: Study, put: Put) -> Page:
+    """All tasks."""
+    columns = (
+        Column("task", "Task"),
+        Column("family", "Family"),
+        Column("share", "Resolved", numeric=True),
+        Column("trials", "Trials", numeric=True),
+        Column("errors", "Errors", numeric=True),
+        Column("rungs", "Rungs passed", numeric=True, help="mean share of milestones or tests"),
+        Column("expert", "Expert's time", numeric=True),
+        Column("agent", "Agent's time", numeric=True, help="median"),
+    )
+    rows = tuple(_index_row(study, task) for task in study.tasks)
+    return Page(
+        path="tasks.html",
+        title="Tasks",
+        lede=(f"{words.plural(len(study.tasks), 'task')}, with what became of each.",),
+        sections=(
+            Section(
+                "tasks",
+                "",
+                (known_columns(Table("tasks", "", columns, rows, tools=True)),),
+            ),
+        ),
+        nav="tasks.html",
+    )
+
+
+def _index_row(study: Study, task: str) -> tuple[Cell, ...]:
+    records = study.of_task(task)
+    expert = next((r.expert_minutes for r in records if r.expert_minutes), None)
+    return (
+        text(task, study.task_page(task)),
+        text(next((r.family for r in records if r.family), "")),
+        share_cell(share(records)),
+        number(len(records)),
+        number(counts(records)[2]),
+        share_cell(_mean_rungs(records)),
+        seconds_cell(None if expert is None else 60 * expert),
+        seconds_cell(median(r.phases.agent for r in records)),
+    )
+
+
+def make(study: Study, task: str, put: Put) -> Page:
+    """One task."""
+    records = study.of_task(task)
+    resolved, failed, errors = counts(records)
+    solvers = sum(
+        any(r.verdict is Verdict.RESOLVED for r in study.cells.get((who, task), ()))
+        for who in study.entries
+    )
+    tried = sum((who, task) in study.cells for who in study.entries)
+    return Page(
+        path=study.task_page(task),
+        title=task,
+        crumbs=(OVERVIEW,),
+        kicker="Task",
+        lede=(
+            f"{solvers} of {words.plural(tried, 'agent and model', 'agents and models')} resolved "
+            f"it at least once; {resolved} of {resolved + failed} trials did"
+            + (f", and {words.plural(errors, 'error')} did not count." if errors else "."),
+        ),
+        sections=tuple(
+            section
+            for section in (
+                Section("about", "", _about(records)),
+                Section("attempts", "Attempts", (_attempts(study, task),)),
+                Section("rungs", _rungs_title(records), _rungs(study, task, records)),
+                Section("stops", "Where they stop", _stops(study, records)),
+            )
+            if section.blocks
+        ),
+        nav="tasks.html",
+    )
+
+
+def _about(records: Sequence[Record]) -> tuple[Block, ...]:
+    first = records[0]
+    expert = first.expert_minutes
+    items = (
+        ("Family", text(first.family)),
+        ("Skills", text(", ".join(first.skills))),
+        ("Version", text(", ".join(sorted({r.task_version for r in records if r.task_version})))),
+        ("Time of an expert", seconds_cell(None if expert is None else 60 * expert)),
+        ("Median time of agents", seconds_cell(median(r.phases.agent for r in records))),
+    )
+    known = tuple((label, cell) for label, cell in items if cell.value)
+    return (Facts(known),) if known else ()
+
+
+def _attempts(study: Study, task: str) -> Table:
+    entries = [who for who in study.entries if (who, task) in study.cells]
+    rows = []
+    for who in entries:
+        cell = study.cells[who, task]
+        resolved, failed, _ = counts(cell)
+        tokens = median(_tokens(record) for record in cell)
+        rows.append(
+            (
+                who_cell(study, who),
+                Cell(share(cell), f"{resolved} / {resolved + failed}"),
+                attempts(cell),
+                share_cell(_mean_rungs(cell)),
+                seconds_cell(median(r.phases.agent for r in cell)),
+                number(tokens),
+            )
+        )
+    table = Table(
+        "attempts",
+        "A dot is a trial: full for resolved, a ring for failed, hatched for an error of ours.",
+        (
+            Column("who", "Agent and model"),
+            Column("share", "Resolved", numeric=True),
+            Column("trials", "Trials"),
+            Column("rungs", "Rungs passed", numeric=True, help="mean share"),
+            Column("seconds", "Agent's time", numeric=True, help="median"),
+            Column("tokens", "Tokens", numeric=True, help="median, as reported"),
+        ),
+        tuple(rows),
+        row_ids=tuple(study.entry_row(who) for who in entries),
+    )
+    return known_columns(table)
+
+
+def _tokens(record: Record) -> float | None:
+    known = [n for n in (record.usage.input_tokens, record.usage.output_tokens) if n is not None]
+    return sum(known) if known else None
+
+
+def _mean_rungs(records: Sequence[Record]) -> float | None:
+    shares = [
+        record.n_passed / len(record.rungs)
+        for record in records
+        if record.rungs and record.verdict is not Verdict.ERROR
+    ]
+    return sum(shares) / len(shares) if shares else None
+
+
+def _rungs_title(records: Sequence[Record]) -> str:
+    kinds = {record.rung_kind for record in records}
+    return "Which tests pass" if "test" in kinds else "How far each gets"
+
+
+def _rungs(study: Study, task: str, records: Sequence[Record]) -> tuple[Block, ...]:
+    """Rungs by entry: the share of judged trials that passed each."""
+    titles: dict[str, str] = {}
+    for record in records:
+        for rung in record.rungs:
+            titles.setdefault(rung.id, rung.title)
+    if not titles:
+        return ()
+    entries = [who for who in study.entries if (who, task) in study.cells]
+    judged = {
+        who: [r for r in study.cells[who, task] if r.verdict is not Verdict.ERROR and r.rungs]
+        for who in entries
+    }
+    passed = {
+        who: Counter(rung.id for record in judged[who] for rung in record.rungs if rung.passed)
+        for who in entries
+    }
+    rows = tuple(
+        (
+            Cell(rung, titles[rung] or rung, note=rung),
+            *(_share_of(passed[who][rung], len(judged[who])) for who in entries),
+        )
+        for rung in titles
+    )
+    columns = (
+        Column("rung", "Test" if records[0].rung_kind == "test" else "Milestone"),
+        *(Column(who, who, href=study.entry_page(who)) for who in entries),
+    )
+    said = "Trials that passed, of those that were judged."
+    told = [row for row in rows if any(cell.value != 1 for cell in row[1:])]
+    same = [row for row in rows if row not in told]
+    if len(same) < _FOLD_FROM:
+        return (Table("rungs", said, columns, rows, "heat"),)
+    apart = Table("rungs", said, columns, tuple(told), "heat")
+    always = f"{len(same)} that every judged trial passed"
+    folded = Table("always", always, columns, tuple(same), "heat", folded=True)
+    return (apart, folded) if told else (folded,)
+
+
+def _share_of(passed: int, judged: int) -> Cell:
+    if not judged:
+        return Cell(None, "", tone="none")
+    return Cell(passed / judged, f"{passed}/{judged}", tone=heat(passed / judged))
+
+
+def _stops(study: Study, records: Sequence[Record]) -> tuple[Block, ...]:
+    """The first rung that failed in each failed trial, with one of the messages."""
+    firsts: Counter[str] = Counter()
+    titles: dict[str, str] = {}
+    messages: dict[str, str] = {}
+    for record in records:
+        if record.verdict is not Verdict.FAILED:
+            continue
+        rung = next((rung for rung in record.rungs if rung.status == "failed"), None)
+        if rung is not None:
+            firsts[rung.id] += 1
+            titles.setdefault(rung.id, rung.title or rung.id)
+            if rung.message:
+                messages.setdefault(rung.id, rung.message)
+    if not firsts:
+        return ()
+    rows = tuple(
+        (Cell(rung, titles[rung]), number(n), text(_short(messages.get(rung, ""))))
+        for rung, n in firsts.most_common()
+    )
+    return (
+        nothing("The first that failed in each failed trial."),
+        Table(
+            "stops",
+            "",
+            (
+                Column("rung", "First failure"),
+                Column("trials", "Trials", numeric=True),
+                Column("message", "One of the messages"),
+            ),
+            rows,
+        ),
+    )
+
+
+def _short(message: str) -> str:
+    line = " ".join(message.split())
+    return line if len(line) <= 220 else line[:219] + "…"

@@ -1,0 +1,43 @@
+"""Which pages a site has, and how to make each when it is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from benchflow.site.pages import (
+    agent,
+    budgets,
+    comparisons,
+    ladders,
+    ledger,
+    matrix,
+    overview,
+    skills,
+    task,
+    trial,
+    trials,
+)
+from benchflow.site.pages.common import Maker
+from benchflow.site.study import Study, trial_page
+
+
+def plan(study: Study) -> Iterator[tuple[str, Maker]]:
+    """(path, maker) of every page; the overview first, trials last."""
+    yield "index.html", partial(overview.make, study)
+    yield "matrix.html", partial(matrix.make, study)
+    yield "tasks.html", partial(task.index, study)
+    yield "trials.html", partial(trials.make, study)
+    yield "comparisons.html", partial(comparisons.index, study)
+    yield "skills.html", partial(skills.make, study)
+    yield "ladders.html", partial(ladders.make, study)
+    yield "budgets.html", partial(budgets.make, study)
+    yield "ledger.html", partial(ledger.make, study)
+    for who in study.entries:
+        yield study.entry_page(who), partial(agent.make, study, who)
+    for pair in study.compared:
+        yield study.pair_page(pair.a, pair.b), partial(comparisons.make, study, pair)
+    for name in study.tasks:
+        yield study.task_page(name), partial(task.make, study, name)
+    for record in study.records:
+        yield trial_page(record.uid), partial(trial.make, study, record)

@@ -1,0 +1,130 @@
+"""What all pages of a site stand on: records grouped, named and summed up once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from benchflow.results.model import Problem, Verdict
+from benchflow.results.records import Collection, Record
+from benchflow.site.names import slugs
+from benchflow.site.summary import Pair, Summary, summarize
+
+#: Above this many entries a page for each pair would be mostly pages that nobody opens.
+MAX_COMPARED = 40
+
+
+@dataclass(frozen=True)
+class Study:
+    """A collection with addresses for everything in it. `level` is the intervals' confidence."""
+
+    title: str
+    collection: Collection
+    level: float = 0.95
+    version: str = ""
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """All trials."""
+        return self.collection.records
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What could not be read as it should be."""
+        return self.collection.problems
+
+    @cached_property
+    def summary(self) -> Summary | None:
+        """Rates, tiers and pairs; None where no trial counts."""
+        counts = any(record.verdict is not Verdict.ERROR for record in self.records)
+        return summarize(self.collection, self.level) if counts else None
+
+    @cached_property
+    def entries(self) -> tuple[str, ...]:
+        """Agents and models, best first; those with errors alone at the end."""
+        if self.summary is None:
+            return tuple(sorted({record.who for record in self.records}))
+        return (*(entry.who for entry in self.summary.entries), *self.summary.unknown)
+
+    @cached_property
+    def tasks(self) -> tuple[str, ...]:
+        """Task names in their own order."""
+        return tuple(sorted({record.task for record in self.records}))
+
+    @cached_property
+    def cells(self) -> dict[tuple[str, str], list[Record]]:
+        """(who, task) → its trials in the order of reading."""
+        grouped: dict[tuple[str, str], list[Record]] = defaultdict(list)
+        for record in self.records:
+            grouped[record.who, record.task].append(record)
+        return dict(grouped)
+
+    def of_task(self, task: str) -> list[Record]:
+        """The trials of a task, entry by entry."""
+        return [r for who in self.entries for r in self.cells.get((who, task), ())]
+
+    def of_entry(self, who: str) -> list[Record]:
+        """The trials of an agent and model, task by task."""
+        return [r for task in self.tasks for r in self.cells.get((who, task), ())]
+
+    @cached_property
+    def compared(self) -> tuple[Pair, ...]:
+        """The pairs that have a page of their own."""
+        if self.summary is None or len(self.summary.entries) > MAX_COMPARED:
+            return ()
+        return self.summary.pairs
+
+    @cached_property
+    def _task_slugs(self) -> dict[str, str]:
+        return slugs(self.tasks)
+
+    @cached_property
+    def _entry_slugs(self) -> dict[str, str]:
+        return slugs(self.entries)
+
+    def task_page(self, task: str) -> str:
+        """Address of a task's page, from the site's root."""
+        return f"tasks/{self._task_slugs[task]}.html"
+
+    def entry_page(self, who: str) -> str:
+        """Address of an agent and model's page."""
+        return f"agents/{self._entry_slugs[who]}.html"
+
+    def pair_page(self, a: str, b: str) -> str:
+        """Address of the comparison of `a` with `b`, in the order of `compared`."""
+        return f"comparisons/{self._entry_slugs[a]}--{self._entry_slugs[b]}.html"
+
+    def trials_of(self, who: str, task: str) -> str:
+        """Address of the trials of one cell, on the task's page."""
+        return f"{self.task_page(task)}#{self.entry_row(who)}"
+
+    def entry_row(self, who: str) -> str:
+        """The name of an entry's row within a page."""
+        return f"row-{self._entry_slugs[who]}"
+
+
+def trial_page(uid: str) -> str:
+    """Address of a trial's page; two digits of folder keep folders small."""
+    return f"trials/{uid[:2]}/{uid}.html"
+
+
+def trial_folder(uid: str) -> str:
+    """Folder of what a trial's page loads when asked."""
+    return f"trials/{uid[:2]}/{uid}"
+
+
+def counts(records: Iterable[Record]) -> tuple[int, int, int]:
+    """Resolved, failed, errors."""
+    found = [0, 0, 0]
+    order = (Verdict.RESOLVED, Verdict.FAILED, Verdict.ERROR)
+    for record in records:
+        found[order.index(record.verdict)] += 1
+    return found[0], found[1], found[2]
+
+
+def share(records: Iterable[Record]) -> float | None:
+    """Resolved over all that count; None where none counts."""
+    resolved, failed, _ = counts(records)
+    return resolved / (resolved + failed) if resolved + failed else None
