@@ -1,0 +1,119 @@
+"""Gates on tasks in plain Harbor form, each with one weakness planted: they find that one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.run import plain
+
+from benchflow.home import home
+
+WORD = '[ "$(head -c 9 /app/out.txt | tr -d "\\0")" = done ]'
+HONEST = f"""#!/bin/bash
+mkdir -p /logs/verifier
+if {WORD}; then reward=1; else reward=0; fi
+echo $reward > /logs/verifier/reward.txt
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A place for a task whose name nobody else has, so that nothing is remembered of it."""
+    name = f"plain-{uuid.uuid4().hex[:8]}"
+    yield tmp_path / name
+    for path in (home() / "checks").glob(f"{name}-*"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def gates(task: Path, *names: str) -> dict[str, Any]:
+    """Gate → its result, as `benchflow check --json` says it."""
+    options = [option for name in names for option in ("--gate", name)]
+    done = plain.benchflow("check", str(task), *options, "--json", cwd=task.parent, status=None)
+    assert done.returncode in (0, 1), f"{done.stdout}\n{done.stderr}"
+    (results,) = json.loads(done.stdout)["tasks"].values()
+    return {result["gate"]: result for result in results}
+
+
+@pytest.mark.slow
+def test_a_sound_task_passes_and_what_it_lacks_is_said(folder: Path) -> None:
+    found = gates(plain.separate(folder, test=HONEST))
+    statuses = {name: result["status"] for name, result in found.items()}
+    passed = ("leaks", "offline", "image", "nop", "oracle", "budget", "corpus")
+    assert statuses == {
+        **dict.fromkeys(statuses, "not applicable"),
+        **dict.fromkeys(passed, "passed"),
+    }, found
+    assert all(result["summary"] for result in found.values())
+
+
+def test_a_verifier_on_the_agents_machine_is_forged(folder: Path) -> None:
+    """The check itself is right; who owns the machine writes the verdict after it."""
+    found = gates(plain.shared(folder, test=HONEST), "nop", "oracle", "corpus")
+    assert (found["nop"]["status"], found["oracle"]["status"]) == ("passed", "passed")
+    assert found["corpus"]["status"] == "failed"
+    assert any("poisoned-machine" in finding for finding in found["corpus"]["findings"])
+
+
+@pytest.mark.slow
+def test_a_verifier_that_looks_for_a_word_is_given_all_words(folder: Path) -> None:
+    loose = HONEST.replace(WORD, "head -c 99999 /app/out.txt | grep -q done")
+    found = gates(plain.separate(folder, test=loose), "nop", "oracle", "corpus")
+    assert (found["nop"]["status"], found["oracle"]["status"]) == ("passed", "passed")
+    assert "known-text resolves the task" in found["corpus"]["findings"]
+
+
+@pytest.mark.slow
+def test_a_verifier_that_reads_to_the_end_is_kept_from_a_verdict(folder: Path) -> None:
+    """A trial without a verdict counts against nobody, so whoever failed has gained."""
+    endless = HONEST.replace(WORD, '[ "$(cat /app/out.txt)" = done ]')
+    task = plain.separate(folder, test=endless)
+    config = task / "task.toml"
+    config.write_text(
+        config.read_text().replace("[verifier]\ntimeout_sec = 60", "[verifier]\ntimeout_sec = 8")
+    )
+    assert gates(task, "corpus")["corpus"]["findings"] == [
+        "hostile-file leaves the verifier without a verdict (VerifierTimeoutError)"
+    ]
+
+
+def test_a_separate_verifier_with_a_network_is_named(folder: Path) -> None:
+    task = plain.separate(folder, test=HONEST)
+    config = task / "task.toml"
+    config.write_text(config.read_text().replace("no-network", "public"))
+    assert gates(task, "offline")["offline"]["findings"] == [
+        "the verifier's network_mode is 'public'"
+    ]
+
+
+def test_steps_whose_answer_is_given_away_are_found(folder: Path) -> None:
+    """The second step is solved by the image already, which also holds how."""
+    task = plain.steps(folder)
+    answer = "#!/bin/bash\n" + "".join(f"echo measure-{n} --twice >> /app/log\n" for n in range(5))
+    plain.write(task / "steps/two/solution/solve.sh", answer + "echo 2 >> /app/out.txt\n")
+    plain.write(
+        task / "steps/two/tests/test.sh", "#!/bin/bash\necho 1 > /logs/verifier/reward.txt\n"
+    )
+    plain.write(task / "environment/notes/todo.sh", answer)
+    recipe = plain.DOCKERFILE + "COPY notes /srv/notes\n"
+    plain.write(task / "environment/Dockerfile", recipe)
+    found = gates(task, "leaks", "image", "nop")
+    assert found["leaks"]["findings"] == [
+        "environment/notes/todo.sh:2 repeats steps/two/solution/solve.sh:2: move it out of reach"
+    ]
+    assert found["image"]["findings"] == [
+        "/srv/notes/todo.sh:2 repeats steps/two/solution/solve.sh:2: move it out of reach"
+    ]
+    assert found["nop"]["status"] == "failed"
+
+
+def test_a_plain_tasks_own_cheats_are_run(folder: Path) -> None:
+    task = plain.separate(folder, test=HONEST)
+    plain.write(task / "exploits/copy.sh", "#!/bin/bash\necho done > /app/out.txt\n")
+    plain.write(task / "exploits/lazy.sh", "#!/bin/bash\necho nearly > /app/out.txt\n")
+    assert gates(task, "exploits")["exploits"]["findings"] == ["copy resolves the task"]
