@@ -42,7 +42,8 @@ def bradley_terry(
     Raises NotEnoughData when fewer than two names, voters or tasks are there, or when somebody
     never won or never lost (no finite strength), ValueError when lengths differ.
     """
-    import statsmodels.api as sm
+    from statsmodels.genmod.families import Binomial
+    from statsmodels.genmod.generalized_linear_model import GLM
 
     if not len(winners) == len(losers) == len(voters) == len(tasks):
         raise ValueError("winners, losers, voters and tasks differ in length")
@@ -63,7 +64,7 @@ def bradley_terry(
     )
     # Sum to zero: the last strength is minus the sum of the others.
     contrast = np.vstack([np.eye(len(names) - 1), -np.ones(len(names) - 1)])
-    fitted = sm.GLM((~turned).astype(float), design @ contrast, family=sm.families.Binomial()).fit(
+    fitted = GLM((~turned).astype(float), design @ contrast, family=Binomial()).fit(
         cov_type="cluster", cov_kwds={"groups": groups}
     )
     strength = contrast @ fitted.params

@@ -13,6 +13,9 @@ from scipy import special, stats
 
 from benchflow.analysis.estimate import Floats, Ints, NotEnoughData
 
+#: Below this an error is rounding: all clusters are the same.
+_NO_SPREAD = 1e-12
+
 
 @dataclass(frozen=True)
 class Ratio:
@@ -49,8 +52,8 @@ def ratio(top: Floats | Ints, bottom: Floats | Ints, units: Sequence[str]) -> Ra
     value = float(np.sum(top)) / whole
     residuals = np.asarray(top, float) - value * np.asarray(bottom, float)
     summed = np.bincount(index, weights=residuals, minlength=n_clusters)
-    error = np.sqrt(n_clusters / (n_clusters - 1) * float((summed**2).sum())) / whole
-    return Ratio(value, float(error), n_clusters)
+    error = float(np.sqrt(n_clusters / (n_clusters - 1) * float((summed**2).sum())) / whole)
+    return Ratio(value, error if error > _NO_SPREAD else 0.0, n_clusters)
 
 
 def labels(names: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
@@ -60,26 +63,32 @@ def labels(names: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
 
 
 def plain_interval(found: Ratio, level: float) -> tuple[float, float]:
-    """Value ± t · error, inside 0…1; see `extreme` for a share of exactly 0 or 1."""
-    if found.value in (0.0, 1.0):
-        return extreme(found.value, found.n_clusters, level)
+    """Value ± t · error, inside 0…1; `no_spread` where all clusters are the same."""
+    if found.error == 0:
+        return no_spread(found.value, found.n_clusters, level)
     half = found.half_width(level)
     return max(0.0, found.value - half), min(1.0, found.value + half)
 
 
 def logit_interval(found: Ratio, level: float) -> tuple[float, float]:
     """The same interval made on the logit scale, for shares that are skewed near 0 and 1."""
-    if not 0 < found.value < 1:
-        return extreme(min(max(found.value, 0.0), 1.0), found.n_clusters, level)
+    if found.error == 0:
+        return no_spread(found.value, found.n_clusters, level)
     center = special.logit(found.value)
     width = found.half_width(level) / (found.value * (1 - found.value))
     return float(special.expit(center - width)), float(special.expit(center + width))
 
 
-def extreme(value: float, n_units: int, level: float) -> tuple[float, float]:
-    """Interval of a share of 0 or 1, which has no spread to estimate an error from.
+def no_spread(value: float, n_units: int, level: float) -> tuple[float, float]:
+    """Interval of a share that is the same in every unit, so that no error can be estimated.
 
-    Clopper and Pearson's, as though each unit were one draw: the least that can be known.
+    Units that are otherwise may have been missed: as large a share of all as Clopper and Pearson's
+    interval allows after seeing none among `n_units`. They may be all 0, or all 1.
     """
-    bound = ((1 - level) / 2) ** (1 / n_units)
-    return (0.0, 1 - bound) if value == 0 else (bound, 1.0)
+    missed = unseen(n_units, level)
+    return value * (1 - missed), value * (1 - missed) + missed
+
+
+def unseen(n_units: int, level: float) -> float:
+    """Upper end of Clopper and Pearson's interval for a share of which `n_units` held none."""
+    return float(1 - ((1 - level) / 2) ** (1 / n_units))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
-from benchflow.analysis.cluster import Ratio, extreme, labels, ratio
+from benchflow.analysis.cluster import Ratio, labels, ratio, unseen
 from benchflow.analysis.estimate import Estimate, Floats, NotEnoughData, Outcomes
 
 
@@ -200,7 +200,7 @@ def _judge(found: Ratio, level: float) -> tuple[float, float, float, float]:
     """Low, high, p and the smallest detectable difference.
 
     Where every unit differs by exactly the same there is no spread for a t test. Then as large a
-    share of all units as such a sample can have missed (`extreme`) may differ by anything, and p is
+    share of all units as such a sample can have missed (`unseen`) may differ by anything, and p is
     that of flipping signs.
     """
     if found.error > 0:
@@ -208,7 +208,7 @@ def _judge(found: Ratio, level: float) -> tuple[float, float, float, float]:
         p = float(2 * stats.t.sf(abs(found.value / found.error), found.freedom))
         detectable = smallest_detectable(found.error, found.n_clusters, level)
         return found.value - half, found.value + half, p, detectable
-    missed = extreme(0.0, found.n_clusters, level)[1]
+    missed = unseen(found.n_clusters, level)
     kept = found.value * (1 - missed)
     p = 1.0 if found.value == 0 else min(1.0, 2 * 0.5**found.n_clusters)
     return kept - missed, kept + missed, p, missed

@@ -30,7 +30,8 @@ def horizon(
     outcomes: Outcomes, minutes: Floats, share: float = 0.5, level: float = 0.95
 ) -> Horizon:
     """The length in minutes at which the success rate is `share`; `minutes` is per task."""
-    import statsmodels.api as sm
+    from statsmodels.genmod.families import Binomial
+    from statsmodels.genmod.generalized_linear_model import GLM
 
     if len(minutes) != len(outcomes.tasks) or np.any(np.asarray(minutes) <= 0):
         raise ValueError("minutes: one positive number per task")
@@ -43,7 +44,7 @@ def horizon(
         return Horizon(None, "all trials ended alike", float("nan"), float("nan"))
     counts = np.column_stack([outcomes.successes, outcomes.trials - outcomes.successes])
     length = np.log2(minutes)
-    fitted = sm.GLM(counts, sm.add_constant(length), family=sm.families.Binomial()).fit(
+    fitted = GLM(counts, np.column_stack([np.ones(len(length)), length]), family=Binomial()).fit(
         cov_type="HC1"
     )
     (start, slope), covariance = fitted.params, fitted.cov_params()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -98,7 +99,8 @@ def climb_logit(
     population of tasks (a marginal effect), smaller than the effect within one task. Raises
     NotEnoughData below two groups or two tasks, or when no rung separates trials.
     """
-    import statsmodels.api as sm
+    from statsmodels.genmod.families import Binomial
+    from statsmodels.genmod.generalized_linear_model import GLM
 
     passed, rungs = np.asarray(passed, dtype=bool), np.asarray(rungs)
     names, group = labels(groups)
@@ -118,9 +120,12 @@ def climb_logit(
     design = np.hstack([(rungs[kept][:, None] == used).astype(float), contrast[group[kept]]])
     if np.linalg.matrix_rank(design) < design.shape[1]:
         raise NotEnoughData("some group never reached a rung that separates trials")
-    fitted = sm.GLM(passed[kept].astype(float), design, family=sm.families.Binomial()).fit(
-        cov_type="cluster", cov_kwds={"groups": unit[kept]}
-    )
+    with warnings.catch_warnings():
+        # Perfect separation is refused below, with the reason.
+        warnings.simplefilter("ignore")
+        fitted = GLM(passed[kept].astype(float), design, family=Binomial()).fit(
+            cov_type="cluster", cov_kwds={"groups": unit[kept]}
+        )
     effect = contrast @ fitted.params[len(used) :]
     covariance = contrast @ fitted.cov_params()[len(used) :, len(used) :] @ contrast.T
     error = np.sqrt(np.diag(covariance))

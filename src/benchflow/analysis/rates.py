@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from benchflow.analysis.cluster import extreme, labels, plain_interval, ratio
+from benchflow.analysis.cluster import labels, no_spread, plain_interval, ratio
 from benchflow.analysis.estimate import Estimate, Floats, NotEnoughData, Outcomes
 
 
@@ -59,7 +59,7 @@ def rate(outcomes: Outcomes, level: float = 0.95) -> Rate:
         half = float(stats.norm.ppf((1 + level) / 2)) * noise.rerun
         low, high = max(0.0, found.value - half), min(1.0, found.value + half)
         if found.value in (0.0, 1.0):
-            low, high = extreme(found.value, outcomes.n_trials, level)
+            low, high = no_spread(found.value, outcomes.n_trials, level)
         rerun_only = _estimate(outcomes, found.value, low, high, level, "normal, re-run noise only")
     unit = "families" if outcomes.families else "tasks"
     low, high = plain_interval(found, level)

@@ -54,7 +54,7 @@ def fit(values: Floats, design: Floats, tasks: Sequence[str], units: Sequence[st
     is left to estimate an error from, or when the rows of the same tasks do not tell the columns
     apart.
     """
-    import statsmodels.api as sm
+    from statsmodels.regression.linear_model import OLS
 
     task = labels(tasks)[1]
     unit = labels(units)[1]
@@ -68,23 +68,25 @@ def fit(values: Floats, design: Floats, tasks: Sequence[str], units: Sequence[st
         raise NotEnoughData("the tasks that were run do not tell these effects apart")
     if len(values) - len(counts) <= inside.shape[1]:
         raise NotEnoughData("too few rows: nothing is left to estimate an error from")
-    fitted = sm.OLS(left, inside).fit(cov_type="cluster", cov_kwds={"groups": unit})
+    fitted = OLS(left, inside).fit(cov_type="cluster", cov_kwds={"groups": unit})
     return Fit(np.asarray(fitted.params, float), np.asarray(fitted.cov_params(), float), n_clusters)
 
 
 def effects(
     found: Fit, contrasts: Floats, names: Sequence[str], level: float, first: int = 0
 ) -> Effects:
-    """Linear combinations (rows of `contrasts`) of the coefficients from `first` on."""
+    """Linear combinations (rows of `contrasts`) of the coefficients from `first` on.
+
+    One whose error cannot be estimated (no task differs) has NaN for an interval and p = 1.
+    """
     columns = slice(first, first + contrasts.shape[1])
     value = contrasts @ found.coefficients[columns]
     covariance = contrasts @ found.covariance[columns, columns] @ contrasts.T
     error = np.sqrt(np.maximum(np.diag(covariance), 0))
+    error[error < 1e-9] = np.nan
     freedom = found.n_clusters - 1
     width = stats.t.ppf((1 + level) / 2, freedom) * error
-    with np.errstate(divide="ignore", invalid="ignore"):
-        score = np.where(error > 0, np.abs(value) / error, 0.0)
-    p: Floats = 2 * stats.t.sf(score, freedom)
+    p: Floats = np.nan_to_num(2 * stats.t.sf(np.abs(value) / error, freedom), nan=1.0)
     return Effects(
         names=tuple(names),
         effect=value,
