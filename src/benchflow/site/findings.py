@@ -1,0 +1,97 @@
+"""All that finished trials say, in one value: the terminal, Markdown and JSON are made from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from benchflow.analysis.horizon import Horizon
+from benchflow.analysis.rates import Rate
+from benchflow.analysis.skills import SkillEffects
+from benchflow.results.model import Problem
+from benchflow.results.records import Collection
+from benchflow.site import caveats, climbing, spending, statistics
+from benchflow.site.arrays import Trials
+from benchflow.site.caveats import Change, Doubt, Gaps
+from benchflow.site.climbing import Rungs
+from benchflow.site.dump import dumped
+from benchflow.site.failures import Label, labels
+from benchflow.site.spending import Budgets, Reach, Worth
+from benchflow.site.statistics import (
+    AgentOrModel,
+    Attempts,
+    Behaviours,
+    Difficulty,
+    OverClaims,
+    Refused,
+)
+from benchflow.site.summary import Summary, summarize_trials, to_json
+
+
+@dataclass(frozen=True)
+class Findings:
+    """See the modules that the parts come from. `by_name`: number of families, and rates."""
+
+    summary: Summary
+    attempts: dict[str, Attempts]
+    rungs: Rungs | Refused
+    agent_or_model: AgentOrModel
+    over_claims: OverClaims
+    behaviours: Behaviours
+    difficulty: Difficulty | Refused
+    skills: SkillEffects | Refused
+    horizons: dict[str, Horizon] | Refused
+    budgets: tuple[Budgets, ...]
+    reach: tuple[Reach, ...]
+    worth: tuple[Worth, ...]
+    failures: tuple[Label, ...]
+    doubted: dict[str, Doubt]
+    gaps: dict[str, Gaps]
+    by_name: tuple[int, dict[str, Rate]] | None
+    changes: tuple[Change, ...]
+    mixtures: tuple[str, ...]
+    problems: tuple[Problem, ...]
+
+
+def findings(table: Collection, level: float = 0.95, *, trajectories: bool = True) -> Findings:
+    """`trajectories`: also read the failed trials' steps, for the failure rules that need them.
+
+    Raises UsageError when there is no trial that counts.
+    """
+    trials = Trials.of(table.records)
+    summary = summarize_trials(trials, level)
+    goals = (
+        spending.GOALS if any(r.rung_kind == "milestone" for r in trials.records) else ("resolved",)
+    )
+    decided = {(pair.a, pair.b): pair.comparison.decided for pair in summary.pairs}
+    return Findings(
+        summary=summary,
+        attempts=statistics.attempts(trials, level),
+        rungs=climbing.rungs(trials, level),
+        agent_or_model=statistics.agent_or_model(trials, level),
+        over_claims=statistics.over_claims(trials, level),
+        behaviours=statistics.behaviours(trials, level),
+        difficulty=statistics.difficulty(trials, level),
+        skills=statistics.skills(trials, level),
+        horizons=statistics.horizons(trials, level),
+        budgets=spending.budgets(trials, level),
+        reach=tuple(
+            spending.reach(trials, measure, goal, level)
+            for measure in spending.MEASURES
+            for goal in goals
+        ),
+        worth=tuple(spending.worth(trials, measure) for measure in spending.MEASURES),
+        failures=labels(trials.records, trajectories=trajectories),
+        doubted=caveats.doubted(trials),
+        gaps=caveats.gaps(trials),
+        by_name=caveats.by_name(trials, level),
+        changes=tuple(caveats.changes(trials, decided, level)),
+        mixtures=caveats.mixtures(trials),
+        problems=table.problems,
+    )
+
+
+def findings_json(found: Findings) -> dict[str, Any]:
+    """The summary's JSON with every other part under its own name; a refusal is {"refused": …}."""
+    rest = {name: value for name, value in vars(found).items() if name != "summary"}
+    return {**to_json(found.summary), **{name: dumped(value) for name, value in rest.items()}}
