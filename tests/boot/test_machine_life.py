@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import socket
 import subprocess
@@ -21,6 +22,7 @@ from benchflow.boot.errors import (
     QemuMissing,
 )
 from benchflow.boot.machine import Machine, Nic
+from benchflow.boot.qmp import Monitor
 from guests import SHELL_INIT, build_initramfs, debian_kernel, modules
 
 QUIET = "console=ttyS0 quiet"
@@ -33,6 +35,25 @@ def test_a_reboot_is_a_new_boot_of_the_same_machine(start: Start, shell_initrd: 
     machine.reboot(command="reboot -f").expect_kernel()
     assert machine.boots == 2
     assert machine.attach().run("cat /proc/sys/kernel/random/boot_id").stdout != first
+
+
+def test_a_restart_is_one_however_late_we_are(
+    start: Start, shell_initrd: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = start(shell_initrd)
+    machine.attach()
+    request = Monitor.request
+
+    async def late(monitor: Monitor, command: str, **arguments: object) -> object:
+        if command == "system_reset":
+            await asyncio.sleep(0.3)  # the firmware has long begun when it is reset once more
+        return await request(monitor, command, **arguments)
+
+    monkeypatch.setattr(Monitor, "request", late)
+    for boots in (2, 3):
+        machine.reboot(command="reboot -f").expect_kernel()
+        assert machine.boots == boots
+        machine.attach().run("true", check=True)
 
 
 def test_a_restart_during_a_command_is_no_answer(start: Start, shell_initrd: Path) -> None:

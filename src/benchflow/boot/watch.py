@@ -2,12 +2,14 @@
 
 QEMU stops the guest at every reset and power-off (`-action reboot=shutdown,shutdown=pause`). We
 take the console to its end, note where the old boot ended, and only then let the guest go on: no
-text of one boot is ever taken for text of another, however slow we are.
+text of one boot is ever taken for text of another, however slow we are. After a restart, as long as
+nothing was printed, QEMU does resets by itself: there is no text that they could divide.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import signal
 import threading
@@ -57,8 +59,11 @@ class Watch:
         self.no_space = False
         self.jobs: dict[str, str] = {}
         self._on_reset = on_reset
+        self._silent = False  # restarted, and nothing printed yet: QEMU does resets by itself
+        self._silent_resets = 0
         self._restarting = asyncio.Lock()
         self._tasks: list[asyncio.Task[None]] = []
+        self.console.subscribe(self._printed)
 
     # -- the background thread ------------------------------------------------------------------
 
@@ -69,6 +74,14 @@ class Watch:
             self._spawn(self._restart())
         elif name == "SHUTDOWN" and data.get("guest"):
             self._spawn(self._end())
+        elif name == "RESET" and data.get("guest") and self._silent:
+            self._silent_resets += 1
+            if self._silent_resets > RESETS_MAX:
+                self._silent = False
+                with self.changed:
+                    self.resets = self._silent_resets
+                    self.changed.notify_all()
+                self._spawn(self._stop_at_resets())
         elif name == "JOB_STATUS_CHANGE":
             with self.changed:
                 self.jobs[data["id"]] = data["status"]
@@ -109,18 +122,31 @@ class Watch:
                 if self.resets > RESETS_MAX:
                     return
                 if printed:
-                    # SeaBIOS, when it finds itself in memory already, resets once more.
                     self._on_reset()
                 await process.monitor.request("set-action", reboot="reset")
                 await process.monitor.request("system_reset")
+                # SeaBIOS, when it finds itself in memory already, resets once more, as often as it
+                # is reset in the middle of its start: stopped there too, it would never end.
+                self._silent, self._silent_resets = True, 0
                 await process.monitor.request("cont")
                 # After a reset while stopped alone, QEMU 7.2 took over 150 s to a Debian kernel's
                 # first line instead of 5 s; after one more, of the running machine, 5 s (measured
                 # under TCG; the cause is not known).
                 await process.monitor.request("system_reset")
-                await process.monitor.request("set-action", reboot="shutdown")
             except (QMPError, EOFError, OSError):
                 return  # killed in the meantime: on_exit tells
+
+    def _printed(self, _: float, data: bytes) -> None:
+        if self._silent:
+            self._silent = False
+            self._spawn(self._stop_at_resets())
+
+    async def _stop_at_resets(self) -> None:
+        process = self.process
+        assert process is not None
+        async with self._restarting:
+            with contextlib.suppress(QMPError, EOFError, OSError):
+                await process.monitor.request("set-action", reboot="shutdown")
 
     async def _end(self) -> None:
         process = self.process
@@ -139,6 +165,7 @@ class Watch:
         """A start on purpose: what was known of the boot before is over."""
         with self.changed:
             self.resets, self.powered_off, self.boot_start = 0, False, self.console.end
+        self._silent = False
 
     def deadline(self, seconds: float) -> Deadline:
         """`seconds` of reference time from now."""
