@@ -39,7 +39,8 @@ T = TypeVar("T")
 RESETS_MAX = 8  # firmware restarts itself once or twice (SeaBIOS, OVMF, shim); more is a loop
 FLOOD = 256 * 1024  # characters in one wait that no sound guest prints
 EVIDENCE = 2000
-PANIC = re.compile(r"Kernel panic - not syncing[^\n]*")
+# With its line's end: text arrives in pieces, and the reason stands behind the words.
+PANIC = re.compile(r"Kernel panic - not syncing[^\n]*\n")
 PANIC_GRACE = 3.0  # reference seconds a command has to prove that it only printed an old log
 
 
