@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +22,8 @@ def read_all(paths: list[Path], *, trajectories: bool) -> Collection:
     records: dict[str, Record] = {}
     problems: list[Problem] = []
     for path in paths:
-        found, faults = read_source(path, trajectories)
+        with _no_collector():
+            found, faults = read_source(path, trajectories)
         problems += faults
         # Published lists use a trial's name more than once; only another source repeats a trial.
         times: Counter[tuple[str, ...]] = Counter()
@@ -46,6 +49,18 @@ def read_steps(record: Record) -> Iterator[Step]:
         return inspect_steps.steps(inspect_log.sample_of(record.trajectories[0], record.member))
     except (UnreadableRecord, IndexError):
         return iter(())
+
+
+@contextmanager
+def _no_collector() -> Iterator[None]:
+    """What is read holds no cycles; looking for some among millions of objects costs a third."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _same(one: Record, other: Record) -> bool:

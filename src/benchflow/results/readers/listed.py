@@ -87,7 +87,7 @@ def _record(path: Path, data: Any) -> Record:
         hint=count(line.get("hint")),
         verdict=_verdict(line["resolved"]),
         reward=number(line.get("reward")),
-        cause=word(line.get("cause"), 80) or ("NotJudged" if line["resolved"] is None else ""),
+        cause=word(line.get("cause"), 80) or cause(line["resolved"], failure_mode),
         failure_mode=failure_mode,
         said_done=truth(line.get("said_done")),
         ended_itself=_ended_itself(line, failure_mode),
@@ -105,6 +105,13 @@ def usage(tokens_in: Any, tokens_out: Any, usd: Any = None) -> Usage:
     if count(tokens_in) == 0 and count(tokens_out) == 0:
         tokens_in = tokens_out = None
     return Usage(count(tokens_in), count(tokens_out), number(usd))
+
+
+def cause(resolved: bool | None, failure_mode: str) -> str:
+    """Why nobody judged a trial, or what ended its agent, in the source's word for it."""
+    if resolved is None:
+        return failure_mode or "NotJudged"
+    return "" if failure_mode in ENDED else failure_mode
 
 
 def ended_itself(failure_mode: str) -> bool | None:

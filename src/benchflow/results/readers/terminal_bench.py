@@ -16,7 +16,7 @@ from benchflow.results.evidence import holds_something
 from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.model import Phases, Problem, Verdict
 from benchflow.results.readers.harbor import contradiction
-from benchflow.results.readers.listed import ended_itself, usage
+from benchflow.results.readers.listed import cause, ended_itself, usage
 from benchflow.results.records import Format, Record, Rung
 from benchflow.results.values import mapping, seconds_between, sequence, truth, word
 
@@ -127,7 +127,7 @@ def _record(
         task=word(data["task_id"]),
         task_version=word(metadata.get("dataset_version"), 40),
         verdict=Verdict.ERROR if resolved is None else verdict,
-        cause="" if resolved is not None else failure_mode or "NotJudged",
+        cause=cause(resolved, failure_mode),
         failure_mode=failure_mode,
         ended_itself=ended_itself(failure_mode),
         rungs=rungs,
