@@ -80,6 +80,7 @@ def _connected(duck: Any, path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         config={
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
+            "enable_progress_bar": "false",
             "memory_limit": _MEMORY,
             "temp_directory": str(path.parent / "spill"),
         },
