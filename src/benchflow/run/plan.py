@@ -15,7 +15,7 @@ from benchflow.tasks import select, stage
 
 if TYPE_CHECKING:
     from harbor.models.job.config import JobConfig
-    from harbor.models.trial.config import EnvironmentConfig
+    from harbor.models.trial.config import AgentConfig, EnvironmentConfig
 
 NAMESPACE = "benchflow.run.environment:TrialEnvironment"
 #: Memory to set aside for a trial whose task does not say what it needs.
@@ -46,11 +46,18 @@ def plan(request: RunRequest) -> Plan:
 
     Raises UsageError and TaskError.
     """
+    tasks = [
+        PlannedTask(task, stage(task, request.hint), request.hint)
+        for task in select([*request.tasks])
+    ]
+    return assemble(request, tasks, configure(request, tasks))
+
+
+def assemble(request: RunRequest, tasks: list[PlannedTask], agents: list[AgentConfig]) -> Plan:
+    """A job of `agents` × `tasks` × attempts; the request says the rest. Raises UsageError."""
     from harbor.models.job.config import JobConfig, RetryConfig
     from harbor.models.trial.config import TaskConfig
 
-    tasks = [PlannedTask(task, stage(task, request.hint)) for task in select([*request.tasks])]
-    agents = configure(request, tasks)
     jobs_dir = request.jobs_dir.resolve()
     config = JobConfig(
         job_name=request.job_name or free_name(jobs_dir),

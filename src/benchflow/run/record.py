@@ -27,6 +27,7 @@ def write(plan: Plan) -> None:
             "benchflow": __version__,
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "job": config.job_name,
+            "sweep": plan.request.sweep,
             "tasks": [
                 {
                     "name": planned.task.name,
@@ -35,7 +36,7 @@ def write(plan: Plan) -> None:
                     "benchflow": planned.task.is_benchflow,
                     "source": str(planned.task.path),
                     "staged": str(planned.staged),
-                    "hint": plan.request.hint,
+                    "hint": planned.hint,
                 }
                 for planned in plan.tasks
             ],

@@ -11,7 +11,8 @@ class RunRequest:
     """One job: every agent (with every model) tries every task `attempts` times.
 
     `tasks`: names, globs or paths. `agents`: see `run.agents`. `sandbox`: "namespace", a name of
-    Harbor's or `module:Class`. `concurrent` None: as many as cores and memory allow.
+    Harbor's or `module:Class`. `concurrent` None: as many as cores and memory allow. `sweep`: the
+    name of the sweep that the job belongs to.
     """
 
     tasks: tuple[str, ...]
@@ -23,6 +24,7 @@ class RunRequest:
     hint: int = 0
     job_name: str = ""
     jobs_dir: Path = Path("jobs")
+    sweep: str = ""
     stop_after: str = ""
     script: Path | None = None
     agent_options: dict[str, str] = field(default_factory=dict)

@@ -1,0 +1,168 @@
+"""`benchflow sweep`: a whole matrix from one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from benchflow.cli.options import jobs_dir_option, json_option, print_json
+
+if TYPE_CHECKING:
+    from benchflow.run.sweep import Cell, Sweep
+
+
+@click.command("sweep")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--plan", "only_plan", is_flag=True, help="Print the matrix and what is done; stop.")
+@click.option(
+    "--retry", type=click.Choice(["error"]), help="Run the trials again whose verdict is error."
+)
+@jobs_dir_option
+@json_option
+def command(file: Path, only_plan: bool, retry: str | None, jobs_dir: Path, as_json: bool) -> int:
+    """Run agents × models × tasks × hints × attempts from FILE, and go on after anything.
+
+    Call it again with the same file: finished trials are never run again, what was cut off is.
+    The file may grow by attempts, tasks, agents and models. Each attempt goes over the whole
+    matrix before the next begins, so early results are balanced.
+
+    \b
+    FILE is TOML (docs/sweeps.md has every key):
+      tasks = ["repair/*", "spin/appliance"]
+      attempts = 3
+      hints = [0, 2]
+      [[entry]]
+      agent = "claude-code"
+      models = ["anthropic/MODEL"]
+      [[entry]]
+      agent = "oracle"
+
+    \b
+    Examples:
+      benchflow sweep first-look.toml --plan
+      benchflow sweep first-look.toml
+      benchflow sweep first-look.toml --retry error
+
+    Exit status: 0 when every trial was judged, whatever the verdict; 4 when one could not be.
+    """
+    from benchflow.run.engine import keep_quiet
+
+    keep_quiet()
+    from benchflow.cli.live import display
+    from benchflow.cli.show import shown
+    from benchflow.errors import InfrastructureError
+    from benchflow.run import sweep
+
+    asked = sweep.read_file(file)
+    jobs_dir = jobs_dir.resolve()
+    found = sweep.survey(asked, jobs_dir)
+    if not as_json:
+        _print(found)
+    if only_plan:
+        if as_json:
+            print_json(_document(found))
+        return 0
+
+    def say(job: Path, trials: int) -> None:
+        if not as_json:
+            click.echo(f"\njob {shown(job)}: {trials} {'trial' if trials == 1 else 'trials'}")
+
+    with display(quiet=as_json) as listener:
+        found = sweep.run(asked, jobs_dir, listener, say, retry_errors=retry == "error")
+    if as_json:
+        print_json(_document(found))
+    else:
+        click.echo()
+        _print(found)
+    errors = sum(_count(cell)["error"] for cell in found.cells)
+    return InfrastructureError.exit_code if errors else 0
+
+
+def _print(found: Sweep) -> None:
+    from benchflow.cli.show import shown
+    from benchflow.cli.table import duration, table
+
+    entries = [found.who(n) for n in range(len(found.agents))]
+    by_task: dict[tuple[str, int], list[Cell]] = {}
+    for cell in found.cells:
+        by_task.setdefault((cell.planned.task.name, cell.planned.hint), []).append(cell)
+    hints = len({hint for _, hint in by_task}) > 1
+    rows = [
+        [f"{name} (hint {hint})" if hints else name, *(_cell(c, found) for c in cells)]
+        for (name, hint), cells in by_task.items()
+    ]
+    click.echo(table(["resolved of tried", *entries], rows))
+    left = found.n_planned - found.n_finished
+    click.echo(f"\n{found.n_finished} of {found.n_planned} trials are finished.", nl=not left)
+    if left:
+        likely, most, known = _hours(found)
+        click.echo(
+            f" The others take at most {duration(most * 3600)} of work, one after the other"
+            + (f"; about {duration(likely * 3600)} as earlier trials went." if known else ".")
+        )
+    for cell in found.cells:
+        errors = [trial for trial in cell.trials if trial.verdict.value == "error"]
+        if errors:
+            who = f"{cell.planned.task.name}, {found.who(cell.agent)}"
+            click.echo(f"error, {len(errors)}×: {who}: {errors[0].cause}")
+    for job in found.jobs:
+        click.echo(f"where: {shown(job.path)}")
+
+
+def _cell(cell: Cell, found: Sweep) -> str:
+    count = _count(cell)
+    judged = count["resolved"] + count["failed"]
+    text = f"{count['resolved']}/{judged}" if judged else "—"
+    if count["error"]:
+        text += f" +{count['error']} error"
+    left = found.file.attempts - len(cell.trials)
+    return text + (f" ({left} to do)" if left > 0 else "")
+
+
+def _count(cell: Cell) -> dict[str, int]:
+    from benchflow.results.model import Verdict
+
+    return {verdict.value: cell.count(verdict) for verdict in Verdict}
+
+
+def _hours(found: Sweep) -> tuple[float, float, bool]:
+    """Hours that the missing trials take: as earlier ones of the cell did, at most, and whether
+    the first is known for all of them."""
+    likely = most = 0.0
+    known = True
+    for cell in found.cells:
+        left = max(0, found.file.attempts - len(cell.trials))
+        took = [trial.phases.total for trial in cell.trials if trial.phases.total is not None]
+        task = cell.planned.task
+        limit = task.agent_timeout_sec * found.file.agent_timeout_multiplier
+        limit += task.verifier_timeout_sec * found.file.verifier_timeout_multiplier
+        most += left * limit / 3600
+        likely += left * (sum(took) / len(took) if took else limit) / 3600
+        known = known and (bool(took) or not left)
+    return likely, most, known
+
+
+def _document(found: Sweep) -> dict[str, Any]:
+    likely, most, known = _hours(found)
+    return {
+        "schema": 1,
+        "sweep": found.file.name,
+        "planned": found.n_planned,
+        "finished": found.n_finished,
+        "hours_left": {"likely": likely if known else None, "most": most},
+        "jobs": [job.path for job in found.jobs],
+        "cells": [
+            {
+                "task": cell.planned.task.name,
+                "version": cell.planned.task.version,
+                "hint": cell.planned.hint,
+                "who": found.who(cell.agent),
+                "attempts": found.file.attempts,
+                "trials": [trial.path for trial in cell.trials],
+                **_count(cell),
+            }
+            for cell in found.cells
+        ],
+    }

@@ -1,0 +1,142 @@
+"""Sweeps: nothing runs twice, nothing is lost, and the file may grow."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ours import words
+from plain import BENCHFLOW
+
+FILE = """tasks = ["./test/words"]
+attempts = 2
+[[entry]]
+agent = "nop"
+[[entry]]
+agent = "ladder:two"
+"""
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> Path:
+    words(tmp_path)
+    (tmp_path / "first.toml").write_text(FILE)
+    return tmp_path / "first.toml"
+
+
+def call(file: Path, *options: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [BENCHFLOW, "sweep", str(file), "--json", *options],
+        cwd=file.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def results(folder: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in folder.glob("jobs/*/*/result.json")}
+
+
+def test_a_plan_starts_nothing(sweep: Path) -> None:
+    plan = call(sweep, "--plan")
+    assert (plan["planned"], plan["finished"], plan["jobs"]) == (4, 0, [])
+    assert [cell["who"] for cell in plan["cells"]] == ["nop", "ladder:two"]
+    assert plan["hours_left"] == {"likely": None, "most": pytest.approx(4 * 180 / 3600)}
+    assert not results(sweep.parent)
+
+
+def test_a_finished_trial_never_runs_again_and_the_file_may_grow(sweep: Path) -> None:
+    done = call(sweep)
+    assert (done["planned"], done["finished"], len(done["jobs"])) == (4, 4, 1)
+    before = results(sweep.parent)
+    assert len(before) == 4
+    assert call(sweep)["jobs"] == done["jobs"]
+    assert results(sweep.parent) == before
+
+    grown = FILE.replace("attempts = 2", "attempts = 3\nhints = [0, 1]")
+    sweep.write_text(grown.replace("[[entry]]", '[[entry]]\nagent = "oracle"\n[[entry]]', 1))
+    (sweep.parent / "test" / "words" / "hints").mkdir()
+    (sweep.parent / "test" / "words" / "hints" / "1.md").write_text("Count.\n")
+    assert "error" not in call(sweep)
+    after = results(sweep.parent)
+    # The hint is a part of what the task's content is told from, so all cells are new ones.
+    assert before.items() <= after.items()
+    found = call(sweep, "--plan")
+    assert (found["planned"], found["finished"]) == (18, 18)
+    assert {(c["hint"], c["who"], c["resolved"], c["failed"]) for c in found["cells"]} == {
+        (hint, who, 3 if who == "oracle" else 0, 0 if who == "oracle" else 3)
+        for hint in (0, 1)
+        for who in ("oracle", "nop", "ladder:two")
+    }
+
+
+def test_more_attempts_are_added_to_those_that_are_there(sweep: Path) -> None:
+    call(sweep)
+    before = results(sweep.parent)
+    sweep.write_text(FILE.replace("attempts = 2", "attempts = 3"))
+    assert call(sweep)["finished"] == 6
+    after = results(sweep.parent)
+    assert before.items() <= after.items() and len(after) == 6
+
+
+def test_errors_are_run_again_only_when_that_is_asked_for(sweep: Path) -> None:
+    broken = sweep.parent / "broken"
+    shutil.copytree(sweep.parent / "test", broken / "test")
+    checks = broken / "test" / "words" / "tests" / "checks.py"
+    flag = sweep.parent / "tried"
+    checks.write_text(checks.read_text() + "\nimport no_such_module\n")
+    sweep.write_text(FILE.replace("./test/words", "./broken/test/words"))
+    first = call(sweep)
+    assert {cell["error"] for cell in first["cells"]} == {2} and not flag.exists()
+    before = results(sweep.parent)
+    assert call(sweep)["finished"] == 4
+    assert results(sweep.parent) == before
+    assert call(sweep, "--retry", "error")["finished"] == 4
+    assert len(results(sweep.parent)) == 4 and not before.items() & results(sweep.parent).items()
+
+
+def test_a_killed_sweep_goes_on(sweep: Path) -> None:
+    sweep.write_text(FILE.replace("attempts = 2", "attempts = 4\nconcurrent = 1"))
+    process = subprocess.Popen(
+        [BENCHFLOW, "sweep", str(sweep), "--json"],
+        cwd=sweep.parent,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while not results(sweep.parent):
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    before = results(sweep.parent)
+    assert 1 <= len(before) < 8
+    done = call(sweep)
+    assert (done["finished"], len(done["jobs"])) == (8, 1)
+    assert before.items() <= results(sweep.parent).items()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("attempts = 2", "attempts = 0", "attempts"),
+        ("attempts = 2", "atempts = 2", "atempts"),
+        ("[[entry]]", "[[entry", "line"),
+        ('"nop"', '"nopp"', "did you mean nop"),
+        ("./test/words", "./no/such", "no/such"),
+    ],
+)
+def test_a_wrong_file_is_named_with_its_key(sweep: Path, old: str, new: str, said: str) -> None:
+    sweep.write_text(FILE.replace(old, new, 1))
+    answer = call(sweep, "--plan")["error"]
+    assert said in answer["message"] + answer["hint"]
