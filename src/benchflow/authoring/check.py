@@ -15,7 +15,7 @@ from benchflow.authoring import judge, static
 from benchflow.authoring.gate import GateResult, Status, judged, not_applicable
 from benchflow.authoring.trials import ORACLE_TIMES, Trials, fresh
 from benchflow.errors import UsageError
-from benchflow.run.board import Listener
+from benchflow.run.board import Listener, Silence
 from benchflow.tasks import Exploit, Task, stage
 
 GATES = (
@@ -70,6 +70,13 @@ def check(
         report(result)
         results.append(result)
     return results
+
+
+def remembered(task: Task) -> dict[str, GateResult]:
+    """Gates of `task` as it is now whose result is known, by name; runs nothing."""
+    runner = _Gates(task, Silence())
+    known = {gate: runner.remembered(gate) for gate in GATES}
+    return {gate: result for gate, result in known.items() if result}
 
 
 class _Gates:

@@ -104,6 +104,20 @@ class Trials:
         names = [cheat.name for cheat in cheats]
         return by_argument(self._run("corpus", prepare, len(cheats)).trials, names)
 
+    def known(self, gate: str) -> dict[str, Trial]:
+        """Finished trials of a gate's job by what stands behind their agent's colon."""
+        return {trial.agent.partition(":")[2]: trial for trial in self._finished(gate)}
+
+    def known_oracles(self) -> tuple[Trial, ...]:
+        """Finished trials of the oracle; nothing is run."""
+        return self._finished("oracle")
+
+    def _finished(self, gate: str) -> tuple[Trial, ...]:
+        from benchflow.results.read import read_job
+
+        folder = self.folder(gate)
+        return read_job(folder).trials if folder.is_dir() else ()
+
     def _rung(self, delivered: Path) -> Trial:
         from benchflow.run.verify import VerifyRequest, read_again, verify
 

@@ -1,0 +1,109 @@
+"""What a reviewer of a task wants to see, gathered from the task and from remembered gates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from benchflow.authoring.check import GATES, remembered
+from benchflow.authoring.gate import GateResult
+from benchflow.authoring.static import grid
+from benchflow.authoring.trials import Trials
+from benchflow.results.model import Trial
+from benchflow.run.board import Silence
+from benchflow.tasks import Task
+
+
+@dataclass(frozen=True)
+class CheatRow:
+    """One cheat, the task's own or a common one; `gained` is None where it was not tried yet."""
+
+    name: str
+    common: bool
+    allowed: tuple[str, ...]
+    why: str
+    gained: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class Review:
+    """One task for a reviewer. `gates` maps each gate to what is remembered, None for nothing."""
+
+    task: Task
+    instruction: str
+    matrix: tuple[str, ...]
+    gates: dict[str, GateResult | None]
+    oracles: tuple[Trial, ...]
+    cheats: tuple[CheatRow, ...]
+    facts: tuple[tuple[str, str], ...]
+
+    @property
+    def open_gates(self) -> int:
+        """How many gates are not known to have passed or not to apply."""
+        return sum(
+            r is None or r.status not in ("passed", "not applicable") for r in self.gates.values()
+        )
+
+
+def review(task: Task) -> Review:
+    """Gathers; runs nothing, so what no gate has looked at yet is missing and said so."""
+    trials = Trials(task, Silence())
+    known = remembered(task)
+    own = trials.known("exploits")
+    common = trials.known("corpus")
+    declared = {exploit.name: exploit for exploit in task.common_exploits}
+    names = list(dict.fromkeys([*common, *declared]))
+    cheats = [
+        CheatRow(e.name, False, e.allowed, e.why, _gained(own.get(e.name))) for e in task.exploits
+    ]
+    for name in names:
+        entry = declared.get(name)
+        allowed, why = (entry.allowed, entry.why) if entry else ((), "")
+        cheats.append(CheatRow(name, True, allowed, why, _gained(common.get(name))))
+    oracles = tuple(trials.known_oracles())
+    return Review(
+        task=task,
+        instruction=_instruction(task),
+        matrix=tuple(grid(task)) if task.milestones or task.steps else (),
+        gates={gate: known.get(gate) for gate in GATES},
+        oracles=oracles,
+        cheats=tuple(cheats),
+        facts=tuple(_facts(task, oracles)),
+    )
+
+
+def _gained(trial: Trial | None) -> tuple[str, ...] | None:
+    if trial is None:
+        return None
+    passed = tuple(m.id for m in trial.milestones if m.status == "passed")
+    return passed or ((f"reward {trial.reward:g}",) if trial.reward else ())
+
+
+def _instruction(task: Task) -> str:
+    paths = [task.path / "instruction.md", *sorted(task.path.glob("steps/*/instruction.md"))]
+    return "\n\n".join(p.read_text(encoding="utf-8").strip() for p in paths if p.is_file())
+
+
+def _facts(task: Task, oracles: tuple[Trial, ...]) -> list[tuple[str, str]]:
+    def slowest(phase: str) -> str:
+        spans = [getattr(trial.phases, phase) or 0.0 for trial in oracles]
+        return f"{max(spans):.0f} s measured" if spans else "not measured"
+
+    facts = [
+        ("authors", ", ".join(task.authors) or "not named"),
+        ("version", task.version or "none"),
+        ("digest", task.digest[:16]),
+        ("oracle", f"{slowest('agent')}, oracle_minutes = {task.oracle_minutes:g}"),
+        ("verification", slowest("verifier")),
+        ("limits", f"agent {task.agent_timeout_sec:g} s, verifier {task.verifier_timeout_sec:g} s"),
+    ]
+    if task.is_benchflow:
+        facts += [
+            ("expert", f"{task.expert_minutes:g} minutes ({task.expert_minutes_basis})"),
+            ("machine", f"{task.arch}, {task.firmware}, {task.machine_memory_mb} MiB"),
+            ("image", f"at most {task.image_mb} MiB"),
+            ("needs", ", ".join(task.needs) or "nothing special"),
+            ("unverified", task.unverified or "nothing"),
+        ]
+        for d in task.deliverables:
+            facts.append((d.path, f"{d.kind}, at most {d.max_mb} MiB, {d.max_stored_mb} stored"))
+    return facts

@@ -1,0 +1,59 @@
+"""`benchflow review`: one page for a reviewer of a task."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from benchflow.cli.options import json_option, print_json
+
+
+@click.command("review")
+@click.argument("task")
+@click.option(
+    "--html",
+    "page",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write a self-contained HTML page instead.",
+)
+@json_option
+def command(task: str, page: Path | None, as_json: bool) -> int:
+    """Show TASK on one page: instruction, matrix, gates, oracle, cheats, times, sizes.
+
+    Runs nothing: gates show what `benchflow check` remembers, and what it has not run yet.
+
+    \b
+    Examples:
+      benchflow review repair/dead-server
+      benchflow review repair/dead-server --html review.html
+
+    Exit status: 0 when every gate is known to pass or not to apply, 1 otherwise.
+    """
+    from benchflow.run.engine import keep_quiet
+
+    keep_quiet()
+    from benchflow.authoring.page import html, text
+    from benchflow.authoring.review import review
+    from benchflow.tasks import find
+
+    found = review(find(task))
+    if as_json:
+        gates = {name: result and result.to_json() for name, result in found.gates.items()}
+        print_json(
+            {
+                "schema": 1,
+                "task": found.task.name,
+                "facts": dict(found.facts),
+                "gates": gates,
+                "cheats": found.cheats,
+                "matrix": found.matrix,
+                "instruction": found.instruction,
+            }
+        )
+    elif page:
+        page.write_text(html(found), encoding="utf-8")
+        click.echo(f"wrote {page}")
+    else:
+        click.echo(text(found))
+    return 1 if found.open_gates else 0

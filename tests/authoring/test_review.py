@@ -1,0 +1,87 @@
+"""The reviewer's page: all there is to know of a task, and nothing in it can do harm."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.lamp import Edit, edit, lamp
+
+from benchflow.authoring import page
+from benchflow.authoring.review import review
+from benchflow.home import home
+from benchflow.tasks import load
+
+__all__ = ["edit", "lamp"]
+BENCHFLOW = str(Path(sys.executable).parent / "benchflow")
+EVIL = "<script>alert(1)</script>\x1b]0;owned\x07<img src=x onerror=alert(2)>"
+
+
+@pytest.fixture
+def forget() -> Iterator[None]:
+    yield
+    for path in (home() / "checks").glob("embedded-lamp-*"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def tags(text: str) -> list[str]:
+    found: list[str] = []
+
+    class Reader(html.parser.HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            found.append(tag)
+
+    Reader().feed(text)
+    return found
+
+
+def test_it_says_what_is_known_and_what_is_not(lamp: Path, forget: None) -> None:
+    subprocess.run([BENCHFLOW, "check", str(lamp), "--gate", "coverage"], check=True)
+    found = review(load(lamp))
+    assert found.open_gates == len(found.gates) - 1
+    text = page.text(found)
+    for part in (
+        "embedded/lamp 1.0.0",
+        "A. Author",
+        "passed         coverage     2 demands, 3 checks",
+        "not run yet    oracle",
+        "painted: gained not tried yet; may gain lit: a painted lamp looks lit from afar",
+        "test_still_lit",
+        "[R2] It gets warm.",
+        "/app/lamp.img  disk, at most 64 MiB, 64 stored",
+    ):
+        assert part in text, part
+
+
+def test_nothing_of_a_task_can_act_on_the_reviewer(edit: Edit) -> None:
+    folder = edit("instruction.md", "Build a lamp.", EVIL)
+    (folder / "task.toml").write_text(
+        (folder / "task.toml")
+        .read_text()
+        .replace("a painted lamp looks", "</td><script>x</script>")
+    )
+    found = review(load(folder))
+    written = page.html(found)
+    assert not {"script", "img"} & set(tags(written))
+    assert "&lt;script&gt;" in written
+    assert "\x1b" not in page.text(found) and "\x07" not in page.text(found)
+
+
+def test_the_verb_writes_a_page_and_json(lamp: Path, tmp_path: Path) -> None:
+    target = tmp_path / "review.html"
+    done = subprocess.run([BENCHFLOW, "review", str(lamp), "--html", str(target)], check=False)
+    assert done.returncode == 1
+    assert target.read_text().startswith("<!doctype html>")
+    shown = subprocess.run(
+        [BENCHFLOW, "review", str(lamp), "--json"], capture_output=True, text=True, check=False
+    )
+    data = json.loads(shown.stdout)
+    assert data["task"] == "embedded/lamp"
+    assert data["gates"]["oracle"] is None
+    assert data["cheats"][0]["name"] == "painted"
