@@ -80,12 +80,12 @@ def _connected(duck: Any, path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         config={
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
-            "enable_progress_bar": "false",
             "memory_limit": _MEMORY,
             "temp_directory": str(path.parent / "spill"),
         },
     )
     try:
+        connection.execute("SET enable_progress_bar = false")
         yield connection
     finally:
         connection.close()
