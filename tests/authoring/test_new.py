@@ -24,15 +24,18 @@ BENCHFLOW = str(Path(sys.executable).parent / "benchflow")
 def test_it_loads_is_covered_and_says_what_is_missing(tmp_path: Path) -> None:
     task = new("embedded/router", author='A. "Quick" Engineer', top=tmp_path)
     assert task.name == "embedded/router"
-    assert task.authors == ("A. 'Quick' Engineer",)
+    assert task.authors == ('A. "Quick" Engineer',)
     assert static.coverage(task).status is Status.PASSED
     assert "3 milestones, 10 are asked for" in static.schema(task.path).findings
 
 
 def test_it_starts_from_another_task(lamp: Path, tmp_path: Path) -> None:
-    task = new("embedded/lantern", like=load(lamp), top=tmp_path / "new")
+    task = new("embedded/lantern", like=load(lamp), author="B. Maker", top=tmp_path / "new")
     assert [m.id for m in task.milestones] == ["lit", "warm"]
     assert task.version == "0.1.0"
+    assert task.authors == ("B. Maker", "A. Author")
+    assert task.expert_minutes_basis == "a guess, from embedded/lamp: measure it"
+    assert [cheat.why for cheat in task.exploits] == ["a painted lamp looks lit from afar"]
 
 
 def test_nothing_is_overwritten_and_a_wrong_name_is_said(tmp_path: Path) -> None:

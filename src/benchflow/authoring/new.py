@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 from benchflow.errors import UsageError
 from benchflow.tasks import Task, load, root
@@ -17,8 +18,10 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]*/[a-z0-9][a-z0-9-]*")
 def new(name: str, *, like: Task | None = None, author: str = "", top: Path | None = None) -> Task:
     """Makes `<top>/<family>/<variant>` from the template, or as a copy of the task `like`.
 
-    `top` is the catalogue's folder by default. Raises UsageError for a name that is not
-    `family/variant`, a folder that exists, or a `like` that is a plain Harbor task.
+    `top` is the catalogue's folder by default. A copy starts at version 0.1.0, its times are
+    called a guess, and `author` is put before those whose work it starts from. Raises UsageError
+    for a name that is not `family/variant`, a folder that exists, or a `like` that is a plain
+    Harbor task.
     """
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} is not FAMILY/NAME", hint="small letters, digits and dashes")
@@ -34,18 +37,30 @@ def new(name: str, *, like: Task | None = None, author: str = "", top: Path | No
             target = folder / path.relative_to(source)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, target)
-        _name(folder / "task.toml", family, variant, author or "Your Name")
+        _name(folder / "task.toml", family, variant, author, like)
         return load(folder)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
-def _name(path: Path, family: str, variant: str, author: str) -> None:
-    text = path.read_text(encoding="utf-8")
-    for mark, value in (("FAMILY", family), ("VARIANT", variant), ("AUTHOR", author)):
-        text = text.replace(f"@{mark}@", value.replace("\\", "").replace('"', "'"))
-    text = re.sub(r'(?m)^(family = )"[^"]*"', rf'\1"{family}"', text)
-    text = re.sub(r'(?m)^(variant = )"[^"]*"', rf'\1"{variant}"', text)
-    text = re.sub(r'(?m)^(name = "[^"/]*/)[^"]*"', rf'\1{variant}"', text, count=1)
-    path.write_text(re.sub(r'(?m)^(version = )"[^"]*"', r'\1"0.1.0"', text, count=1))
+def _name(path: Path, family: str, variant: str, author: str, like: Task | None) -> None:
+    import tomlkit
+
+    document: Any = tomlkit.parse(path.read_text(encoding="utf-8"))
+    package, ours = document["task"], document["metadata"]["benchflow"]
+    package["name"] = f"{package['name'].split('/')[0]}/{variant}"
+    package["version"] = "0.1.0"
+    people = [dict(person) for person in package["authors"]] if like else []
+    if author or not people:
+        people.insert(0, {"name": author or "Your Name"})
+    array = tomlkit.array()
+    for person in people:
+        table = tomlkit.inline_table()
+        table.update(person)
+        array.append(table)
+    package["authors"] = array
+    ours["family"], ours["variant"] = family, variant
+    if like:
+        ours["expert_minutes_basis"] = f"a guess, from {like.name}: measure it"
+    path.write_text(tomlkit.dumps(document), encoding="utf-8")

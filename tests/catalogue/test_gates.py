@@ -1,0 +1,96 @@
+"""The catalogue's own gates: the fast ones for every task, all of them for tasks that changed.
+
+Slow tests run by turns of five (tests/conftest.py), so "changed" looks back over five commits: a
+change meets its full gates within five runs. They are given half an hour; gates that passed are
+remembered, and what is left is named and has to be run by hand (CONTRIBUTING.md).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import TURNS
+
+from benchflow.tasks import names
+
+BENCHFLOW = str(Path(sys.executable).parent / "benchflow")
+ROOT = Path(__file__).parents[2]
+FULL_SECONDS = 30 * 60
+
+
+def check(*arguments: str, timeout: float | None = None) -> dict[str, dict[str, Any]]:
+    """Task → gate → result; when time is over, what is remembered by then."""
+    command = [BENCHFLOW, "check", *arguments, "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        try:
+            output, _ = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+            process.communicate()
+            return {name: remembered(name) for name in arguments if "/" in name}
+    tasks = json.loads(output)["tasks"]
+    return {name: {result["gate"]: result for result in results} for name, results in tasks.items()}
+
+
+def remembered(name: str) -> dict[str, Any]:
+    shown = subprocess.run(
+        [BENCHFLOW, "review", name, "--json"], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    gates: dict[str, Any] = json.loads(shown.stdout)["gates"]
+    return gates
+
+
+def touched() -> list[str]:
+    """Tasks with a change in the last five commits, or in this checkout."""
+    base = os.environ.get("BENCHFLOW_CI_BASE", f"HEAD~{TURNS}")
+    changed = ""
+    for command in (
+        ["diff", "--name-only", base, "--"],
+        ["ls-files", "--others", "--exclude-standard"],
+    ):
+        done = subprocess.run(
+            ["git", "-C", str(ROOT), *command], capture_output=True, text=True, check=False
+        )
+        changed += done.stdout
+    lines = changed.splitlines()
+    return [name for name in names() if any(line.startswith(f"tasks/{name}/") for line in lines)]
+
+
+def weak(results: dict[str, Any]) -> dict[str, list[str]]:
+    return {
+        gate: result["findings"] or [result["summary"]]
+        for gate, result in results.items()
+        if result and result["status"] in ("failed", "error")
+    }
+
+
+@pytest.fixture(scope="module")
+def fast() -> dict[str, dict[str, Any]]:
+    return check("*/*", "--fast")
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_fast_gates_hold(name: str, fast: dict[str, dict[str, Any]]) -> None:
+    assert set(fast[name]) >= {"schema", "coverage", "leaks", "nop"}
+    assert weak(fast[name]) == {}
+
+
+@pytest.mark.slow
+def test_every_gate_holds_for_what_changed() -> None:
+    tasks = touched()
+    if not tasks:
+        pytest.skip(f"no task changed in {TURNS} commits")
+    results = check(*tasks, timeout=FULL_SECONDS)
+    assert {name: weak(gates) for name, gates in results.items()} == {key: {} for key in results}
+    left = [
+        f"{n}: {', '.join(g for g, r in gates.items() if not r)}" for n, gates in results.items()
+    ]
+    if any(not result for gates in results.values() for result in gates.values()):
+        pytest.skip(f"time is over; run these by hand: {'; '.join(left)}")
