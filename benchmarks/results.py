@@ -34,7 +34,7 @@ PARTS = {
     "for p in Path(sys.argv[1]).rglob('*.json')]",
 }
 PRELUDE = """
-import json, sys
+import json, os, resource, sys
 from pathlib import Path
 from benchflow.results.index import export
 from benchflow.results.records import collect
@@ -42,13 +42,20 @@ from benchflow.results.records import collect
 
 
 def measure(source: Path, code: str) -> tuple[float, float, float]:
-    """Seconds on the wall, seconds of processor, and peak MB of a process that runs `code`."""
+    """Seconds on the wall, seconds of processor, and peak MB of a process that runs `code`.
+
+    The peak is at most what is said: the process and its workers need not peak together.
+    """
     with tempfile.TemporaryDirectory() as out:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         started = time.perf_counter()
-        report = "; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        report = (
+            "; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss"
+            " + len(os.sched_getaffinity(0)) * "
+            "resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+        )
         done = subprocess.run(
-            [sys.executable, "-c", f"{PRELUDE}import resource\n{code}{report}", str(source), out],
+            [sys.executable, "-c", f"{PRELUDE}{code}{report}", str(source), out],
             capture_output=True,
             text=True,
             check=True,
