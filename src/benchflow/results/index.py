@@ -95,10 +95,12 @@ def _fill(
     connection: duckdb.DuckDBPyConnection, collection: Collection, work: Path, with_steps: bool
 ) -> dict[str, int]:
     records = collection.records
-    described = 'CREATE TABLE schema_of (version INTEGER, "table" VARCHAR, "column" VARCHAR, '
-    connection.execute(f"{described} type VARCHAR, meaning VARCHAR)")
+    connection.execute(
+        'CREATE TABLE dictionary ("schema" INTEGER, "table" VARCHAR, "column" VARCHAR, '
+        "type VARCHAR, meaning VARCHAR)"
+    )
     connection.executemany(
-        "INSERT INTO schema_of VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO dictionary VALUES (?, ?, ?, ?, ?)",
         [
             [schema.VERSION, table.name, column.name, column.type, column.meaning]
             for table in TABLES

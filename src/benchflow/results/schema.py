@@ -200,7 +200,7 @@ def dictionary() -> str:
         "# Data dictionary",
         "",
         f"Schema {VERSION}. The tables that `benchflow export` writes, as Parquet, as CSV and in "
-        "`index.duckdb`. An empty field (NULL) always means *not recorded*; an empty text means "
+        "`index.duckdb`, which holds this page as its table `dictionary`. An empty field (NULL) always means *not recorded*; an empty text means "
         "that there is none.",
     ]
     for table in TABLES:
