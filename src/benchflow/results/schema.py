@@ -200,8 +200,8 @@ def dictionary() -> str:
         "# Data dictionary",
         "",
         f"Schema {VERSION}. The tables that `benchflow export` writes, as Parquet, as CSV and in "
-        "`index.duckdb`, which holds this page as its table `dictionary`. An empty field (NULL) always means *not recorded*; an empty text means "
-        "that there is none.",
+        "`index.duckdb`, which holds this page as its table `dictionary`. An empty field (NULL) "
+        "always means *not recorded*; an empty text means that there is none.",
     ]
     for table in TABLES:
         key = f" Key: {', '.join(f'`{name}`' for name in table.key)}." if table.key else ""
