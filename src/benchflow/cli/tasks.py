@@ -74,6 +74,7 @@ def show_command(task: str, as_json: bool) -> None:
         return
     click.echo(f"{found.name} {found.version}  ({found.digest[:12]})\n{found.description}\n")
     facts = [
+        ["authors", ", ".join(found.authors)],
         ["folder", str(found.path)],
         ["machine", f"{found.arch}, {found.firmware}" if found.arch else ""],
         ["skills", ", ".join(found.skills)],
@@ -87,6 +88,9 @@ def show_command(task: str, as_json: bool) -> None:
         ["unverified", found.unverified],
     ]
     click.echo("\n".join(f"{key:<13} {value}" for key, value in facts if value))
+    for exploit in (*found.exploits, *found.common_exploits):
+        if exploit.allowed:
+            click.echo(f"  {exploit.name} may gain {', '.join(exploit.allowed)}: {exploit.why}")
     rows = [
         [f"{prefix}{m.id}", f"{m.weight:g}", f"{len(m.checks)}", ", ".join(m.requires), m.title]
         for prefix, milestones in [

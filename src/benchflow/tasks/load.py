@@ -100,8 +100,16 @@ def _load_plain(folder: Path, data: dict[str, Any]) -> Task:
         digest=digest_of(folder, SCORED_PARTS),
         is_benchflow=False,
         description=str(package.get("description", "")),
+        authors=_names(package.get("authors")),
         agent_timeout_sec=_seconds(data, "agent"),
         verifier_timeout_sec=_seconds(data, "verifier"),
+    )
+
+
+def _names(people: object) -> tuple[str, ...]:
+    entries = people if isinstance(people, list) else []
+    return tuple(
+        str(person["name"]) for person in entries if isinstance(person, dict) and "name" in person
     )
 
 
