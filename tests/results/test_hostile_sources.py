@@ -320,6 +320,24 @@ def test_a_trial_whose_agent_left_a_pipe_or_a_link_is_still_read(tmp_path: Path)
     assert [list(steps(record)) for record in found.records] == [[], []]
 
 
+def test_links_and_what_lies_too_deep_are_named_and_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    trial(outside / "job", rewards={"reward": 1})
+    source = tmp_path / "source"
+    trial(source / "job", "mine", rewards={"reward": 1})
+    (source / "linked").symlink_to(outside / "job")
+    (source / "loop").symlink_to(source)
+    trial(source / "1" / "2" / "3" / "4" / "5" / "job", rewards={"reward": 1})
+    trial(source / "1" / "near", rewards={"reward": 1})
+    found = collect([source])
+    assert sorted(record.job for record in found.records) == ["job", "near"]
+    assert {problem.path.name: problem.message.split(":")[0] for problem in found.problems} == {
+        "linked": "is a link",
+        "loop": "is a link",
+        "2": "is nothing that we can read results from",
+    }
+
+
 def test_names_of_files_may_be_anything(tmp_path: Path) -> None:
     job = tmp_path / "jo\x1b[2Jb\nx"
     trial(job, "tri\x1bal", rewards={"reward": 1})

@@ -34,9 +34,7 @@ def read_source(path: Path, trajectories: bool) -> Found:
         if found is None:
             raise UsageError(f"{path}: no job here and no other results", hint=_HINT)
         return found
-    if not path.is_file():
-        raise UsageError(f"{path}: not a source", hint=_HINT)
-    found = _file(path, path, trajectories)
+    found = _child(path, path, trajectories, 0)
     if found is None:
         raise UsageError(f"{path}: not a source", hint=_HINT)
     return found
@@ -51,25 +49,34 @@ def _folder(source: Path, folder: Path, trajectories: bool, depth: int) -> Found
         return terminal_bench.read(source, folder)
     records: list[Record] = []
     problems: list[Problem] = []
-    empty: list[Problem] = []
+    others: list[Problem] = []
     recognised = False
     for child in sorted(folder.iterdir()):
-        if child.name.startswith(".") or child.is_symlink():
+        if child.name.startswith(".") or not (child.is_dir() or child.suffix in _RECORD_NAMES):
             continue
-        found = None
-        if child.is_dir() and depth < MAX_DEPTH:
-            found = _folder(source, child, trajectories, depth + 1)
-        elif child.is_file() and child.suffix in _RECORD_NAMES:
-            found = _file(source, child, trajectories)
-        else:
+        if child.is_symlink():
+            others.append(Problem(child, "is a link: name what it points to as a source"))
             continue
+        if child.is_dir() and depth == MAX_DEPTH:
+            others.append(Problem(child, "lies too deep: name it as a source"))
+            continue
+        found = _child(source, child, trajectories, depth)
         if found is None:
-            empty.append(Problem(child, "is nothing that we can read results from"))
+            others.append(Problem(child, "is nothing that we can read results from"))
             continue
         recognised = True
         records += found[0]
         problems += found[1]
-    return (records, [*problems, *empty]) if recognised else None
+    return (records, [*problems, *others]) if recognised else None
+
+
+def _child(source: Path, child: Path, trajectories: bool, depth: int) -> Found | None:
+    try:
+        if child.is_dir():
+            return _folder(source, child, trajectories, depth + 1)
+        return _file(source, child, trajectories) if child.is_file() else None
+    except PermissionError as error:
+        return [], [Problem(Path(error.filename or child), "may not be read by you")]
 
 
 def _file(source: Path, path: Path, trajectories: bool) -> Found | None:
