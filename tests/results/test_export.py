@@ -77,6 +77,19 @@ def test_not_recorded_and_empty_stay_apart_and_hostile_text_stays_text(tmp_path:
     assert row == (evil, "", "NULL", None, 0, None, None, "a b")
 
 
+def test_a_step_with_a_million_calls_is_still_one_row(tmp_path: Path) -> None:
+    calls = [{"tool_call_id": str(n), "function_name": "x" * 80} for n in range(300_000)]
+    document = {
+        "schema_version": "ATIF-v1.7", "agent": {"name": "a"},
+        "steps": [{"step_id": 1, "source": "agent", "message": "", "tool_calls": calls}],
+    }  # fmt: skip
+    path = tmp_path / "trajectory.json"
+    path.write_text(json.dumps(document))
+    assert export(collect([path]), tmp_path / "out").rows["steps"] == 1
+    (row,) = duckdb.read_parquet(str(tmp_path / "out" / "steps.parquet")).fetchall()
+    assert 300_000 in row
+
+
 def test_a_second_export_replaces_the_first_and_leaves_nothing_behind(
     job: Path, tmp_path: Path
 ) -> None:

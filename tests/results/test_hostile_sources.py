@@ -121,6 +121,22 @@ def test_a_reward_that_is_no_number_judges_nothing(tmp_path: Path, value: str) -
     assert messages(found) == ["the reward 'reward' is no finite number"]
 
 
+def test_a_record_larger_than_any_real_one_is_not_read(tmp_path: Path) -> None:
+    folder = trial(tmp_path / "job", rewards={"reward": 1})
+    os.truncate(folder / "result.json", 65 << 20)
+    found = collect([tmp_path / "job"])
+    assert found.records == ()
+    assert messages(found) == ["is 65 MiB long: no record of ours"]
+
+
+def test_a_problem_is_safe_to_print_whatever_its_file_is_called(tmp_path: Path) -> None:
+    folder = trial(tmp_path / "job", "x\x1b[2J\n\u202ey", rewards={"reward": 1})
+    (folder / "result.json").write_text("")
+    (problem,) = collect([tmp_path / "job"]).problems
+    assert str(problem).isprintable()
+    assert "cut off in the middle of a write" in str(problem)
+
+
 def test_a_result_that_says_two_things_is_refused(tmp_path: Path) -> None:
     folder = trial(tmp_path / "job", rewards={"reward": 1})
     trial(tmp_path / "job", "good", rewards={"reward": 1})

@@ -36,7 +36,7 @@ def command(source: tuple[Path, ...], out: Path, no_steps: bool, as_json: bool) 
     collection = collect([*source], trajectories=not no_steps)
     made = export(collection, out, with_steps=not no_steps)
     for problem in collection.problems if not as_json else ():
-        click.echo(f"not as it should be: {problem.path}: {problem.message}", err=True)
+        click.echo(f"not as it should be: {problem}", err=True)
     if as_json:
         print_json({"schema": 1, "folder": made.folder, "files": made.files, "rows": made.rows})
         return

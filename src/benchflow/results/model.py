@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from benchflow.results.text import one_line
+
 
 class Verdict(StrEnum):
     """What a trial came to. `error` is infrastructure: it never counts against an agent."""
@@ -105,10 +107,16 @@ class Trial:
 
 @dataclass(frozen=True)
 class Problem:
-    """A file or folder that could not be read as what it should be. Never dropped silently."""
+    """A file or folder that could not be read as what it should be. Never dropped silently.
+
+    As a string it is one line that is safe to print, whatever the file is called.
+    """
 
     path: Path
     message: str
+
+    def __str__(self) -> str:
+        return f"{one_line(str(self.path), 4096)}: {one_line(self.message, 1000)}"
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ python -m benchflow.results.schema > docs/data-dictionary.md
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from benchflow.results.text import one_line
 
 VERSION = 1
 _EXCERPT = 200
+#: A step may claim a million calls; a row stays a row.
+_MAX_JOINED = 10_000
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ TRIALS: Table[Record] = Table(
                lambda r: r.task_version),
         Column("family", "VARCHAR", "family or category of the task, or empty",
                lambda r: r.family),
-        Column("skills", "VARCHAR", "skills or tags, separated by ;", lambda r: ";".join(r.skills)),
+        Column("skills", "VARCHAR", "skills or tags, separated by ;", lambda r: _joined(r.skills)),
         Column("expert_minutes", "DOUBLE", "minutes that an expert needs, as the task says",
                lambda r: r.expert_minutes),
         Column("hint", "INTEGER", "hint level that the agent was given; 0 is none",
@@ -120,7 +122,7 @@ RUNGS: Table[RungRow] = Table(
         Column("weight", "DOUBLE", "its share of the reward, not normalised",
                lambda row: row[2].weight),
         Column("requires", "VARCHAR", "rungs that must pass before it, separated by ;",
-               lambda row: ";".join(row[2].requires)),
+               lambda row: _joined(row[2].requires)),
         Column("message", "VARCHAR", "why the first failed check failed",
                lambda row: one_line(row[2].message, 400)),
         Column("minutes", "DOUBLE", "agent's working minutes when it was reached, if measured",
@@ -145,7 +147,7 @@ STEPS: Table[StepRow] = Table(
         Column("model", "VARCHAR", "model of this step, or empty", lambda row: row[1].model),
         Column("calls", "INTEGER", "tool calls in it", lambda row: len(row[1].calls)),
         Column("tools", "VARCHAR", "their tools, separated by ;",
-               lambda row: ";".join(call.tool for call in row[1].calls)),
+               lambda row: _joined(call.tool for call in row[1].calls)),
         Column("text_chars", "INTEGER", "length of the message", lambda row: len(row[1].text)),
         Column("reasoning_chars", "INTEGER", "length of the recorded reasoning",
                lambda row: len(row[1].reasoning)),
@@ -187,6 +189,11 @@ def rung_rows(record: Record) -> Iterator[RungRow]:
 
 def _path(path: Path) -> str:
     return one_line(str(path), 4096)
+
+
+def _joined(names: Iterable[str]) -> str:
+    text = ";".join(names)
+    return text if len(text) <= _MAX_JOINED else f"{text[:_MAX_JOINED]}…"
 
 
 def _excerpt(step: Step) -> str:
