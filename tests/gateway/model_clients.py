@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -60,7 +61,7 @@ class ChatTalk(Talk):
         if tools:
             options["tools"] = [{"type": "function", "function": function}]
         with openai.OpenAI(
-            base_url=self.urls["openai"], api_key=self.key, max_retries=0, timeout=20
+            base_url=self.urls["openai"], api_key=self.key, max_retries=0, timeout=120
         ) as client:
             if not stream:
                 whole = client.chat.completions.create(**options)
@@ -117,7 +118,7 @@ class ResponsesTalk(Talk):
                 {"type": "function", "name": self.tool, "parameters": BASH, "strict": False}
             ]
         with openai.OpenAI(
-            base_url=self.urls["openai"], api_key=self.key, max_retries=0, timeout=20
+            base_url=self.urls["openai"], api_key=self.key, max_retries=0, timeout=120
         ) as client:
             if stream:
                 with client.responses.stream(**options) as events:
@@ -158,7 +159,7 @@ class MessagesTalk(Talk):
         if tools:
             options["tools"] = [{"name": self.tool, "input_schema": BASH}]
         with anthropic.Anthropic(
-            base_url=self.urls["anthropic"], api_key=self.key, max_retries=0, timeout=20
+            base_url=self.urls["anthropic"], api_key=self.key, max_retries=0, timeout=120
         ) as client:
             if stream:
                 with client.messages.stream(**options) as events:
@@ -202,25 +203,27 @@ class GeminiTalk(Talk):
             config["automatic_function_calling"] = {"disable": True}
         client = genai.Client(
             api_key=self.key,
-            http_options=types.HttpOptions(base_url=self.urls["gemini"], timeout=20_000),
+            http_options=types.HttpOptions(base_url=self.urls["gemini"], timeout=120_000),
         )
-        ask = client.models.generate_content_stream if stream else client.models.generate_content
-        given = ask(model=self.model, contents=self.history, config=config)
-        reply, parts = Reply(""), []
-        for chunk in given if stream else [given]:
-            if chunk.usage_metadata:
-                found = chunk.usage_metadata.model_dump(by_alias=True, exclude_none=True)
-                reply.usage = read(self.protocol, found)
-            for candidate in chunk.candidates or []:
-                reply.finish = candidate.finish_reason or reply.finish
-                for part in (candidate.content.parts if candidate.content else None) or []:
-                    parts.append(part.model_dump(exclude_none=True))
-                    reply.text += part.text or ""
-                    if part.function_call:
-                        reply.call_id = part.function_call.id or ""
-                        reply.command = dict(part.function_call.args or {})
+        with contextlib.closing(client):
+            ask = (
+                client.models.generate_content_stream if stream else client.models.generate_content
+            )
+            given = ask(model=self.model, contents=self.history, config=config)
+            reply, parts = Reply(""), []
+            for chunk in given if stream else [given]:
+                if chunk.usage_metadata:
+                    found = chunk.usage_metadata.model_dump(by_alias=True, exclude_none=True)
+                    reply.usage = read(self.protocol, found)
+                for candidate in chunk.candidates or []:
+                    reply.finish = candidate.finish_reason or reply.finish
+                    for part in (candidate.content.parts if candidate.content else None) or []:
+                        parts.append(part.model_dump(exclude_none=True))
+                        reply.text += part.text or ""
+                        if part.function_call:
+                            reply.call_id = part.function_call.id or ""
+                            reply.command = dict(part.function_call.args or {})
         self.history.append({"role": "model", "parts": parts})
-        client.close()
         return reply
 
     def result(self, reply: Reply, output: str) -> None:

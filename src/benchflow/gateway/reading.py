@@ -1,0 +1,110 @@
+"""Finding the token counts in a provider's answer while it passes through."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from benchflow.gateway import usage
+from benchflow.gateway.protocols import Protocol
+from benchflow.gateway.sse import Decoder
+from benchflow.gateway.usage import Usage
+
+
+class Reader:
+    """Reads one answer. `feed` it the bytes as they come; then ask.
+
+    `ended`: the protocol's last event was seen. `error`: what an event of the stream said went
+    wrong, or ""; `code`: its machine-readable name. `dollars`: the price that the provider itself
+    told (OpenRouter does), or None.
+    """
+
+    def __init__(self, protocol: Protocol, *, is_stream: bool) -> None:
+        self._protocol = protocol
+        self._decoder = Decoder() if is_stream else None
+        self._whole: list[bytes] = []
+        self._found: dict[str, Any] = {}
+        self.ended = False
+        self.error = ""
+        self.code = ""
+
+    def feed(self, chunk: bytes) -> None:
+        """Read the next bytes. Never raises: an answer of no known form has no counts."""
+        if self._decoder is None:
+            self._whole.append(chunk)
+            return
+        try:
+            for data in self._decoder.feed(chunk):
+                self._event(data)
+        except ValueError as error:
+            self.error = str(error)
+
+    def finish(self) -> None:
+        """Say that the answer is over."""
+        if self._decoder is not None:
+            return
+        try:
+            body = json.loads(b"".join(self._whole))
+        except ValueError:
+            self.error = "the answer is not JSON"
+            return
+        for item in body if isinstance(body, list) else [body]:
+            if isinstance(item, dict):
+                self._take(item)
+
+    @property
+    def usage(self) -> Usage | None:
+        """The counts that were told; None when there were none."""
+        return usage.read(self._protocol, self._found) if self._found else None
+
+    @property
+    def dollars(self) -> float | None:
+        """What the provider says that the call cost."""
+        cost = self._found.get("cost")
+        if isinstance(cost, bool) or not isinstance(cost, int | float) or cost < 0:
+            return None
+        return float(cost)
+
+    def _event(self, data: bytes) -> None:
+        if data == b"[DONE]":
+            self.ended = True
+        # Few events of a stream matter here, and parsing is what costs time.
+        elif b'"usage' in data or b'"error"' in data or b'"message_stop"' in data:
+            try:
+                event = json.loads(data)
+            except ValueError:
+                return
+            if isinstance(event, dict):
+                self._take(event)
+
+    def _take(self, event: dict[str, Any]) -> None:
+        kind = event.get("type")
+        if kind == "message_stop" or kind in ("response.completed", "response.incomplete"):
+            self.ended = True
+        if kind in ("error", "response.failed") or isinstance(event.get("error"), dict):
+            failed = event.get("response") if kind == "response.failed" else event
+            self.error = _told(failed) or "the stream ended with an error"
+            told = failed.get("error") if isinstance(failed, dict) else None
+            self.code = str(told.get("code", "")) if isinstance(told, dict) else ""
+        for holder in (event, event.get("message"), event.get("response")):
+            if isinstance(holder, dict):
+                counts = holder.get("usage", holder.get("usageMetadata"))
+                if isinstance(counts, dict):
+                    self._found |= {k: v for k, v in counts.items() if v is not None}
+
+
+def _told(event: Any) -> str:
+    error = event.get("error") if isinstance(event, dict) else None
+    if isinstance(error, dict):
+        return str(error.get("message") or error.get("type") or error.get("code") or "")
+    return str(error or "")
+
+
+def message_of(body: bytes) -> str:
+    """What a provider's error says, as plain text of at most 500 characters."""
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return body[:500].decode("utf-8", "replace")
+    told = _told(found[0] if isinstance(found, list) and found else found)
+    return (told or body[:500].decode("utf-8", "replace"))[:500]

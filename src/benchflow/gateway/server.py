@@ -1,0 +1,168 @@
+"""The gateway's HTTP side: who asks, may they, and then on to the provider."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from aiohttp import web
+
+from benchflow.gateway import upstream
+from benchflow.gateway.calls import Call, Forwarder, Report
+from benchflow.gateway.config import Config, Route
+from benchflow.gateway.foreign import Translator
+from benchflow.gateway.meter import Tally
+from benchflow.gateway.protocols import Endpoint, Failure, Protocol, endpoint, failure_body, key_of
+from benchflow.gateway.redact import Redactor
+from benchflow.gateway.trials import Trials
+
+MAX_BODY = 256 << 20
+#: Budgets end a trial: clients retry what is 429, and must not retry this.
+_SPENT = {Protocol.MESSAGES: 402, Protocol.CHAT: 403, Protocol.RESPONSES: 403, Protocol.GEMINI: 403}
+_NO_RETRY = {"x-should-retry": "false"}
+
+
+class Gateway:
+    """Answers agents. `door` is the trial that a listening socket belongs to; a request that came
+    in by a door must bear that trial's token, so a token stolen from another trial is of no use."""
+
+    def __init__(
+        self,
+        config: Config,
+        trials: Trials,
+        forwarder: Forwarder,
+        translator: Translator,
+        redact: Redactor,
+    ) -> None:
+        self._config = config
+        self._trials = trials
+        self._forwarder = forwarder
+        self._translator = translator
+        self._redact = redact
+
+    async def handle(self, asked: web.BaseRequest, door: str = "") -> web.StreamResponse:
+        """One request of an agent."""
+        meaning = endpoint(asked.path, asked.headers)
+        if meaning is None:
+            message = f"the gateway has no {asked.path}"
+            return _fail(Protocol.CHAT, Failure(404, message))
+        tally = self._trials.of_token(key_of(asked.headers, asked.query))
+        if tally is None or (door and not hmac.compare_digest(door, tally.trial)):
+            message = "the gateway does not know this token: it is of no open trial here"
+            return _fail(meaning.protocol, Failure(401, message, "invalid_api_key"))
+        route = self._trials.routes[tally.model]
+        if meaning.purpose == "models":
+            return web.json_response(_models(meaning.protocol, route.model))
+        try:
+            raw = await _read(asked)
+            body = json.loads(raw)
+            if not isinstance(body, dict):
+                raise ValueError("the body is not a JSON object")
+        except ValueError as error:
+            return _fail(meaning.protocol, Failure(400, str(error)))
+        spent = self._trials.exhausted(tally)
+        if spent:
+            failure = Failure(_SPENT[meaning.protocol], spent, "insufficient_quota")
+            return _fail(meaning.protocol, failure, _NO_RETRY)
+        return await self._forward(asked, meaning, tally, route, raw, body)
+
+    async def _forward(
+        self,
+        asked: web.BaseRequest,
+        meaning: Endpoint,
+        tally: Tally,
+        route: Route,
+        raw: bytes,
+        body: dict[str, Any],
+    ) -> web.StreamResponse:
+        is_free = meaning.purpose == "count"
+        is_native = meaning.protocol in route.protocols
+        if is_free and not is_native:
+            return web.json_response(_estimate(meaning.protocol, raw))
+        # A call that is translated comes back here, and is written down then.
+        is_counted = not is_free and (is_native or not route.protocols)
+        call = Call(
+            asked=asked,
+            meaning=meaning,
+            route=route,
+            trial=tally.trial,
+            out=_same(route, raw) if is_free else upstream.outgoing(route, meaning, raw, body),
+            is_stream=meaning.stream or body.get("stream") is True,
+            settle=self._settler(tally.trial, meaning, body) if is_counted else _ignore,
+            moved=lambda: self._trials.moved(tally.trial),
+        )
+        if not is_native:
+            token = self._trials.token(tally.trial)
+            return await self._translator.forward(call, body, token)
+        return await self._forwarder.forward(call)
+
+    def _settler(
+        self, trial: str, meaning: Endpoint, body: dict[str, Any]
+    ) -> Callable[[Report], None]:
+        number = self._trials.begin(trial, meaning.protocol)
+        started = time.monotonic()
+
+        def settle(report: Report) -> None:
+            facts: dict[str, Any] = {"seconds": round(time.monotonic() - started, 4)}
+            if report.first is not None:
+                facts["first"] = round(report.first, 4)
+            if report.error:
+                facts["error"] = self._redact.text(report.error)
+            if self._config.bodies:
+                answer = report.answer.decode("utf-8", "replace")
+                facts["request"] = self._redact.value(body)
+                facts["answer"] = self._redact.text(answer)
+            self._trials.end(trial, number, report, **facts)
+
+        return settle
+
+
+def _ignore(report: Report) -> None:
+    """Counting tokens costs nothing and is no turn; a translated call is written down once."""
+
+
+def _same(route: Route, raw: bytes) -> upstream.Outgoing:
+    """A question for a count, with the model's name at the provider."""
+    body = json.loads(raw)
+    if "model" in body:
+        body["model"] = route.upstream
+    return upstream.Outgoing(json.dumps(body).encode())
+
+
+async def _read(asked: web.BaseRequest) -> bytes:
+    pieces, size = [], 0
+    async for piece in asked.content.iter_any():
+        size += len(piece)
+        if size > MAX_BODY:
+            raise ValueError(f"the request is larger than {MAX_BODY >> 20} MiB")
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _fail(
+    protocol: Protocol, failure: Failure, headers: dict[str, str] | None = None
+) -> web.Response:
+    body = failure_body(protocol, failure)
+    return web.json_response(body, status=failure.status, headers=headers)
+
+
+def _models(protocol: Protocol, name: str) -> dict[str, Any]:
+    """The list of models: the one under test."""
+    if protocol is Protocol.GEMINI:
+        return {"models": [{"name": f"models/{name}", "displayName": name}]}
+    if protocol is Protocol.MESSAGES:
+        created = "2024-01-01T00:00:00Z"
+        entry = {"type": "model", "id": name, "display_name": name, "created_at": created}
+        return {"data": [entry], "has_more": False, "first_id": name, "last_id": name}
+    entry = {"id": name, "object": "model", "owned_by": "gateway"}
+    return {"object": "list", "data": [entry | {"created": 0}]}
+
+
+def _estimate(protocol: Protocol, raw: bytes) -> dict[str, int]:
+    """A count where the provider has no such service: a quarter of the bytes, as a rule of thumb
+    for English text and code."""
+    tokens = len(raw) // 4
+    return {"totalTokens": tokens} if protocol is Protocol.GEMINI else {"input_tokens": tokens}
