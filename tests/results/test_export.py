@@ -81,7 +81,10 @@ def test_a_step_with_a_million_calls_is_still_one_row(tmp_path: Path) -> None:
     calls = [{"tool_call_id": str(n), "function_name": "x" * 80} for n in range(300_000)]
     document = {
         "schema_version": "ATIF-v1.7", "agent": {"name": "a"},
-        "steps": [{"step_id": 1, "source": "agent", "message": "", "tool_calls": calls}],
+        "steps": [
+            {"step_id": 1, "source": "agent", "message": "", "tool_calls": calls,
+             "observation": {"results": [{"source_call_id": str(n)} for n in range(300_000)]}}
+        ],
     }  # fmt: skip
     path = tmp_path / "trajectory.json"
     path.write_text(json.dumps(document))

@@ -169,12 +169,15 @@ def _faults(document: Mapping[str, Any]) -> list[str]:
             found.setdefault("id", f"step {place} has step_id {word(step.get('step_id'), 20)!r}")
         if step.get("source") not in ("system", "user", "agent"):
             found.setdefault("source", f"step {place} has source {word(step.get('source'), 20)!r}")
-        calls = {mapping(call).get("tool_call_id") for call in sequence(step.get("tool_calls"))
-                 if isinstance(mapping(call).get("tool_call_id"), str)}  # fmt: skip
-        for result in sequence(mapping(step.get("observation")).get("results")):
-            source = mapping(result).get("source_call_id")
-            if source is not None and (not isinstance(source, str) or source not in calls):
-                found.setdefault("call", f"step {place} has the result of a call that it lacks")
+        results = sequence(mapping(step.get("observation")).get("results"))
+        named = [name for r in results if (name := mapping(r).get("source_call_id")) is not None]
+        calls = {
+            name
+            for call in sequence(step.get("tool_calls"))
+            if isinstance(name := mapping(call).get("tool_call_id"), str)
+        }
+        if any(not isinstance(name, str) or name not in calls for name in named):
+            found.setdefault("call", f"step {place} has the result of a call that it lacks")
     if not sequence(document.get("steps")):
         found["none"] = "has no steps"
     return list(found.values())
@@ -260,17 +263,19 @@ def _usage(chain: list[Mapping[str, Any]]) -> Usage:
     In a chain of continuations the totals go on counting, so the largest is the whole.
     """
     finals = [mapping(document.get("final_metrics")) for document in chain]
-    metrics = [
-        mapping(step["metrics"])
-        for document in chain
-        for step in sequence(document.get("steps"))
-        if mapping(step).get("metrics") and not _is_copied(step)
-    ]
 
     def total(final: str, each: str) -> float | None:
         told = [value for f in finals if (value := number(f.get(final))) is not None]
+        if told:
+            return max(told)
+        metrics = [
+            mapping(step["metrics"])
+            for document in chain
+            for step in sequence(document.get("steps"))
+            if mapping(step).get("metrics") and not _is_copied(step)
+        ]
         summed = [value for m in metrics if (value := number(m.get(each))) is not None]
-        return max(told) if told else sum(summed) if summed else None
+        return sum(summed) if summed else None
 
     return Usage(
         input_tokens=count(total("total_prompt_tokens", "prompt_tokens")),
