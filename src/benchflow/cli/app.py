@@ -34,6 +34,7 @@ VERBS = {
     "compare": "Compare two agents, paired by task.",
     "export": "Write one table of trials, rungs and steps for other tools.",
     "site": "Finished trials as one folder of pages.",
+    "serve": "The same pages from this machine, live while a job runs.",
     "resume": "Go on with a job that was stopped.",
     "sweep": "Run a whole matrix from a file; go on after anything.",
 }

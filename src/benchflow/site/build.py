@@ -16,8 +16,8 @@ from benchflow.site.charts import available
 from benchflow.site.html import Shell
 from benchflow.site.plan import plan
 from benchflow.site.study import Study
-from benchflow.site.twins import to_json, to_markdown
 from benchflow.site.vendor import Vendor, own_files, vendor
+from benchflow.site.writing import Writer, write_trials
 
 MARKER = "site.json"
 
@@ -34,11 +34,11 @@ class Built:
     notes: tuple[str, ...]
 
 
-def build(study: Study, folder: Path, on_page: Callable[[int], None] | None = None) -> Built:
+def build(study: Study, folder: Path, on_pages: Callable[[int], None] = lambda n: None) -> Built:
     """Writes the site of `study` to `folder`, whole or not at all.
 
     A folder that is neither empty nor a site is refused with UsageError; an older site in it is
-    replaced when the new one is complete. `on_page` is told how many pages are written.
+    replaced when the new one is complete. `on_pages` is told how many more were written.
     """
     began = time.monotonic()
     folder = folder.absolute()
@@ -47,19 +47,17 @@ def build(study: Study, folder: Path, on_page: Callable[[int], None] | None = No
     third = vendor()
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as name:
         new = Path(name) / "site"
-        writer = _Writer(new)
         copy_assets(new, third)
         shell = shell_of(study, third)
-        n_pages = 0
-        for n_pages, (path, make) in enumerate(plan(study), 1):
-            page = make(writer.put)
-            writer.put(path, shell.render(page))
-            stem = path.removesuffix(".html")
-            writer.put(f"{stem}.md", to_markdown(page))
-            writer.put(f"{stem}.json", to_json(page))
-            if on_page is not None:
-                on_page(n_pages)
-        writer.put(MARKER, _manifest(study, n_pages))
+        # Trials first: what draws charts starts threads, and these are processes of their own.
+        cells = list(study.cells.values())
+        written = write_trials(new, shell, study.at, cells, on_pages)
+        writer = Writer(new)
+        for _, make in plan(study):
+            writer.page(shell, make(writer.put))
+            on_pages(1)
+        written += writer.written
+        writer.put(MARKER, _manifest(study, written.pages))
         if folder.exists():
             folder.rename(Path(name) / "old")
         new.rename(folder)
@@ -68,9 +66,9 @@ def build(study: Study, folder: Path, on_page: Callable[[int], None] | None = No
         notes.append("vl-convert-python is not installed: charts are shown as tables")
     return Built(
         folder=folder,
-        n_pages=n_pages,
-        n_files=writer.n_files,
-        n_bytes=writer.n_bytes,
+        n_pages=written.pages,
+        n_files=written.files,
+        n_bytes=written.size,
         seconds=time.monotonic() - began,
         notes=tuple(notes),
     )
@@ -95,26 +93,6 @@ def copy_assets(site: Path, third: Vendor) -> None:
         shutil.copyfile(path, target / path.name)
     if third.folder is not None:
         shutil.copytree(third.folder, target / "vendor")
-
-
-class _Writer:
-    """Puts files below a folder and counts them; folders are made once."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._made: set[str] = set()
-        self.n_files = 0
-        self.n_bytes = 0
-
-    def put(self, path: str, text: str) -> None:
-        above = path.rpartition("/")[0]
-        if above not in self._made:
-            (self._root / above).mkdir(parents=True, exist_ok=True)
-            self._made.add(above)
-        data = text.encode("utf-8", "replace")
-        (self._root / path).write_bytes(data)
-        self.n_files += 1
-        self.n_bytes += len(data)
 
 
 def _manifest(study: Study, n_pages: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from typing import TYPE_CHECKING
 
 from benchflow.site.content import Link, Page
@@ -19,6 +19,7 @@ NAVIGATION = (
     Link("Comparisons", "comparisons.html"),
     Link("Skills", "skills.html"),
     Link("Ladders", "ladders.html"),
+    Link("Failures", "failures.html"),
     Link("Budgets", "budgets.html"),
     Link("Ledger", "ledger.html"),
 )
@@ -45,7 +46,7 @@ class Shell:
 
     def render(self, page: Page) -> str:
         """The page as a whole HTML document."""
-        return self._template.render(
+        return _template().render(
             page=page,
             shell=self,
             root="../" * page.depth,
@@ -54,9 +55,10 @@ class Shell:
             policy=policy("'self'" if self.live else "'none'"),
         )
 
-    @cached_property
-    def _template(self) -> Template:
-        return _environment().get_template("page.html.j2")
+
+@cache
+def _template() -> Template:
+    return _environment().get_template("page.html.j2")
 
 
 def _environment() -> Environment:

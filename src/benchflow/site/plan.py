@@ -9,21 +9,21 @@ from benchflow.site.pages import (
     agent,
     budgets,
     comparisons,
+    failures,
     ladders,
     ledger,
     matrix,
     overview,
     skills,
     task,
-    trial,
     trials,
 )
 from benchflow.site.pages.common import Maker
-from benchflow.site.study import Study, trial_page
+from benchflow.site.study import Study
 
 
 def plan(study: Study) -> Iterator[tuple[str, Maker]]:
-    """(path, maker) of every page; the overview first, trials last."""
+    """(path, maker) of every page but the trials' own; the overview first."""
     yield "index.html", partial(overview.make, study)
     yield "matrix.html", partial(matrix.make, study)
     yield "tasks.html", partial(task.index, study)
@@ -31,13 +31,12 @@ def plan(study: Study) -> Iterator[tuple[str, Maker]]:
     yield "comparisons.html", partial(comparisons.index, study)
     yield "skills.html", partial(skills.make, study)
     yield "ladders.html", partial(ladders.make, study)
+    yield "failures.html", partial(failures.make, study)
     yield "budgets.html", partial(budgets.make, study)
     yield "ledger.html", partial(ledger.make, study)
     for who in study.entries:
-        yield study.entry_page(who), partial(agent.make, study, who)
+        yield study.at.entry(who), partial(agent.make, study, who)
     for pair in study.compared:
-        yield study.pair_page(pair.a, pair.b), partial(comparisons.make, study, pair)
+        yield study.at.pair(pair.a, pair.b), partial(comparisons.make, study, pair)
     for name in study.tasks:
-        yield study.task_page(name), partial(task.make, study, name)
-    for record in study.records:
-        yield trial_page(record.uid), partial(trial.make, study, record)
+        yield study.at.task(name), partial(task.make, study, name)

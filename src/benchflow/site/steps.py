@@ -11,6 +11,8 @@ from benchflow.results.records import Step
 #: Steps a file: small enough to be read between two frames, large enough to keep files few.
 CHUNK = 250
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
 
 def scripts(name: str, steps: Iterable[Step]) -> Iterator[tuple[str, str, int]]:
     """(file, text, number of steps) for each chunk; `name` holds `{}` for the chunk's number.
@@ -20,7 +22,7 @@ def scripts(name: str, steps: Iterable[Step]) -> Iterator[tuple[str, str, int]]:
     held: list[str] = []
     number = 0
     for step in steps:
-        held.append(json.dumps(_plain(step), ensure_ascii=False))
+        held.append(_encode(_plain(step)))
         if len(held) == CHUNK:
             yield _chunk(name.format(number), held)
             held, number = [], number + 1

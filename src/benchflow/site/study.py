@@ -9,7 +9,9 @@ from functools import cached_property
 
 from benchflow.results.model import Problem, Verdict
 from benchflow.results.records import Collection, Record
-from benchflow.site.names import slugs
+from benchflow.site.addresses import Addresses
+from benchflow.site.arrays import Trials
+from benchflow.site.statistics import Attempts, Difficulty, Refused, attempts, difficulty
 from benchflow.site.summary import Pair, Summary, summarize
 
 #: Above this many entries a page for each pair would be mostly pages that nobody opens.
@@ -40,6 +42,21 @@ class Study:
         """Rates, tiers and pairs; None where no trial counts."""
         counts = any(record.verdict is not Verdict.ERROR for record in self.records)
         return summarize(self.collection, self.level) if counts else None
+
+    @cached_property
+    def trials(self) -> Trials:
+        """What the statistics are made from."""
+        return Trials.of(self.records)
+
+    @cached_property
+    def attempts(self) -> dict[str, Attempts]:
+        """What repeated attempts bring, per agent and model."""
+        return attempts(self.trials, self.level)
+
+    @cached_property
+    def difficulty(self) -> Difficulty | Refused:
+        """How hard each task is, on one scale with how able each agent and model is."""
+        return difficulty(self.trials, self.level)
 
     @cached_property
     def entries(self) -> tuple[str, ...]:
@@ -77,42 +94,9 @@ class Study:
         return self.summary.pairs
 
     @cached_property
-    def _task_slugs(self) -> dict[str, str]:
-        return slugs(self.tasks)
-
-    @cached_property
-    def _entry_slugs(self) -> dict[str, str]:
-        return slugs(self.entries)
-
-    def task_page(self, task: str) -> str:
-        """Address of a task's page, from the site's root."""
-        return f"tasks/{self._task_slugs[task]}.html"
-
-    def entry_page(self, who: str) -> str:
-        """Address of an agent and model's page."""
-        return f"agents/{self._entry_slugs[who]}.html"
-
-    def pair_page(self, a: str, b: str) -> str:
-        """Address of the comparison of `a` with `b`, in the order of `compared`."""
-        return f"comparisons/{self._entry_slugs[a]}--{self._entry_slugs[b]}.html"
-
-    def trials_of(self, who: str, task: str) -> str:
-        """Address of the trials of one cell, on the task's page."""
-        return f"{self.task_page(task)}#{self.entry_row(who)}"
-
-    def entry_row(self, who: str) -> str:
-        """The name of an entry's row within a page."""
-        return f"row-{self._entry_slugs[who]}"
-
-
-def trial_page(uid: str) -> str:
-    """Address of a trial's page; two digits of folder keep folders small."""
-    return f"trials/{uid[:2]}/{uid}.html"
-
-
-def trial_folder(uid: str) -> str:
-    """Folder of what a trial's page loads when asked."""
-    return f"trials/{uid[:2]}/{uid}"
+    def at(self) -> Addresses:
+        """Where everything lies."""
+        return Addresses.of(self.tasks, sorted({record.who for record in self.records}))
 
 
 def counts(records: Iterable[Record]) -> tuple[int, int, int]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from benchflow.analysis.estimate import Estimate, NotEnoughData
-from benchflow.analysis.passk import pass_k
+from benchflow.analysis.estimate import Estimate
 from benchflow.results.model import Verdict
 from benchflow.site import charts, words
 from benchflow.site.content import Block, Cell, Column, Facts, Figure, Inline, Page, Section, Table
@@ -25,8 +24,6 @@ from benchflow.site.pages.common import (
 from benchflow.site.study import Study, counts, share
 from benchflow.site.summary import Entry
 
-_MOST_ATTEMPTS = 10
-
 
 def make(study: Study, who: str, put: Put) -> Page:
     """One agent and model."""
@@ -34,7 +31,7 @@ def make(study: Study, who: str, put: Put) -> Page:
         next((e for e in study.summary.entries if e.who == who), None) if study.summary else None
     )
     return Page(
-        path=study.entry_page(who),
+        path=study.at.entry(who),
         title=who,
         crumbs=(OVERVIEW,),
         kicker="Agent and model",
@@ -115,21 +112,10 @@ def _noise(entry: Entry | None) -> tuple[Block, ...]:
 def _repeated(study: Study, entry: Entry | None) -> tuple[Block, ...]:
     if entry is None:
         return ()
-    found: list[tuple[int, Estimate, Estimate]] = []
-    most = min(max(entry.outcomes.trials.tolist()), _MOST_ATTEMPTS)
-    for k in range(1, most + 1):
-        try:
-            found.append(
-                (
-                    k,
-                    pass_k(entry.outcomes, k, "any", study.level),
-                    pass_k(entry.outcomes, k, "all", study.level),
-                )
-            )
-        except NotEnoughData:
-            break
-    if len(found) < 2:
+    both = study.attempts.get(entry.who)
+    if both is None or len(both.any_of) < 2:
         return ()
+    found = [(k, a, b) for k, (a, b) in enumerate(zip(both.any_of, both.all_of, strict=True), 1)]
     names = ["any of k resolves (pass@k)", "all of k resolve (pass^k)"]
     rows = [
         {"k": k, "name": name, "value": e.value, "low": e.low, "high": e.high}
@@ -195,7 +181,7 @@ def _tasks(study: Study, who: str) -> Table:
         everyone = share(study.of_task(task))
         rows.append(
             (
-                text(task, study.task_page(task)),
+                text(task, study.at.task(task)),
                 Cell(share(cell), f"{resolved} / {resolved + failed}"),
                 share_cell(everyone),
                 attempts(cell),

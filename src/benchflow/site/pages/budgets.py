@@ -1,133 +1,139 @@
-"""Scores under smaller budgets, recomputed from the logs; who is on the front of score and cost."""
+"""Minutes, tokens and dollars: scores under smaller budgets, how soon, and who is worth it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-
-from benchflow.analysis.budget import Front, pareto, rate_within
-from benchflow.analysis.estimate import NotEnoughData
-from benchflow.results.model import Verdict
-from benchflow.results.records import Record
+from benchflow.analysis.budget import Front
 from benchflow.site import charts, words
 from benchflow.site.content import Block, Cell, Column, Figure, Page, Section, Table
 from benchflow.site.pages.common import Put, nothing, share_cell, text, who_cell
-from benchflow.site.study import Study, counts
-
-_POINTS = 14
-#: Below this share of trials with a known amount, a curve would be of the few that were logged.
-_KNOWN = 0.5
+from benchflow.site.spending import GOALS, Budgets, Reach, Worth, budgets, reach, worth
+from benchflow.site.study import Study
 
 
 @dataclass(frozen=True)
-class Measure:
-    """Something that a trial spends."""
-
-    key: str
+class _Measure:
     title: str
     axis: str
-    of: Callable[[Record], float | None]
     shown: Callable[[float], str]
 
 
-MEASURES = (
-    Measure(
-        "minutes",
-        "Working time",
-        "minutes of the agent",
-        lambda r: None if r.phases.agent is None else r.phases.agent / 60,
-        lambda v: words.duration(60 * v),
-    ),
-    Measure(
-        "tokens",
-        "Tokens",
-        "tokens, input and output, as reported",
-        lambda r: (
-            None
-            if r.usage.input_tokens is None or r.usage.output_tokens is None
-            else float(r.usage.input_tokens + r.usage.output_tokens)
-        ),
-        words.count,
-    ),
-    Measure(
-        "dollars", "Dollars", "dollars, as reported", lambda r: r.usage.cost_usd, words.dollars
-    ),
-)
+_MEASURES = {
+    "minutes": _Measure("Working time", "minutes of the agent", lambda v: words.duration(60 * v)),
+    "tokens": _Measure("Tokens", "tokens, in and out, as reported", words.count),
+    "dollars": _Measure("Dollars", "dollars, as reported", words.dollars),
+}
 
 
 def make(study: Study, put: Put) -> Page:
-    """Curves for each measure that was recorded often enough, and the front."""
+    """A section for each measure."""
+    found = {one.measure: one for one in budgets(study.trials, study.level)}
     return Page(
         path="budgets.html",
         title="Budgets and time",
         lede=(
-            "What would have been resolved had every trial been cut at a smaller budget: of all "
-            "trials whose spending was recorded, those that had succeeded by then.",
+            "What would have been resolved had every trial been cut at a smaller budget, how soon "
+            "each gets there, and who is on the front of score against cost.",
         ),
         sections=tuple(
-            Section(measure.key, measure.title, tuple(_blocks(study, measure)))
-            for measure in MEASURES
+            Section(key, measure.title, tuple(_blocks(study, found[key], measure)))
+            for key, measure in _MEASURES.items()
         ),
         nav="budgets.html",
     )
 
 
-def _blocks(study: Study, measure: Measure) -> Iterator[Block]:
-    known: dict[str, list[tuple[Record, float]]] = {}
-    coverage = []
-    for who in study.entries:
-        judged = [r for r in study.of_entry(who) if r.verdict is not Verdict.ERROR]
-        spent = [(r, value) for r in judged if (value := measure.of(r)) is not None]
-        coverage.append((who, len(spent), len(judged)))
-        if judged and len(spent) >= _KNOWN * len(judged) and len({r.task for r, _ in spent}) > 1:
-            known[who] = spent
-    if not any(n for _, n, _ in coverage):
+def _blocks(study: Study, found: Budgets, measure: _Measure) -> Iterator[Block]:
+    if not found.recorded:
         yield nothing("Not recorded in these sources.")
         return
-    left_out = [f"{who} ({n:,} of {total:,})" for who, n, total in coverage if who not in known]
-    if known:
-        yield _curve(study, measure, known)
-        yield from _front(study, measure, known)
-    if left_out:
-        yield nothing(
-            "Recorded for too few trials, or for one task alone, so left out: "
-            + ", ".join(left_out)
-            + "."
-        )
+    if found.curves:
+        yield _budgets(found, measure)
+        yield from _worth(study, worth(study.trials, found.measure), measure)
+    if found.measure == "minutes":
+        for goal in GOALS:
+            soon = reach(study.trials, found.measure, goal, study.level)
+            if soon.curves and any(float(c.share[-1]) > 0 for c in soon.curves.values()):
+                yield _reach(soon, measure)
+    if found.refused:
+        yield nothing("Left out: " + _reasons(found.refused) + ".")
 
 
-def _curve(study: Study, measure: Measure, known: dict[str, list[tuple[Record, float]]]) -> Figure:
-    everything = np.array([value for spent in known.values() for _, value in spent])
-    quantiles = np.quantile(everything, np.linspace(0, 1, _POINTS))
-    budgets = sorted({float(value) for value in quantiles})
+def _reasons(refused: Mapping[str, str]) -> str:
+    return "; ".join(f"{who}, because {why}" for who, why in refused.items())
+
+
+def _budgets(found: Budgets, measure: _Measure) -> Figure:
+    names = list(found.curves)
     points, rows = [], []
-    for budget in budgets:
+    for place, budget in enumerate(found.at.tolist()):
         cells = [Cell(budget, measure.shown(budget))]
-        for who, spent in known.items():
-            estimate = rate_within(
-                np.array([value for _, value in spent]),
-                np.array([r.verdict is Verdict.RESOLVED for r, _ in spent]),
-                [r.task for r, _ in spent],
-                budget,
-                study.level,
-            )
-            points.append(
-                {
-                    "x": budget,
-                    "name": who,
-                    "value": estimate.value,
-                    "low": estimate.low,
-                    "high": estimate.high,
-                }
-            )
-            note = f"{words.percent(estimate.low)} to {words.percent(estimate.high)}"
-            cells.append(Cell(estimate.value, words.percent(estimate.value), note=note))
+        for who, curve in found.curves.items():
+            rate = curve.rates[place]
+            points.append(_point(budget, who, rate.value, rate.low, rate.high))
+            cells.append(_with_interval(rate.value, rate.low, rate.high))
         rows.append(tuple(cells))
-    wide = everything.min() > 0 and everything.max() / everything.min() > 20
-    svg = charts.lines(
-        points,
+    unknown = sum(curve.unknown for curve in found.curves.values())
+    said = "A success that took more than the budget counts as a failure; the denominator is all "
+    said += "trials."
+    if unknown:
+        said += f" {words.plural(unknown, 'success', 'successes')} without a record count as beyond"
+        said += " every budget."
+    key = f"within-{found.measure}"
+    title = f"Resolved within a budget: {measure.axis}"
+    return Figure(
+        key, title, said, _lines(points, names, measure, title), _table(key, measure, names, rows)
+    )
+
+
+def _reach(found: Reach, measure: _Measure) -> Figure:
+    names = list(found.curves)
+    points, rows = [], []
+    first = next(iter(found.curves.values()))
+    for place, amount in enumerate(first.at.tolist()):
+        cells = [Cell(amount, measure.shown(amount))]
+        for who, curve in found.curves.items():
+            value, low, high = (float(a[place]) for a in (curve.share, curve.low, curve.high))
+            if math.isfinite(value):
+                points.append(_point(amount, who, value, low, high))
+            cells.append(_with_interval(value, low, high))
+        rows.append(tuple(cells))
+    said = "Cumulative incidence; a trial that ended by itself can no longer get there, one that "
+    said += "was cut off still could."
+    if not found.measured:
+        said += (
+            " The moments are when the work was handed over: the latest that they can have been."
+        )
+    key = f"reach-{found.measure}-{found.goal.replace(' ', '-')}"
+    title = f"How soon: {found.goal}"
+    return Figure(
+        key, title, said, _lines(points, names, measure, title), _table(key, measure, names, rows)
+    )
+
+
+def _point(x: float, who: str, value: float, low: float, high: float) -> dict[str, Any]:
+    return {"x": x, "name": who, "value": value, "low": low, "high": high}
+
+
+def _with_interval(value: float, low: float, high: float) -> Cell:
+    note = f"{words.percent(low)} to {words.percent(high)}"
+    return Cell(value, words.percent(value), note=note)
+
+
+def _table(key: str, measure: _Measure, names: list[str], rows: list[tuple[Cell, ...]]) -> Table:
+    columns = (Column("at", measure.axis), *(Column(who, who, numeric=True) for who in names))
+    return Table(key, "", columns, tuple(rows))
+
+
+def _lines(points: list[dict[str, Any]], names: list[str], measure: _Measure, title: str) -> str:
+    amounts = [point["x"] for point in points if point["x"] > 0]
+    wide = bool(amounts) and max(amounts) / min(amounts) > 30
+    return charts.lines(
+        [point for point in points if point["x"] > 0] if wide else points,
         {
             "field": "x",
             "type": "quantitative",
@@ -140,58 +146,21 @@ def _curve(study: Study, measure: Measure, known: dict[str, list[tuple[Record, f
             "axis": {"format": "%", "title": None, "tickCount": 5},
             "scale": {"domainMin": 0},
         },
-        list(known),
-        f"Resolved within a budget of {measure.axis}",
+        names,
+        title,
         stepped=True,
     )
-    counted = ", ".join(
-        f"{who} {len(spent):,} of {sum(counts(study.of_entry(who))[:2]):,}"
-        for who, spent in known.items()
-    )
-    table = Table(
-        measure.key,
-        "",
-        (Column("budget", measure.axis), *(Column(who, who, numeric=True) for who in known)),
-        tuple(rows),
-    )
-    return Figure(
-        measure.key,
-        f"Resolved within a budget: {measure.axis}",
-        "A success that took more than the budget counts as a failure. Trials without a record "
-        f"are left out, which may flatter: {counted}.",
-        svg,
-        table,
-    )
 
 
-def _front(
-    study: Study, measure: Measure, known: dict[str, list[tuple[Record, float]]]
-) -> Iterator[Block]:
-    spent = {
-        who: {task: [v for r, v in pairs if r.task == task] for task in {r.task for r, _ in pairs}}
-        for who, pairs in known.items()
-    }
-    common = sorted(set.intersection(*(set(tasks) for tasks in spent.values())))
-    if len(known) < 2 or len(common) < 2:
+def _worth(study: Study, found: Worth, measure: _Measure) -> Iterator[Block]:
+    if found.front is None:
+        if len(study.entries) > 1:
+            yield nothing(f"Score against {found.measure} cannot be told: {found.refused}.")
         return
-    won = {
-        who: np.array(
-            [
-                np.mean([r.verdict is Verdict.RESOLVED for r, _ in pairs if r.task == task])
-                for task in common
-            ]
-        )
-        for who, pairs in known.items()
-    }
-    costs = {who: np.array([np.mean(spent[who][task]) for task in common]) for who in known}
-    try:
-        front = pareto(won, costs)
-    except NotEnoughData:
-        return
-    yield _front_figure(study, measure, front, len(common))
+    yield _front(study, found, found.front, measure)
 
 
-def _front_figure(study: Study, measure: Measure, front: Front, n_tasks: int) -> Figure:
+def _front(study: Study, found: Worth, front: Front, measure: _Measure) -> Figure:
     order = sorted(range(len(front.names)), key=lambda at: float(front.cost[at]))
     rates = {e.who: e.rate for e in study.summary.entries} if study.summary else {}
     points = []
@@ -209,33 +178,31 @@ def _front_figure(study: Study, measure: Measure, front: Front, n_tasks: int) ->
                 "high": min(1.0, value + half),
             }
         )
-    svg = charts.scatter(points, f"mean {measure.axis}", "resolved", "Score against cost")
-    table = Table(
-        f"front-{measure.key}",
-        "",
+    rows = tuple(
         (
-            Column("who", "Agent and model"),
-            Column("cost", f"Mean {measure.key}", numeric=True),
-            Column("share", "Resolved", numeric=True),
-            Column("front", "On the front"),
-            Column("chance", "How often so, over redrawn tasks", numeric=True),
-        ),
-        tuple(
-            (
-                who_cell(study, front.names[at]),
-                Cell(float(front.cost[at]), measure.shown(float(front.cost[at]))),
-                share_cell(float(front.score[at])),
-                text("yes" if front.on_front[at] else "no"),
-                share_cell(float(front.chance[at])),
-            )
-            for at in order
-        ),
+            who_cell(study, front.names[at]),
+            Cell(float(front.cost[at]), measure.shown(float(front.cost[at]))),
+            share_cell(float(front.score[at])),
+            text("yes" if front.on_front[at] else "no"),
+            share_cell(float(front.chance[at])),
+        )
+        for at in order
     )
+    columns = (
+        Column("who", "Agent and model"),
+        Column("cost", f"Mean {found.measure}", numeric=True),
+        Column("share", "Resolved", numeric=True),
+        Column("front", "On the front"),
+        Column("chance", "How often so, over redrawn tasks", numeric=True),
+    )
+    key = f"front-{found.measure}"
     return Figure(
-        f"front-{measure.key}",
-        f"Score against {measure.key}",
-        f"Coloured: nobody is both cheaper and better. Over the {n_tasks} tasks where all have a "
-        "record; lines are the intervals for other tasks.",
-        svg,
-        table,
+        key,
+        f"Score against {found.measure}",
+        f"Coloured: nobody is both cheaper and better. Over the {found.n_tasks} tasks where all "
+        "have a record; lines are the intervals for other tasks.",
+        charts.scatter(
+            points, f"mean {measure.axis}", "resolved", f"Score against {found.measure}"
+        ),
+        Table(key, "", columns, rows),
     )

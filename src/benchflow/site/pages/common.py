@@ -9,8 +9,9 @@ from benchflow.analysis.rates import Rate
 from benchflow.results.model import Verdict
 from benchflow.results.records import Record
 from benchflow.site import words
+from benchflow.site.addresses import trial_page
 from benchflow.site.content import Cell, Link, Page, Prose, Span, Table
-from benchflow.site.study import Study, trial_page
+from benchflow.site.study import Study
 
 #: Takes a file that belongs to a page: its path from the site's root, and its text.
 Put = Callable[[str, str], None]
@@ -118,4 +119,4 @@ def median(values: Iterable[float | None]) -> float | None:
 
 def who_cell(study: Study, who: str) -> Cell:
     """An agent and model, leading to its page."""
-    return text(who, study.entry_page(who))
+    return text(who, study.at.entry(who))

@@ -61,7 +61,7 @@ def _figure(study: Study) -> tuple[Block, ...]:
         ),
         tuple(
             (
-                text(f"{p.a} − {p.b}", study.pair_page(p.a, p.b)),
+                text(f"{p.a} − {p.b}", study.at.pair(p.a, p.b)),
                 Cell(p.comparison.difference.value, words.points(p.comparison.difference.value)),
                 _span(p),
                 Cell(p.comparison.p_corrected, words.p_value(p.comparison.p_corrected)),
@@ -108,7 +108,7 @@ def _triangle(study: Study) -> Table:
     by_names = {(pair.a, pair.b): pair for pair in study.compared}
     columns = (
         Column("who", "Minus"),
-        *(Column(who, who, href=study.entry_page(who)) for who in names),
+        *(Column(who, who, href=study.at.entry(who)) for who in names),
     )
     rows = []
     for a in names:
@@ -122,7 +122,7 @@ def _triangle(study: Study) -> Table:
                 continue
             value = sign * pair.comparison.difference.value
             tone = ("up" if value > 0 else "down") if pair.comparison.decided else "h0"
-            href = study.pair_page(pair.a, pair.b)
+            href = study.at.pair(pair.a, pair.b)
             cells.append(Cell(value, words.points(value), href=href, tone=tone))
         rows.append(tuple(cells))
     return Table("triangle", "All pairs", columns, tuple(rows), look="heat")
@@ -171,7 +171,7 @@ def make(study: Study, pair: Pair, put: Put) -> Page:
     )
     reading = f"With its {100 * study.level:.0f} % interval over tasks. Zero is no difference."
     return Page(
-        path=study.pair_page(pair.a, pair.b),
+        path=study.at.pair(pair.a, pair.b),
         title=f"{pair.a} and {pair.b}",
         crumbs=(OVERVIEW, Link("Comparisons", "comparisons.html")),
         kicker="",
@@ -202,7 +202,7 @@ def _tasks(study: Study, pair: Pair) -> Table:
             continue
         rows.append(
             (
-                text(task, study.task_page(task)),
+                text(task, study.at.task(task)),
                 Cell(of_a - of_b, words.points(of_a - of_b)),
                 attempts(first),
                 attempts(second),

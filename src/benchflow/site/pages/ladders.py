@@ -1,28 +1,19 @@
-"""How far each gets: rungs passed, by agent and model and by task."""
+"""How far each gets: rungs passed, who climbs better, and each milestone of each task."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
+from collections.abc import Iterator
 
-import numpy as np
-
-from benchflow.analysis.estimate import Outcomes
-from benchflow.analysis.rates import Rate, rate
+from benchflow.analysis.ladder import RungModel
 from benchflow.results.model import Verdict
 from benchflow.results.records import Record
 from benchflow.site import charts, words
-from benchflow.site.content import Block, Cell, Column, Figure, Page, Section, Table
-from benchflow.site.pages.common import (
-    Put,
-    half_cell,
-    heat,
-    nothing,
-    number,
-    rate_cell,
-    text,
-    who_cell,
-)
+from benchflow.site.climbing import Rungs, rungs, steps
+from benchflow.site.climbing import Step as Climbed
+from benchflow.site.content import Block, Cell, Column, Figure, Page, Section, Span, Table
+from benchflow.site.pages.common import Put, half_cell, heat, nothing, number, text, who_cell
+from benchflow.site.statistics import Refused
 from benchflow.site.study import Study
 
 _MOST_CLIMBS = 12
@@ -30,18 +21,18 @@ _MOST_CLIMBS = 12
 
 def make(study: Study, put: Put) -> Page:
     """Rungs passed over all tasks, then task by task."""
-    judged = [r for r in study.records if r.rungs and r.verdict is not Verdict.ERROR]
-    kinds = sorted({record.rung_kind for record in judged})
-    noun = " and ".join(f"{kind}s" for kind in kinds) or "milestones"
-    sections = (
-        [Section("none", "", (nothing("No trial of these sources has milestones or tests."),))]
-        if not judged
-        else [
-            Section("far", "Over all tasks", _overall(study, judged, noun)),
-            Section("climbs", "Task by task", _climbs(study, judged)),
-            Section("tasks", "Every task", (_by_task(study, judged),)),
+    found = rungs(study.trials, study.level)
+    if isinstance(found, Refused):
+        sections = [Section("none", "", (nothing(f"Nothing to show: {found.refused}."),))]
+        noun = "milestones"
+    else:
+        noun = f"{found.kind}s"
+        sections = [
+            Section("far", "Over all tasks", (_overall(study, found, noun),)),
+            Section("climb", "Who climbs better", tuple(_climb(study, found))),
+            Section("climbs", "Milestone by milestone", tuple(_climbs(study))),
+            Section("tasks", "Every task", (_by_task(study),)),
         ]
-    )
     return Page(
         path="ladders.html",
         title="How far each gets",
@@ -53,144 +44,165 @@ def make(study: Study, put: Put) -> Page:
     )
 
 
-def rungs_rate(records: list[Record], level: float) -> tuple[float, Rate | None, int]:
-    """Rungs passed over rungs there are, with the task as the unit; and the number of tasks."""
-    passed: dict[str, int] = defaultdict(int)
-    of: dict[str, int] = defaultdict(int)
-    for record in records:
-        passed[record.task] += record.n_passed
-        of[record.task] += len(record.rungs)
-    outcomes = Outcomes(
-        tuple(of), np.array([passed[task] for task in of]), np.array(list(of.values()))
-    )
-    value = float(outcomes.successes.sum() / outcomes.n_trials)
-    return value, rate(outcomes, level) if len(of) > 1 else None, len(of)
-
-
-def _overall(study: Study, judged: list[Record], noun: str) -> tuple[Block, ...]:
-    by_who: dict[str, list[Record]] = defaultdict(list)
-    for record in judged:
-        by_who[record.who].append(record)
-    found = {who: rungs_rate(records, study.level) for who, records in by_who.items()}
-    order = sorted(found, key=lambda who: (-found[who][0], who))
-    rows = []
+def _overall(study: Study, found: Rungs, noun: str) -> Figure:
+    order = sorted(found.share, key=lambda who: (-found.share[who].value, who))
+    points, rows = [], []
     for who in order:
-        value, honest, n_tasks = found[who]
-        total = honest.total if honest else None
+        one = found.share[who]
+        points.append(
+            {
+                "name": who,
+                "value": 100 * one.value,
+                "low": 100 * one.low,
+                "high": 100 * one.high,
+                "inner_low": None,
+                "inner_high": None,
+            }
+        )
+        span = Span(one.value, (one.low, one.high))
         rows.append(
             (
                 who_cell(study, who),
-                # Rungs of one trial hang together: an interval of re-runs from them would be a lie.
-                rate_cell(replace(honest, rerun_only=None) if honest else None, value),
-                half_cell((total.low, total.high) if total else None),
-                number(n_tasks),
-                number(len(by_who[who])),
+                Cell(one.value, words.percent(one.value), span=span),
+                half_cell((one.low, one.high)),
+                number(one.n_tasks),
+                number(one.n_trials),
+                number(one.n_errors),
             )
         )
-    table = Table(
+    columns = (
+        Column("who", "Agent and model"),
+        Column("share", f"Of the {noun}", numeric=True),
+        Column("half", "± other tasks", numeric=True),
+        Column("tasks", "Tasks", numeric=True),
+        Column("trials", "Trials", numeric=True),
+        Column("errors", "Errors", numeric=True),
+    )
+    svg = ""
+    if points:
+        svg = charts.intervals(points, f"{noun} passed, %", [0, 100], f"{noun} passed")
+    return Figure(
         "rungs",
-        "",
-        (
-            Column("who", "Agent and model"),
-            Column("share", f"Of all {noun}", numeric=True),
-            Column("half", "± other tasks", numeric=True),
-            Column("tasks", "Tasks", numeric=True),
-            Column("trials", "Trials", numeric=True),
-        ),
-        tuple(rows),
-    )
-    points = [
-        {
-            "name": who,
-            "value": 100 * found[who][0],
-            "low": 100 * honest.total.low,
-            "high": 100 * honest.total.high,
-            "inner_low": None,
-            "inner_high": None,
-        }
-        for who in order
-        if (honest := found[who][1]) is not None
-    ]
-    if not points:
-        return (table,)
-    svg = charts.intervals(points, f"{noun} passed, %", [0, 100], f"{noun} passed")
-    reading = f"With the {100 * study.level:.0f} % interval for other tasks of the same kind."
-    return (Figure("rungs", f"Share of all {noun} that passed", reading, svg, table),)
-
-
-def _climbs(study: Study, judged: list[Record]) -> tuple[Block, ...]:
-    """For tasks with milestones: the share of trials that passed each rung, by entry."""
-    tasks: dict[str, list[Record]] = defaultdict(list)
-    for record in judged:
-        if record.rung_kind == "milestone":
-            tasks[record.task].append(record)
-    return tuple(
-        _climb(study, task, records) for task, records in sorted(tasks.items())[:_MOST_CLIMBS]
+        f"Mean share of {noun} passed",
+        f"Each task weighs the same; {100 * study.level:.0f} % intervals for other tasks.",
+        svg,
+        Table("rungs", "", columns, tuple(rows)),
     )
 
 
-def _climb(study: Study, task: str, records: list[Record]) -> Figure:
-    rungs = list(dict.fromkeys(rung.id for record in records for rung in record.rungs))
-    entries = [who for who in study.entries if any(r.who == who for r in records)]
+def _climb(study: Study, found: Rungs) -> Iterator[Block]:
+    if isinstance(found.climb, Refused):
+        if found.kind == "milestone" and len(study.entries) > 1:
+            yield nothing(f"Who climbs better cannot be told: {found.climb.refused}.")
+        return
+    yield _effects(study, found.climb)
+
+
+def _effects(study: Study, model: RungModel) -> Figure:
+    order = sorted(range(len(model.groups)), key=lambda at: -float(model.effect[at]))
     points, rows = [], []
-    for at, rung in enumerate(rungs, 1):
-        cells = [text(rung)]
+    for at in order:
+        value, low, high = (float(a[at]) for a in (model.effect, model.low, model.high))
+        points.append(
+            {
+                "name": model.groups[at],
+                "value": value,
+                "low": low,
+                "high": high,
+                "inner_low": None,
+                "inner_high": None,
+            }
+        )
+        rows.append(
+            (
+                who_cell(study, model.groups[at]),
+                Cell(value, f"{value:+.2f}"),
+                Cell([low, high], f"{low:+.2f} to {high:+.2f}"),
+            )
+        )
+    low, high = min(-1.0, *model.low.tolist()), max(1.0, *model.high.tolist())
+    columns = (
+        Column("who", "Agent and model"),
+        Column("effect", "Logits", numeric=True),
+        Column("interval", "Interval"),
+    )
+    return Figure(
+        "climb",
+        "Chance of the next rung, once a rung is reached",
+        "Log-odds against the mean of all, over every rung at once (sequential logit); 0 is the "
+        "mean, +1 multiplies the odds by 2.7.",
+        charts.intervals(points, "logits against the mean", [low, high], "Effect on each rung"),
+        Table("climb", "", columns, tuple(rows)),
+    )
+
+
+def _climbs(study: Study) -> Iterator[Block]:
+    """Each milestone of each task: of the trials that reached it, how many passed."""
+    by_task: dict[str, list[Climbed]] = defaultdict(list)
+    for step in steps(study.trials, study.level):
+        by_task[step.task].append(step)
+    for task, climbed in sorted(by_task.items())[:_MOST_CLIMBS]:
+        yield _ladder(study, task, climbed)
+    if len(by_task) > _MOST_CLIMBS:
+        yield nothing(f"The first {_MOST_CLIMBS} of {len(by_task)}; each task's page has its own.")
+
+
+def _ladder(study: Study, task: str, climbed: list[Climbed]) -> Table:
+    entries = [who for who in study.entries if any(who in step.by_entry for step in climbed)]
+    rows = []
+    for step in climbed:
+        value = step.passed / step.reached if step.reached else None
+        span = Span(value, (step.low, step.high)) if value is not None else None
+        cells = [
+            Cell(step.rung, step.title or step.rung, note=step.rung),
+            number(step.reached),
+            Cell(value, words.percent(value, 0), span=span),
+        ]
         for who in entries:
-            mine = [r for r in records if r.who == who]
-            value = sum(any(x.id == rung and x.passed for x in r.rungs) for r in mine) / len(mine)
-            points.append({"rung": f"{at}. {rung}", "name": who, "value": value})
-            cells.append(Cell(value, words.percent(value, 0), tone=heat(value)))
+            passed, reached = step.by_entry.get(who, (0, 0))
+            tone = heat(passed / reached) if reached else "none"
+            shown = f"{passed}/{reached}" if reached else ""
+            cells.append(Cell([passed, reached], shown, tone=tone))
         rows.append(tuple(cells))
-    svg = charts.lines(
-        points,
-        {
-            "field": "rung",
-            "type": "ordinal",
-            "sort": None,
-            "axis": {"title": None, "labelAngle": -35, "labelLimit": 130},
-        },
-        {
-            "field": "value",
-            "type": "quantitative",
-            "axis": {"format": "%", "title": None, "tickCount": 5},
-            "scale": {"domain": [0, 1]},
-        },
-        entries,
-        f"Milestones of {task} passed",
+    columns = (
+        Column("rung", "Milestone"),
+        Column("reached", "Reached", numeric=True),
+        Column("chance", "Passed, once reached", numeric=True),
+        *(Column(who, who) for who in entries),
     )
-    table = Table(
-        f"climb-{study.task_page(task).removeprefix('tasks/').removesuffix('.html')}",
-        "",
-        (Column("rung", "Milestone"), *(Column(who, who) for who in entries)),
-        tuple(rows),
-        look="heat",
+    caption = (
+        f"{task}: passed of those that reached it; intervals for runs again on this very task."
     )
-    n = words.plural(len(records), "trial")
-    return Figure(table.key, task, f"Share of trials that passed each milestone; {n}.", svg, table)
+    key = "climb-" + "".join(c if c.isalnum() else "-" for c in task)
+    return Table(key, caption, columns, tuple(rows), look="heat")
 
 
-def _by_task(study: Study, judged: list[Record]) -> Table:
+def _by_task(study: Study) -> Table:
     cells: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for record in judged:
-        cells[record.task, record.who].append(record.n_passed / len(record.rungs))
-    tasks = sorted({record.task for record in judged})
+    for record in study.records:
+        if _counts(record):
+            cells[record.task, record.who].append(record.n_passed / len(record.rungs))
+    tasks = sorted({task for task, _ in cells})
     entries = [who for who in study.entries if any((task, who) in cells for task in tasks)]
     rows = []
     for task in tasks:
-        row = [text(task, study.task_page(task))]
+        row = [text(task, study.at.task(task))]
         for who in entries:
             shares = cells.get((task, who))
             if not shares:
                 row.append(Cell(None, "", tone="none"))
                 continue
             value = sum(shares) / len(shares)
-            href = study.trials_of(who, task)
+            href = study.at.cell(who, task)
             row.append(Cell(value, words.percent(value, 0), href=href, tone=heat(value)))
         rows.append(tuple(row))
     columns = (
         Column("task", "Task"),
-        *(Column(who, who, href=study.entry_page(who)) for who in entries),
+        *(Column(who, who, href=study.at.entry(who)) for who in entries),
     )
-    return Table(
-        "every", "Mean share of rungs passed.", columns, tuple(rows), look="heat", tools=True
-    )
+    caption = "Mean share of rungs passed, over the trials that have a result."
+    return Table("every", caption, columns, tuple(rows), look="heat", tools=True)
+
+
+def _counts(record: Record) -> bool:
+    return bool(record.rungs) and record.verdict is not Verdict.ERROR

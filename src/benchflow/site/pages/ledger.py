@@ -6,9 +6,10 @@ from collections import Counter
 
 from benchflow.results.model import Verdict
 from benchflow.site import words
+from benchflow.site.addresses import trial_page
 from benchflow.site.content import Block, Cell, Column, Page, Section, Table
 from benchflow.site.pages.common import Put, nothing, number, text
-from benchflow.site.study import Study, trial_page
+from benchflow.site.study import Study
 
 _MOST_ERRORS = 500
 
@@ -67,7 +68,7 @@ def _crossed(
     )
     columns = (
         Column("cause", label),
-        *(Column(who, who, numeric=True, href=study.entry_page(who)) for who in study.entries),
+        *(Column(who, who, numeric=True, href=study.at.entry(who)) for who in study.entries),
         Column("all", "All", numeric=True),
     )
     return Table(key, "", columns, rows, look="cross")

@@ -13,7 +13,7 @@ def make(study: Study, put: Put) -> Page:
     order = sorted(study.tasks, key=lambda task: (-(share(study.of_task(task)) or 0), task))
     columns = (
         Column("task", "Task"),
-        *(Column(who, who, href=study.entry_page(who)) for who in study.entries),
+        *(Column(who, who, href=study.at.entry(who)) for who in study.entries),
         Column("all", "All", numeric=True),
     )
     table = Table(
@@ -36,7 +36,7 @@ def make(study: Study, put: Put) -> Page:
 
 def _row(study: Study, task: str) -> tuple[Cell, ...]:
     return (
-        text(task, study.task_page(task)),
+        text(task, study.at.task(task)),
         *(cell(study, who, task) for who in study.entries),
         share_cell(share(study.of_task(task))),
     )
@@ -50,7 +50,7 @@ def cell(study: Study, who: str, task: str) -> Cell:
         return Cell(None, "", tone="none", note=f"{who} was not run on {task}")
     note = f"{resolved} of {resolved + failed} resolved"
     note += f", {words.plural(errors, 'error')}" if errors else ""
-    href = study.trials_of(who, task)
+    href = study.at.cell(who, task)
     if resolved + failed == 0:
         return Cell(None, "error", href=href, tone="error", note=note)
     value = resolved / (resolved + failed)

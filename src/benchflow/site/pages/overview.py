@@ -194,7 +194,7 @@ def _statements(study: Study, *, decided: bool) -> tuple[Block, ...]:
 def _statement(study: Study, pair: Pair) -> tuple[Inline, ...]:
     said = f"{sentence(pair)}. "
     if pair in study.compared:
-        return (said, Link("See it task by task", study.pair_page(pair.a, pair.b)))
+        return (said, Link("See it task by task", study.at.pair(pair.a, pair.b)))
     return (said,)
 
 

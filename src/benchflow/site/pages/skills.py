@@ -1,59 +1,51 @@
-"""Who is good at what: model by skill effects, pulled together as far as the data asks for."""
+"""Who is good at what: skills, agent against model, and behaviour at equal difficulty."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from benchflow.analysis.estimate import NotEnoughData
-from benchflow.analysis.skills import SkillEffects, skill_effects
+from benchflow.analysis.skills import SkillEffects
+from benchflow.analysis.within import Effects
 from benchflow.site import words
 from benchflow.site.content import Block, Cell, Column, Page, Section, Table
 from benchflow.site.pages.common import Put, heat, nothing, number, share_cell, text, who_cell
+from benchflow.site.statistics import AgentOrModel, Refused, agent_or_model, behaviours, skills
 from benchflow.site.study import Study, share
 
 
 def make(study: Study, put: Put) -> Page:
-    """The skills of the tasks, by agent and model."""
-    skills_of = {task: next(iter(study.of_task(task))).skills for task in study.tasks}
-    has_skills = any(skills_of.values())
-    blocks: tuple[Block, ...]
-    if not has_skills:
-        blocks = (
-            nothing("The tasks of these sources carry no skills, so there is nothing to tell."),
-        )
-    else:
-        blocks = (*_effects(study, skills_of), _plain(study, skills_of))
+    """Three questions to the same trials."""
     return Page(
         path="skills.html",
-        title="Skills",
+        title="Who is good at what",
         lede=(
             "How much better or worse each does on the tasks of a skill than its own general level "
-            "and the tasks' difficulty lead one to expect.",
+            "and the tasks' difficulty lead one to expect; whether it is the agent or the model; "
+            "and how each goes about it.",
         ),
-        sections=(Section("effects", "", blocks),),
+        sections=(
+            Section("effects", "By skill", tuple(_skills(study))),
+            Section("parts", "Agent or model", tuple(_parts(study))),
+            Section("behaviour", "Behaviour at equal difficulty", tuple(_behaviour(study))),
+        ),
         nav="skills.html",
     )
 
 
-def _effects(study: Study, skills_of: dict[str, tuple[str, ...]]) -> tuple[Block, ...]:
-    entries = [e.who for e in study.summary.entries] if study.summary else []
-    common = [
-        task
-        for task in study.tasks
-        if all(share(study.cells.get((who, task), ())) is not None for who in entries)
-    ]
-    shares = {
-        who: np.array([share(study.cells[who, task]) for task in common], dtype=float)
-        for who in entries
-    }
-    try:
-        found = skill_effects(shares, [skills_of[task] for task in common], study.level)
-    except NotEnoughData as error:
-        return (nothing(f"No effects can be estimated: {error}."),)
-    return (_table(study, found),)
+def _skills(study: Study) -> Iterator[Block]:
+    found = skills(study.trials, study.level)
+    if isinstance(found, Refused):
+        yield nothing(f"No effects can be told: {found.refused}.")
+    else:
+        yield _effects(study, found)
+    skills_of = {task: study.of_task(task)[0].skills for task in study.tasks}
+    if any(skills_of.values()):
+        yield _plain(study, skills_of)
 
 
-def _table(study: Study, found: SkillEffects) -> Table:
+def _effects(study: Study, found: SkillEffects) -> Table:
     decided = found.decided()
     rows = []
     for row, who in enumerate(found.models):
@@ -71,7 +63,7 @@ def _table(study: Study, found: SkillEffects) -> Table:
     columns = (
         Column("who", "Agent and model"),
         *(
-            Column(skill, f"{skill} ({n} {'task' if n == 1 else 'tasks'})")
+            Column(skill, f"{skill} ({words.plural(n, 'task')})")
             for skill, n in zip(found.skills, found.n_tasks, strict=True)
         ),
     )
@@ -83,9 +75,8 @@ def _table(study: Study, found: SkillEffects) -> Table:
 
 
 def _plain(study: Study, skills_of: dict[str, tuple[str, ...]]) -> Table:
-    names = sorted({skill for skills in skills_of.values() for skill in skills})
     rows = []
-    for skill in names:
+    for skill in sorted({skill for names in skills_of.values() for skill in names}):
         tasks = [task for task in study.tasks if skill in skills_of[task]]
         cells = [text(skill), number(len(tasks))]
         for who in study.entries:
@@ -96,6 +87,100 @@ def _plain(study: Study, skills_of: dict[str, tuple[str, ...]]) -> Table:
     columns = (
         Column("skill", "Skill"),
         Column("tasks", "Tasks", numeric=True),
-        *(Column(who, who, href=study.entry_page(who)) for who in study.entries),
+        *(Column(who, who, href=study.at.entry(who)) for who in study.entries),
     )
     return Table("plain", "Plain shares resolved, by skill.", columns, tuple(rows), look="heat")
+
+
+def _parts(study: Study) -> Iterator[Block]:
+    found = agent_or_model(study.trials, study.level)
+    yield _cells(found)
+    for shown, *others in found.merged:
+        yield nothing(f"Taken as one model: {shown}, spelled {', '.join(others)}.")
+    if isinstance(found.effects, Refused):
+        yield nothing(f"Agents and models cannot be told apart: {found.effects.refused}.")
+        return
+    for title, effects in (("agents", found.effects.agents), ("models", found.effects.models)):
+        if effects is not None:
+            yield _differences(title, effects)
+    additivity = found.effects.additivity
+    if additivity is None:
+        yield nothing("That effects of agents and models add up is assumed: no cell can check it.")
+    else:
+        yield nothing(
+            f"Do they add up? F({additivity.freedom}, {additivity.within}) = {additivity.f:.2f}, "
+            f"{words.p_value(additivity.p)}."
+        )
+
+
+def _cells(found: AgentOrModel) -> Table:
+    cells = found.cells
+    rows = tuple(
+        (
+            text(agent),
+            *(
+                Cell(int(n), f"{int(n):,}" if n else "", tone="h3" if n else "none")
+                for n in cells.n_trials[row]
+            ),
+        )
+        for row, agent in enumerate(cells.agents)
+    )
+    columns = (Column("agent", "Agent"), *(Column(model, model) for model in cells.models))
+    return Table("cells", "Which cells were run: trials that count.", columns, rows, look="heat")
+
+
+def _differences(title: str, effects: Effects) -> Table:
+    rows = tuple(
+        (
+            text(name),
+            Cell(float(effects.effect[at]), words.points(float(effects.effect[at]))),
+            Cell(
+                [float(effects.low[at]), float(effects.high[at])],
+                f"{words.points(float(effects.low[at]))} to "
+                f"{words.points(float(effects.high[at]))}",
+            ),
+            Cell(float(effects.p_corrected[at]), words.p_value(float(effects.p_corrected[at]))),
+        )
+        for at, name in enumerate(effects.names)
+    )
+    columns = (
+        Column("pair", f"Between {title}"),
+        Column("difference", "Points", numeric=True),
+        Column("interval", "Interval"),
+        Column("p", "p, corrected", numeric=True),
+    )
+    return Table(title, "", columns, rows)
+
+
+def _behaviour(study: Study) -> Iterator[Block]:
+    found = behaviours(study.trials, study.level)
+    rows, silent = [], []
+    for measure, one in found.found.items():
+        if isinstance(one, Refused):
+            silent.append(f"{measure}: {one.refused}")
+            continue
+        effects = one.effects
+        for at, who in enumerate(effects.names):
+            value, low, high = (float(a[at]) for a in (effects.effect, effects.low, effects.high))
+            shown = "{:.2f}×" if one.ratio else "{:+.2f}"
+            rows.append(
+                (
+                    text(measure),
+                    who_cell(study, who),
+                    Cell(value, shown.format(value)),
+                    Cell([low, high], f"{shown.format(low)} to {shown.format(high)}"),
+                    Cell(effects.decided()[at], "yes" if effects.decided()[at] else "open"),
+                )
+            )
+    if rows:
+        columns = (
+            Column("measure", "Measure"),
+            Column("who", "Agent and model"),
+            Column("effect", "Against the mean", numeric=True),
+            Column("interval", "Interval"),
+            Column("decided", "Differs"),
+        )
+        caption = "On the same tasks, as a factor of the mean of all (1× is like the mean)."
+        yield Table("behaviour", caption, columns, tuple(rows))
+    if silent:
+        yield nothing("Not told: " + "; ".join(silent) + ".")

@@ -23,6 +23,7 @@ from benchflow.site.pages.common import (
     text,
     who_cell,
 )
+from benchflow.site.statistics import Refused
 from benchflow.site.study import Study, counts, share
 
 #: So many rungs that everybody passed are folded away: they separate nobody.
@@ -38,6 +39,8 @@ def index(study: Study, put: Put) -> Page:
         Column("trials", "Trials", numeric=True),
         Column("errors", "Errors", numeric=True),
         Column("rungs", "Rungs passed", numeric=True, help="mean share of milestones or tests"),
+        Column("difficulty", "Difficulty", numeric=True, help="logits (Rasch); 0 is the mean task"),
+        Column("flag", "", help="what the task does not do"),
         Column("expert", "Expert's time", numeric=True),
         Column("agent", "Agent's time", numeric=True, help="median"),
     )
@@ -61,15 +64,25 @@ def _index_row(study: Study, task: str) -> tuple[Cell, ...]:
     records = study.of_task(task)
     expert = next((r.expert_minutes for r in records if r.expert_minutes), None)
     return (
-        text(task, study.task_page(task)),
+        text(task, study.at.task(task)),
         text(next((r.family for r in records if r.family), "")),
         share_cell(share(records)),
         number(len(records)),
         number(counts(records)[2]),
         share_cell(_mean_rungs(records)),
+        *_difficulty(study, task),
         seconds_cell(None if expert is None else 60 * expert),
         seconds_cell(median(r.phases.agent for r in records)),
     )
+
+
+def _difficulty(study: Study, task: str) -> tuple[Cell, Cell]:
+    found = study.difficulty
+    if isinstance(found, Refused) or task not in found.tasks:
+        return Cell(None, words.MISSING), text("")
+    at = found.tasks.index(task)
+    value, error = float(found.scale.difficulty[at]), float(found.scale.difficulty_sd[at])
+    return Cell(value, f"{value:+.1f} ± {error:.1f}"), text(found.scale.flags[at])
 
 
 def make(study: Study, task: str, put: Put) -> Page:
@@ -82,7 +95,7 @@ def make(study: Study, task: str, put: Put) -> Page:
     )
     tried = sum((who, task) in study.cells for who in study.entries)
     return Page(
-        path=study.task_page(task),
+        path=study.at.task(task),
         title=task,
         crumbs=(OVERVIEW,),
         kicker="Task",
@@ -148,7 +161,7 @@ def _attempts(study: Study, task: str) -> Table:
             Column("tokens", "Tokens", numeric=True, help="median, as reported"),
         ),
         tuple(rows),
-        row_ids=tuple(study.entry_row(who) for who in entries),
+        row_ids=tuple(study.at.row(who) for who in entries),
     )
     return known_columns(table)
 
@@ -198,7 +211,7 @@ def _rungs(study: Study, task: str, records: Sequence[Record]) -> tuple[Block, .
     )
     columns = (
         Column("rung", "Test" if records[0].rung_kind == "test" else "Milestone"),
-        *(Column(who, who, href=study.entry_page(who)) for who in entries),
+        *(Column(who, who, href=study.at.entry(who)) for who in entries),
     )
     said = "Trials that passed, of those that were judged."
     told = [row for row in rows if any(cell.value != 1 for cell in row[1:])]

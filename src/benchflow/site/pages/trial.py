@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from benchflow.results.files import UnreadableRecord
 from benchflow.results.model import Milestone, Trial, Verdict
@@ -10,6 +10,7 @@ from benchflow.results.read import read_trial
 from benchflow.results.records import Record, steps
 from benchflow.site import recording, words
 from benchflow.site import steps as trajectory
+from benchflow.site.addresses import Addresses, trial_folder, trial_page
 from benchflow.site.content import (
     Block,
     Cell,
@@ -27,11 +28,13 @@ from benchflow.site.content import (
 )
 from benchflow.site.pages.common import OVERVIEW, Put, attempts, number, seconds_cell
 from benchflow.site.pages.machines import resources, versions
-from benchflow.site.study import Study, trial_folder, trial_page
 
 
-def make(study: Study, record: Record, put: Put) -> Page:
-    """The page of one trial; recordings and steps are `put` beside it."""
+def make(at: Addresses, cell: Sequence[Record], record: Record, put: Put) -> Page:
+    """The page of one trial; recordings and steps are `put` beside it.
+
+    `cell`: all trials of the same agent and model at the same task.
+    """
     trial = _in_full(record)
     consoles = list(_consoles(record, put))
     sections = [
@@ -42,15 +45,15 @@ def make(study: Study, record: Record, put: Put) -> Page:
         Section("cost", "Time and cost", (_phases(record), _usage(record))),
         Section("resources", "Resources granted and used", resources(record)),
         Section("versions", "Exact versions", versions(record)),
-        Section("more", "Other attempts", _others(study, record)),
+        Section("more", "Other attempts", _others(cell, record)),
     ]
     return Page(
         path=trial_page(record.uid),
         title=record.task,
         tone=record.verdict.value,
         kicker=record.trial,
-        lede=_lede(study, record),
-        crumbs=(OVERVIEW, Link(record.task, study.task_page(record.task))),
+        lede=_lede(at, record),
+        crumbs=(OVERVIEW, Link(record.task, at.task(record.task))),
         sections=tuple(section for section in sections if section.blocks),
         nav="trials.html",
         scripts=("list.js", "console.js", "trajectory.js")
@@ -69,8 +72,8 @@ def _in_full(record: Record) -> Trial | None:
         return None  # collect has named it among the problems
 
 
-def _lede(study: Study, record: Record) -> tuple[Inline, ...]:
-    who = Link(record.who, study.entry_page(record.who))
+def _lede(at: Addresses, record: Record) -> tuple[Inline, ...]:
+    who = Link(record.who, at.entry(record.who))
     noun = f"{record.rung_kind or 'rung'}s"
     if record.verdict is Verdict.RESOLVED:
         return (
@@ -216,8 +219,7 @@ def _usage(record: Record) -> Facts:
     )
 
 
-def _others(study: Study, record: Record) -> tuple[Block, ...]:
-    cell = study.cells[record.who, record.task]
+def _others(cell: Sequence[Record], record: Record) -> tuple[Block, ...]:
     if len(cell) < 2:
         return ()
     return (
