@@ -3,7 +3,8 @@
 The file is text, one command a line; blank lines and lines that start with `#` are skipped. A file
 that ends in `.jsonl` holds one object a line instead: `{"run": "…", "timeout": seconds}`, for
 commands of several lines. Each command runs in a new shell; a failing one does not stop the play.
-What each command printed is kept in `agent/scripted.jsonl`.
+What each command printed is kept in `agent/scripted.jsonl`, and as a trajectory in ATIF in
+`agent/trajectory.json`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from harbor.models.agent.context import AgentContext
 from harbor.models.trial.result import AgentInfo
 
 from benchflow import __version__
+from benchflow.agents.atif import TrajectoryWriter
 from benchflow.errors import UsageError
 
 LOG = "scripted.jsonl"
@@ -90,6 +92,8 @@ class ScriptedAgent(BaseAgent):
     async def run(
         self, instruction: str, environment: BaseEnvironment, context: AgentContext
     ) -> None:
+        trajectory = TrajectoryWriter(self.logs_dir, self._label, self.version())
+        trajectory.instruction(instruction)
         with (self.logs_dir / LOG).open("a", encoding="utf-8") as log:
             for command in self._commands:
                 started = time.monotonic()
@@ -108,3 +112,11 @@ class ScriptedAgent(BaseAgent):
                 outcome["seconds"] = round(time.monotonic() - started, 3)
                 log.write(json.dumps({"run": command.run, **outcome}) + "\n")
                 log.flush()
+                trajectory.command(command.run, _shown(outcome))
+
+
+def _shown(outcome: dict[str, Any]) -> str:
+    text = f"{outcome.get('stdout', '')}{outcome.get('stderr', '')}"
+    if outcome["status"] is None:
+        return f"{text}[timed out]"
+    return f"{text}[exit status {outcome['status']}]" if outcome["status"] else text

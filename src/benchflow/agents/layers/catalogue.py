@@ -86,6 +86,7 @@ if [ -e /lib64/ld-linux-x86-64.so.2 ]; then program={glibc}; else program={musl}
 """
 _PYTHON_MAIN = """\
 #!/bin/sh
+export LITELLM_LOCAL_MODEL_COST_MAP=True
 exec {layer}/runtime/bin/python3.11 -I -X frozen_modules=on {layer}/lib/{main}.py "$@"
 """
 
@@ -176,7 +177,8 @@ MINI_SWE_AGENT = AgentSpec(
     harbor="harbor.agents.installed.mini_swe_agent:MiniSweAgent",
     wrapper="benchflow.agents.layers.harbor:LayeredMiniSweAgent",
     pypi=Pypi(
-        ("mini-swe-agent", "litellm", "orjson", "fastapi"),
+        # The last three are what litellm imports on the way to a tool call, yet does not require.
+        ("mini-swe-agent", "litellm", "orjson", "fastapi", "mcp"),
         unneeded=("datasets", "pandas", "pyarrow", "numpy"),  # its SWE-bench runner's
     ),
     runtime=Runtime(python=True),
