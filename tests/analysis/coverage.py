@@ -159,6 +159,14 @@ def _claims(g: Generator) -> list[float]:
     ]
 
 
+def _one_milestone(g: Generator) -> list[float]:
+    from statsmodels.stats.proportion import proportion_confint
+
+    chance = g.uniform(0.1, 0.9)
+    low, high = proportion_confint(g.binomial(24, chance), 24, method="jeffreys")
+    return [float(low <= chance <= high)]
+
+
 @cache
 def _climb_truth() -> tuple[Floats, tuple[float, ...]]:
     big = simulate.climb(np.random.default_rng(50), 0.4, n_tasks=20_000)
@@ -230,6 +238,8 @@ SCENARIOS = (
     Scenario("success rate, total", "80 hard tasks × 5, rate 10 %", _total(80, simulate.HARD)),
     Scenario("success rate, total", "30 families of 4 tasks × 5", _families(30)),
     Scenario("success rate, total", "12 families of 4 tasks × 5", _families(12)),
+    Scenario("success rate, total", "8 families of 4 tasks × 5", _families(8), draws=3000, seed=3),
+    Scenario("success rate, total", "8 tasks × 5", _total(8, simulate.SHAPE), draws=3000),
     Scenario("success rate, bootstrap over tasks", "80 tasks × 5", _bootstrap),
     Scenario("success rate, re-run noise only", "60 tasks × 5, the same ones", _rerun),
     Scenario("pass@3 and pass^3", "60 tasks × 5", _pass_k),
@@ -239,6 +249,7 @@ SCENARIOS = (
     Scenario("agents, models, additivity", "5 cells of 3 × 2, 60 tasks × 5", _decompose, slow=True),
     Scenario("behaviour, factors within tasks", "3 agents, 50 tasks, gaps", _behave, slow=True),
     Scenario("claims: said, wrong, silent", "60 tasks × 5", _claims),
+    Scenario("one milestone of one task (Jeffreys)", "24 runs", _one_milestone),
     Scenario("chance of the next rung", "40 tasks × 6, 4 rungs", _rungs),
     Scenario("ladder effect of an agent", "40 tasks × 6, 4 rungs", _climb, slow=True),
     Scenario("cumulative incidence", "30 tasks × 4, at 3 amounts", _soon, slow=True),

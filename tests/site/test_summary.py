@@ -10,8 +10,9 @@ import pytest
 
 from benchflow.errors import UsageError
 from benchflow.results.records import collect
+from benchflow.site.findings import findings
+from benchflow.site.reading.report import in_terminal
 from benchflow.site.summary import compare, summarize, to_json
-from benchflow.site.text import report
 
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "terminal-bench-core-0.1.1.jsonl"
 
@@ -39,7 +40,7 @@ def write(path: Path, chances: dict[str, float], n_tasks: int = 60, attempts: in
 
 def test_clear_differences_are_said_and_unclear_ones_too(tmp_path: Path) -> None:
     source = write(tmp_path / "a.jsonl", {"strong": 0.8, "twin": 0.8, "weak": 0.2})
-    text = report(summarize(collect([source])))
+    text = in_terminal(findings(collect([source])))
     supported, _, rest = text.partition("What it does not")
     assert "strong m beats weak m by" in supported
     assert "twin m beats weak m by" in supported
@@ -57,7 +58,9 @@ def test_errors_are_counted_and_never_count_against_anybody(tmp_path: Path) -> N
     assert found.n_errors == 2
     assert found.entries[0].share == 1.0
     assert found.unknown == ("unlucky m",)
-    assert "Errors alone, so nothing is known of: unlucky m" in report(found)
+    assert "Errors alone, so nothing is known of: unlucky m" in in_terminal(
+        findings(collect([source]))
+    )
 
 
 def test_what_cannot_be_read_is_named_with_its_line(tmp_path: Path) -> None:
@@ -94,7 +97,7 @@ def test_one_task_gives_a_count_and_no_interval(tmp_path: Path) -> None:
     source = write(tmp_path / "a.jsonl", {"a": 0.5, "b": 0.5}, n_tasks=1)
     found = summarize(collect([source]))
     assert found.entries[0].rate is None
-    assert "No comparison" in report(found)
+    assert "No comparison" in in_terminal(findings(collect([source])))
     with pytest.raises(UsageError, match="two common tasks"):
         compare(collect([source]), "a m", "b m")
 
@@ -107,9 +110,18 @@ def test_the_json_is_json(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not PUBLISHED.is_file(), reason="the published trials are not shipped")
-def test_every_published_trial_counts() -> None:
+def test_every_published_mean_is_the_plain_count_to_the_last_digit() -> None:
+    counts: dict[str, list[bool]] = {}
+    for line in PUBLISHED.read_text().splitlines():
+        row = json.loads(line)
+        counts.setdefault(f"{row['agent']} {row['model']}", []).append(row["resolved"])
     found = summarize(collect([PUBLISHED]))
     assert found.n_trials == 2352
-    shares = {entry.who: round(100 * entry.share, 2) for entry in found.entries}
-    assert shares["droid claude-4-1-opus"] == 58.75
-    assert shares["swe-agent-mini claude-4-sonnet"] == 15.73
+    assert {entry.who: entry.share for entry in found.entries} == {
+        who: sum(results) / len(results) for who, results in counts.items()
+    }
+    for entry in found.entries:
+        assert entry.rate is not None
+        assert entry.rate.total.value == entry.share
+    assert found.entries[0].who == "droid claude-4-1-opus"
+    assert found.entries[0].share == 0.5875

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from benchflow.analysis.cluster import labels
+from benchflow.analysis.cluster import labels, unseen
 from benchflow.analysis.estimate import Basis, Floats, Ints, NotEnoughData
 
 REACHED, ENDED, CUT = 1, 2, 0
@@ -68,15 +68,17 @@ def cumulative_incidence(
     center = np.log(-np.log(inside))
     width = stats.t.ppf((1 + level) / 2, len(names) - 1) * scaled.std(axis=0, ddof=1)
     low, high = np.exp(-np.exp(center + width)), np.exp(-np.exp(center - width))
-    known = (share > 0) & (share < 1)
+    # Where all units are the same there is no spread: those that are otherwise may be unseen.
+    missed = unseen(len(names), level)
+    known = (share > 0) & (share < 1) & (width > 0)
     last = float(amounts.max())
     cut_last = bool((status[amounts == last] == CUT).any())
     seen = np.where((grid > last) & cut_last, np.nan, 1.0)
     return Incidence(
         at=grid,
         share=share * seen,
-        low=np.where(known, low, share) * seen,
-        high=np.where(known, high, share) * seen,
+        low=np.where(known, low, share * (1 - missed)) * seen,
+        high=np.where(known, high, share * (1 - missed) + missed) * seen,
         ended=ended[0] * seen,
         last=last,
         level=level,

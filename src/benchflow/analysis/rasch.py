@@ -71,7 +71,7 @@ def rasch(
 
     Tasks are taken as independent draws: families of near-copies make it look surer than it is.
     Raises NotEnoughData below two models or five tasks, and for a model that solved all or
-    nothing (its ability has no finite estimate).
+    nothing (its ability has no finite estimate), or when the likelihood has no clear maximum.
     """
     right: Floats = np.asarray(successes, dtype=np.float64)
     of: Floats = np.asarray(trials, dtype=np.float64)
@@ -101,7 +101,7 @@ def rasch(
     misfit_p = _misfit(ability, at, posterior, right, of, outfit, draws, generator)
     return Rasch(
         ability=ability,
-        ability_error=np.sqrt(np.diag(_inverse_hessian(negative_log_likelihood, best.x)))[:-1],
+        ability_error=_errors(negative_log_likelihood, best.x)[:-1],
         difficulty=difficulty,
         difficulty_sd=deviation,
         spread=spread,
@@ -128,11 +128,18 @@ def _joint(ability: Floats, spread: float, successes: Floats, trials: Floats) ->
     return weighted
 
 
-def _inverse_hessian(function: object, at: Floats) -> Floats:
+def _errors(function: object, at: Floats) -> Floats:
+    """Standard errors from the curvature at the maximum.
+
+    Where tasks do not differ, the likelihood is flat in their spread: the pseudo-inverse leaves
+    that direction out.
+    """
     from statsmodels.tools.numdiff import approx_hess
 
-    inverse: Floats = np.linalg.inv(approx_hess(at, function))
-    return inverse
+    variance: Floats = np.diag(np.linalg.pinv(approx_hess(at, function), hermitian=True))
+    if not np.isfinite(variance).all() or (variance[:-1] <= 0).any():
+        raise NotEnoughData("the likelihood has no clear maximum: too few trials")
+    return np.sqrt(np.maximum(variance, 0))
 
 
 def _fit(

@@ -35,7 +35,8 @@ class Rate:
     """A success rate with the honest interval (`total`) and the usual one (`rerun_only`).
 
     `noise`: the three standard errors. `plus_minus`: the same three as half widths at the level of
-    the intervals, which are cut at 0 and 1 where these are not.
+    the intervals, which are cut at 0 and 1 where these are not. Without any spread between tasks
+    the error is 0 and the half width that of `cluster.no_spread`.
     """
 
     total: Estimate
@@ -63,6 +64,7 @@ def rate(outcomes: Outcomes, level: float = 0.95) -> Rate:
         rerun_only = _estimate(outcomes, found.value, low, high, level, "normal, re-run noise only")
     unit = "families" if outcomes.families else "tasks"
     low, high = plain_interval(found, level)
+    whole = wide * noise.total if noise.total else (high - low) / 2
     return Rate(
         total=_estimate(outcomes, found.value, low, high, level, f"t over {unit} (ratio)"),
         rerun_only=rerun_only,
@@ -70,7 +72,7 @@ def rate(outcomes: Outcomes, level: float = 0.95) -> Rate:
         plus_minus=Noise(
             rerun=half,
             tasks=None if noise.tasks is None else wide * noise.tasks,
-            total=wide * noise.total,
+            total=whole,
         ),
     )
 

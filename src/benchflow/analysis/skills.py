@@ -60,13 +60,15 @@ def skill_effects(
     """Effects from each model's share of successes per task (all over the same tasks, no gaps).
 
     `task_skills`: the skills of each task, in the same order. Raises NotEnoughData below two
-    models or when no skill has two tasks, ValueError when lengths differ.
+    models or four tasks, or when no skill has two tasks, ValueError when lengths differ.
     """
     models, table = tuple(shares), np.array([shares[name] for name in shares], dtype=float)
     if len(models) < 2:
         raise NotEnoughData("effects of skills are differences between models: two or more")
     if table.shape[1] != len(task_skills):
         raise ValueError("task_skills: one entry per task")
+    if len(task_skills) < 4:
+        raise NotEnoughData("fewer than four tasks that everybody ran: no skill can be told")
     skills = tuple(sorted({skill for names in task_skills for skill in names}))
     # What is left when the task's mean and the model's mean are taken out.
     left = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()

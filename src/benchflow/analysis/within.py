@@ -69,6 +69,8 @@ def fit(values: Floats, design: Floats, tasks: Sequence[str], units: Sequence[st
     if len(values) - len(counts) <= inside.shape[1]:
         raise NotEnoughData("too few rows: nothing is left to estimate an error from")
     fitted = OLS(left, inside).fit(cov_type="cluster", cov_kwds={"groups": unit})
+    if float(np.abs(fitted.resid).max()) < 1e-9:
+        raise NotEnoughData("every task shows exactly the same: there is no spread to judge it by")
     return Fit(np.asarray(fitted.params, float), np.asarray(fitted.cov_params(), float), n_clusters)
 
 

@@ -17,6 +17,9 @@ from benchflow.cli.options import json_option, need_analysis, print_json
 def command(a: str, b: str, source: tuple[Path, ...], as_json: bool) -> None:
     """Compare A and B ("agent model", as benchflow report names them), paired by task.
 
+    The p value is that of this one comparison: looking at several and reporting the best one needs
+    the correction that benchflow report makes.
+
     \b
     Example:
       benchflow compare "droid claude-4-sonnet" "cursor-cli claude-4-sonnet" published.jsonl
@@ -30,6 +33,12 @@ def command(a: str, b: str, source: tuple[Path, ...], as_json: bool) -> None:
     if as_json:
         print_json({"schema": 1, **pair_json(pair)})
         return
+    found = pair.comparison
     click.echo(sentence(pair))
-    tasks = pair.comparison.difference.n_tasks
-    click.echo(f"over the {tasks} tasks that both tried, each weighing the same")
+    click.echo(
+        f"over {found.difference.n_tasks} tasks that both tried, each weighing the same "
+        f"({found.difference.n_trials:,} trials, {found.difference.n_errors:,} errors left out; "
+        f"{found.difference.method}); by flipping signs, p = {found.p_sign_flip:.2g}; such data "
+        f"sees differences from {100 * found.smallest_detectable:.1f} points on"
+    )
+    click.echo("one comparison, chosen beforehand: of several, read benchflow report")

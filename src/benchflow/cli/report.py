@@ -18,30 +18,49 @@ from benchflow.cli.options import json_option, need_analysis, print_json
     show_default=True,
     help="Confidence of the intervals.",
 )
+@click.option(
+    "--markdown", is_flag=True, help="Print everything as one Markdown page, not the essentials."
+)
+@click.option(
+    "--trajectories/--no-trajectories",
+    default=True,
+    show_default=True,
+    help="Read the steps of failed trials, for the failure labels that need them.",
+)
 @json_option
-def command(source: tuple[Path, ...], level: float, as_json: bool) -> None:
+def command(
+    source: tuple[Path, ...], level: float, markdown: bool, trajectories: bool, as_json: bool
+) -> None:
     """Say who is better than whom, with error bars that tell the truth.
 
-    SOURCE is a job, a folder of jobs, or a .jsonl file of trials (objects with agent, model, task,
-    trial and resolved). The unit is the task; both kinds of ± are shown; agents and models stand
-    in tiers; infrastructure errors are counted apart.
+    SOURCE is a job, a folder of jobs, or anything else that benchflow reads (docs/results.md). The
+    unit is the task. The re-run, task-sampling and total ± are shown apart; agents and models stand
+    in tiers; what the data does not support is said, with what it would take. Then: agent or model,
+    over-claiming, why trials failed, smaller budgets, difficulty, and what the data leaves open.
+    Infrastructure errors are counted apart. docs/analysis.md has the formulas.
 
     \b
     Examples:
       benchflow report jobs
       benchflow report published.jsonl jobs/nightly
+      benchflow report published.jsonl --markdown > report.md
       benchflow report jobs --json | jq '.entries[] | {who, tier, share}'
     """
+    if markdown and as_json:
+        raise click.UsageError("--markdown and --json exclude each other")
     need_analysis()
     from benchflow.results.records import collect
-    from benchflow.site.summary import summarize, to_json
-    from benchflow.site.text import report
+    from benchflow.site.findings import findings, findings_json
+    from benchflow.site.reading.report import as_markdown, in_terminal
 
-    table = collect([*source], trajectories=False)
-    summary = summarize(table, level)
+    table = collect([*source], trajectories=trajectories)
+    found = findings(table, level, trajectories=trajectories)
     if as_json:
-        print_json({**to_json(summary), "problems": [str(p.path) for p in table.problems]})
+        print_json(findings_json(found))
         return
-    click.echo(report(summary))
+    if markdown:
+        click.echo(as_markdown(found, source), nl=False)
+        return
+    click.echo(in_terminal(found))
     for problem in table.problems:
         click.echo(f"not read: {problem.path}: {problem.message}", err=True)

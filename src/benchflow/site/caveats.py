@@ -163,10 +163,13 @@ def mixtures(trials: Trials) -> tuple[str, ...]:
         )
     if trials.in_families:
         said.append(f"the unit of inference is the family: {len(set(trials.units))} of them")
+    few: dict[int, list[str]] = {}
     for who, outcomes in trials.outcomes.items():
-        if 2 <= len(set(outcomes.units)) < FEW_UNITS:
-            said.append(
-                f"{who}: only {len(set(outcomes.units))} tasks or families: with so few an "
-                "interval of 95 % holds the truth in about 90 % of cases"
-            )
+        if 2 <= (n := len(set(outcomes.units))) < FEW_UNITS:
+            few.setdefault(n, []).append(who)
+    said += [
+        f"only {n} tasks or families of {', '.join(who)}: with so "
+        "few, an interval of 95 % holds the truth in about 90 % of cases"
+        for n, who in few.items()
+    ]
     return tuple(said)

@@ -96,10 +96,13 @@ RULES = (
     Rule(
         "out-of-context",
         "out of context or output",
-        "`ContextWindowExceededError`, `OutputTokenExceededError`, `context_length_exceeded`, "
-        "`output_length_exceeded`, `limit: context`",
+        "`ContextWindowExceededError`, `ContextLengthExceededError`, `OutputTokenExceededError`, "
+        "`OutputLengthExceededError`, `context_length_exceeded`, `output_length_exceeded`, "
+        "`limit: context`",
         _raised(
             "ContextWindowExceededError",
+            "ContextLengthExceededError",
+            "OutputLengthExceededError",
             "OutputTokenExceededError",
             "context_length_exceeded",
             "output_length_exceeded",
@@ -115,10 +118,8 @@ RULES = (
     Rule(
         "out-of-budget",
         "out of tokens, dollars or turns",
-        "`limit: token`, `limit: cost`, `limit: message`, `limit: operator`, `BudgetExceeded`",
-        _raised(
-            "limit: token", "limit: cost", "limit: message", "limit: operator", "BudgetExceeded"
-        ),
+        "`limit: token`, `limit: cost`, `limit: message`, `limit: operator`",
+        _raised("limit: token", "limit: cost", "limit: message", "limit: operator"),
     ),
     Rule(
         "refused",

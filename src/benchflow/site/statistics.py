@@ -11,14 +11,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchflow.analysis.behaviour import Behaviour, adjusted
+from benchflow.analysis.budget import MOST_UNKNOWN
 from benchflow.analysis.claims import Claims, claims
 from benchflow.analysis.decompose import Cells, Decomposition, cells_of, decompose
-from benchflow.analysis.estimate import Estimate, NotEnoughData
+from benchflow.analysis.estimate import Estimate, Floats, NotEnoughData
 from benchflow.analysis.horizon import Horizon, horizon
 from benchflow.analysis.passk import pass_k
 from benchflow.analysis.rasch import Rasch, rasch
 from benchflow.analysis.skills import SkillEffects, skill_effects
 from benchflow.site.arrays import Trials, one_spelling
+
+AMOUNTS = ("minutes", "tokens", "dollars", "steps")
+ENDED_ITSELF = "ended by itself"
+CLAIMED_WRONGLY = "claimed done when it failed"
 
 
 @dataclass(frozen=True)
@@ -153,35 +158,34 @@ def over_claims(trials: Trials, level: float = 0.95) -> OverClaims:
 
 
 def behaviours(trials: Trials, level: float = 0.95) -> Behaviours:
-    """Minutes, tokens, dollars and steps as factors, ending by itself as a difference.
+    """Minutes, tokens, dollars and steps as factors, the others as differences of shares.
 
+    CLAIMED_WRONGLY is asked of failures alone: of those whose ending is known, how many the agent
+    declared done (or, where declarations are not recorded, ended by itself).
     Who lacks the record of more than one trial in twenty is left out of a measure: what is missing
     is seldom missing by chance.
     """
     found: dict[str, Behaviour | Refused] = {}
     left_out: dict[str, tuple[str, ...]] = {}
-    for measure in ("minutes", "tokens", "dollars", "steps", "ended by itself"):
-        if measure == "ended by itself":
-            values = np.array(
-                [
-                    np.nan if r.ended_itself is None else float(r.ended_itself)
-                    for r in trials.records
-                ]
-            )
-        else:
-            values = trials.amounts(measure)
+    everybody = np.array(trials.who)
+    for measure in (*AMOUNTS, ENDED_ITSELF, CLAIMED_WRONGLY):
+        values, of = _values(trials, measure)
         missing = np.isnan(values)
-        who = np.array(trials.who)
-        poor = tuple(name for name in trials.entries if missing[who == name].mean() > 0.05)
+        poor = tuple(
+            name
+            for name in trials.entries
+            if not (of & (everybody == name)).any()
+            or missing[of & (everybody == name)].mean() > MOST_UNKNOWN
+        )
         left_out[measure] = poor
-        rows = np.flatnonzero(~missing & ~np.isin(who, poor))
+        rows = np.flatnonzero(of & ~missing & ~np.isin(everybody, poor)).tolist()
         try:
             found[measure] = adjusted(
                 values[rows],
                 [trials.who[i] for i in rows],
                 [trials.tasks[i] for i in rows],
                 [trials.units[i] for i in rows],
-                ratio=measure != "ended by itself",
+                ratio=measure in AMOUNTS,
                 level=level,
                 errors=trials.n_errors,
             )
@@ -190,6 +194,21 @@ def behaviours(trials: Trials, level: float = 0.95) -> Behaviours:
                 str(error) if len(poor) < len(trials.entries) else "not recorded"
             )
     return Behaviours(found, left_out)
+
+
+def _values(trials: Trials, measure: str) -> tuple[Floats, np.ndarray]:
+    """What each trial showed (NaN: not recorded), and of which trials it is asked."""
+    everything = np.ones(len(trials.records), dtype=bool)
+    if measure in AMOUNTS:
+        return trials.amounts(measure), everything
+    said = [
+        r.ended_itself if measure == ENDED_ITSELF or r.said_done is None else r.said_done
+        for r in trials.records
+    ]
+    values = np.array([np.nan if one is None else float(one) for one in said], dtype=float)
+    # How a run ended is not known where the tests, not the agent, broke down: of failures such
+    # trials are no part.
+    return values, everything if measure == ENDED_ITSELF else ~trials.resolved & ~np.isnan(values)
 
 
 def difficulty(trials: Trials, level: float = 0.95) -> Difficulty | Refused:

@@ -1,0 +1,1 @@
+"""Findings in words: sections of sentences and tables, for a terminal and as Markdown."""

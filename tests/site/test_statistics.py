@@ -1,0 +1,239 @@
+"""Statistics from records: the glue is right, and what the data cannot carry is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from made_up import collection, ladder, record
+
+from benchflow.results.records import Record
+from benchflow.site.arrays import MIN_FAMILIES, Trials, one_spelling
+from benchflow.site.caveats import IF_FAMILIES, changes, doubted, gaps, mixtures
+from benchflow.site.climbing import rungs, steps
+from benchflow.site.findings import findings, findings_json
+from benchflow.site.spending import budgets, reach, worth
+from benchflow.site.statistics import (
+    CLAIMED_WRONGLY,
+    Refused,
+    agent_or_model,
+    behaviours,
+    difficulty,
+    horizons,
+    over_claims,
+    skills,
+)
+
+
+def design(chances: dict[tuple[str, str], float], n_tasks: int = 20, n: int = 3) -> Trials:
+    """Trials of these cells; chances are on every task, tasks differ by a little."""
+    generator = np.random.default_rng(1)
+    return Trials.of(
+        record(
+            f"t{task}",
+            bool(generator.random() < chance + 0.2 * np.sin(task)),
+            agent=agent,
+            model=model,
+            minutes=float(generator.uniform(1, 9)),
+        )
+        for (agent, model), chance in chances.items()
+        for task in range(n_tasks)
+        for _ in range(n)
+    )
+
+
+def test_errors_are_counted_for_whom_they_hit_and_in_no_array() -> None:
+    trials = Trials.of(
+        [record("x", True), record("y", None), record("x", None, agent="b"), record("y", False)]
+    )
+    assert trials.entries == ("a m",)
+    assert trials.outcomes["a m"].successes.tolist() == [1, 0]
+    assert (trials.outcomes["a m"].errors, trials.n_errors) == (1, 2)
+
+
+def test_versions_of_a_task_are_never_mixed() -> None:
+    trials = Trials.of([record("x", True, task_version="1"), record("x", False, task_version="2")])
+    assert trials.tasks == ("x@1", "x@2")
+
+
+def test_families_are_units_where_there_are_enough_of_them() -> None:
+    def made(n: int) -> Trials:
+        return Trials.of(record(f"{f}.{v}", True, family=f"f{f}") for f in range(n) for v in "ab")
+
+    assert set(made(MIN_FAMILIES).units) == {f"family f{i}" for i in range(MIN_FAMILIES)}
+    assert not made(MIN_FAMILIES - 1).in_families
+    assert "too few to be units" in mixtures(made(MIN_FAMILIES - 1))[0]
+
+
+def test_spellings_of_a_model_are_one_model_and_said_to_be() -> None:
+    trials = design({("x", "m-4.1"): 0.8, ("x", "n"): 0.5, ("y", "m-4-1"): 0.6, ("y", "n"): 0.3})
+    found = agent_or_model(trials)
+    assert not isinstance(found.effects, Refused)
+    assert found.effects.models is not None
+    assert found.effects.models.names == ("m-4-1 - n",)
+    assert found.merged == (("m-4-1", "m-4-1", "m-4.1"),)
+    assert one_spelling("Claude_4.1") == "claude-4-1"
+
+
+def test_confounded_agents_and_models_are_refused_with_the_map() -> None:
+    found = agent_or_model(design({("x", "m"): 0.8, ("y", "n"): 0.5}))
+    assert isinstance(found.effects, Refused)
+    assert "no run links" in found.effects.refused
+    assert found.cells.n_tasks.tolist() == [[20, 0], [0, 20]]
+
+
+def test_over_claims_take_declarations_first_and_endings_where_there_are_none() -> None:
+    rows = [
+        record(f"t{i % 4}", i % 3 == 0, said_done=i % 2 == 0, ended_itself=True) for i in range(12)
+    ]
+    rows += [
+        record(f"t{i % 4}", i % 3 == 0, agent="b", ended_itself=True if i else None)
+        for i in range(12)
+    ]
+    found = over_claims(Trials.of(rows))
+    assert found.declared == {"a m": True, "b m": False}
+    assert found.claims["a m"].said_done.value == 6 / 12
+    wrong = found.claims["a m"].wrong
+    assert wrong is not None
+    assert wrong.value == 4 / 6
+    assert found.unknown == {"a m": 0, "b m": 1}
+
+
+def test_a_success_that_cost_more_counts_as_a_failure_under_a_smaller_budget() -> None:
+    rows = [record(f"t{i}", True, minutes=float(i + 1)) for i in range(10)]
+    minutes, tokens, _ = budgets(Trials.of(rows))
+    curve = minutes.curves["a m"]
+    assert [rate.value for rate in curve.rates] == [
+        sum(m <= at for m in range(1, 11)) / 10 for at in minutes.at
+    ]
+    assert tokens.refused == {"a m": "no trial has a record"}
+
+
+def test_a_limit_censors_and_an_ending_competes() -> None:
+    rows = [record(f"t{i}", True, minutes=5.0, ended_itself=True) for i in range(4)]
+    rows += [record(f"t{i}", False, minutes=3.0, ended_itself=False) for i in range(4)]
+    cut = reach(Trials.of(rows)).curves["a m"]
+    assert cut.share[-1] == pytest.approx(1.0)
+    rows[4:] = [record(f"t{i}", False, minutes=3.0, ended_itself=True) for i in range(4)]
+    ended = reach(Trials.of(rows)).curves["a m"]
+    assert ended.share[-1] == pytest.approx(0.5)
+    assert ended.ended[-1] == pytest.approx(0.5)
+
+
+def test_milestones_are_reached_at_the_latest_when_the_work_was_handed_over() -> None:
+    rows = [
+        record(
+            f"t{i}",
+            False,
+            minutes=8.0,
+            ended_itself=True,
+            rungs=ladder("passed", "passed", "failed", "not reached"),
+            rung_kind="milestone",
+        )
+        for i in range(4)
+    ]
+    half = reach(Trials.of(rows), goal="half of the milestones")
+    assert not half.measured
+    assert half.curves["a m"].share[-1] == 1
+    assert half.curves["a m"].low[-1] < 1
+    assert reach(Trials.of(rows)).curves["a m"].share[-1] == 0
+
+
+def test_worth_needs_two_with_records() -> None:
+    cheap = [record(f"t{i}", i % 2 == 0, dollars=1.0) for i in range(12)]
+    assert worth(Trials.of(cheap)).refused == "1 of 1 have the records"
+    dear = [record(f"t{i}", i % 3 > 0, agent="b", dollars=5.0) for i in range(12)]
+    front = worth(Trials.of(cheap + dear)).front
+    assert front is not None
+    assert front.on_front == (True, True)
+    assert front.cost.tolist() == [5.0, 1.0]
+
+
+def test_behaviour_is_at_equal_difficulty_and_leaves_out_who_has_no_records() -> None:
+    def trial(i: int, agent: str, factor: float) -> Record:
+        return record(
+            f"t{i % 9}",
+            i % 2 == 0,
+            agent=agent,
+            minutes=factor * (1 + i % 9) + i / 100,
+            ended_itself=agent == "b" or i % 5 > 0,
+        )
+
+    rows = [trial(i, agent, f) for i in range(36) for agent, f in (("a", 1.0), ("b", 2.0))]
+    rows += [record(f"t{i}", i > 4, agent="c") for i in range(9)]
+    found = behaviours(Trials.of(rows))
+    minutes = found.found["minutes"]
+    assert not isinstance(minutes, Refused)
+    assert minutes.effects.names == ("a m", "b m")
+    assert minutes.effects.effect[1] / minutes.effects.effect[0] == pytest.approx(2, rel=0.1)
+    assert found.left_out["minutes"] == ("c m",)
+    assert isinstance(found.found["dollars"], Refused)
+    claimed = found.found[CLAIMED_WRONGLY]
+    assert not isinstance(claimed, Refused)
+    assert claimed.basis.n_trials == 36
+
+
+def test_the_scale_leaves_out_who_solved_all_and_names_dead_tasks() -> None:
+    trials = design({("x", "m"): 0.5, ("y", "m"): 0.3})
+    perfect = [record(f"t{i}", True, agent="z") for i in range(20)]
+    dead = [record("dead", False, agent=agent) for agent in ("x", "y") for _ in range(3)]
+    found = difficulty(Trials.of([*trials.records, *perfect, *dead]))
+    assert not isinstance(found, Refused)
+    assert found.left_out == ("z m",)
+    assert "dead" in found.dead
+    assert isinstance(difficulty(Trials.of(perfect)), Refused)
+
+
+def test_what_no_task_states_is_refused() -> None:
+    trials = design({("x", "m"): 0.5, ("y", "m"): 0.3})
+    assert skills(trials) == Refused("no task names its skills")
+    assert horizons(trials) == Refused("no task states how long an expert needs")
+    assert rungs(trials) == Refused("no trial has milestones or tests")
+
+
+def test_every_milestone_counts_who_reached_it_and_who_passed() -> None:
+    rows = [
+        record("x", False, rungs=ladder("passed", "failed"), rung_kind="milestone"),
+        record("x", False, rungs=ladder("failed", "not reached"), rung_kind="milestone"),
+        record("x", True, agent="b", rungs=ladder("passed", "passed"), rung_kind="milestone"),
+    ]
+    first, second = steps(Trials.of(rows))
+    assert (first.passed, first.reached) == (2, 3)
+    assert (second.passed, second.reached) == (1, 2)
+    assert second.by_entry == {"a m": (0, 1), "b m": (1, 1)}
+    assert second.low < 0.5 < second.high
+
+
+def test_doubts_and_gaps_are_counted() -> None:
+    rows = [record(f"t{i % 4}", i % 2 == 0, ended_itself=True) for i in range(8)]
+    rows += [record("t0", False, failure_mode="parse_error")]
+    doubt = doubted(Trials.of(rows))["a m"]
+    assert (doubt.n, doubt.as_counted, doubt.without) == (1, 4 / 9, 4 / 8)
+    gap = gaps(Trials.of([*rows, record("only b", True, agent="b")]))["a m"]
+    assert (gap.fewest, gap.most, gap.usual, gap.missing) == (0, 3, 2, 2)
+
+
+def test_a_conclusion_that_hangs_on_copies_of_a_task_is_named() -> None:
+    """Eight alike tasks that one wins: many tasks, but one family."""
+    rows = [record(f"one.{i}", agent == "a", agent=agent) for i in range(10) for agent in "ab"]
+    rows += [record(f"t{i}", i % 2 == 0, agent=agent) for i in range(10) for agent in "ab"]
+    found = changes(Trials.of(rows), {("a m", "b m"): True}, 0.95)
+    assert [(one.a, one.b, one.decided, one.if_) for one in found] == [
+        ("a m", "b m", False, IF_FAMILIES)
+    ]
+
+
+def test_different_hints_under_one_name_are_said() -> None:
+    said = mixtures(Trials.of([record("x", True, hint=1), record("y", False)]))
+    assert "a m: trials with different hints (0, 1) are counted together" in said
+
+
+def test_all_of_it_is_json() -> None:
+    trials = design({("x", "m"): 0.8, ("y", "m"): 0.5, ("y", "n"): 0.2})
+    lost = record("t0", None, agent="y", model="n")
+    data = json.loads(json.dumps(findings_json(findings(collection(*trials.records, lost)))))
+    assert data["n_errors"] == 1
+    assert data["agent_or_model"]["effects"]["basis"]["n_trials"] == 180
+    assert data["skills"] == {"refused": "no task names its skills"}
+    assert set(data["entries"][0]["plus_minus"]) == {"rerun", "tasks", "total"}
