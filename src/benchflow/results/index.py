@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import signal
 import tempfile
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -133,8 +134,12 @@ def _written_steps(records: Iterable[Record], work: Path) -> list[Path]:
     workers = min(len(os.sched_getaffinity(0)), len(chunks))
     if workers < 2:
         return [_steps_of(chunk, path) for chunk, path in zip(chunks, paths, strict=True)]
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(workers, get_context("spawn"), _leave_interrupts_to_parent) as pool:
         return list(pool.map(_steps_of, chunks, paths))
+
+
+def _leave_interrupts_to_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _steps_of(records: list[Record], path: Path) -> Path:
