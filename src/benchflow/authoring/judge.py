@@ -41,6 +41,7 @@ def nop(trials: Sequence[Trial]) -> GateResult:
 
 def oracle(trials: Sequence[Trial], times: int) -> GateResult:
     """The reference solution resolves the task, every time from scratch."""
+    resolved = sum(trial.verdict is Verdict.RESOLVED for trial in trials)
     findings = [
         f"{trial.name}: {trial.verdict}, stops at {_stop(trial)}"
         for trial in trials
@@ -50,7 +51,7 @@ def oracle(trials: Sequence[Trial], times: int) -> GateResult:
         findings.append(f"ran {len(trials)} times, {times} are asked for")
     return errors("oracle", trials) or judged(
         "oracle",
-        f"resolved {len(trials)} times",
+        f"resolved {resolved} of {len(trials)} times",
         findings,
         evidence=_where(trials),
         seconds=_seconds(trials),
