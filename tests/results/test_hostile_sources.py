@@ -147,6 +147,19 @@ def test_a_result_that_says_two_things_is_refused(tmp_path: Path) -> None:
     assert messages(found) == ["names 'reward' twice, with different values"]
 
 
+@pytest.mark.parametrize("name", ["../../elsewhere", "..", "/etc"])
+def test_a_step_whose_name_climbs_has_no_ladder(tmp_path: Path, name: str) -> None:
+    verifier = tmp_path / "elsewhere" / "verifier"
+    verifier.mkdir(parents=True)
+    ladder = {"milestones": [{"id": "stolen", "status": "passed"}]}
+    (verifier / "milestones.json").write_text(json.dumps(ladder))
+    step = {"step_name": name, "verifier_result": {"rewards": {"reward": 0}}}
+    trial(tmp_path / "job", rewards={"reward": 0}, step_results=[step])
+    found = collect([tmp_path / "job"])
+    assert found.records[0].rungs == ()
+    assert messages(found) == [f"the step {name!r} is no folder's name"]
+
+
 def test_a_zip_bomb_is_not_blown_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "MAX_MEMBER", 1 << 20)
     bomb = write_log(tmp_path / "bomb.eval", {"samples/x_epoch_1.json": bytes(64 << 20)})

@@ -158,6 +158,9 @@ def _ladder(
     problems: list[Problem] = []
     for step in steps:
         name = one_line(str(step.get("step_name", "?")), 80)
+        if "/" in name or name in (".", ".."):
+            problems.append(Problem(path / "result.json", f"the step {name!r} is no folder's name"))
+            continue
         folder = path / "steps" / name / "verifier"
         found, faults = read_ladder(folder, _rewards(step) or {}, f"{name}/")
         milestones += found

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate
 from pathlib import Path
 
 from benchflow.results import facts
@@ -195,15 +194,16 @@ def _minutes_by_step(trial: Trial) -> dict[str, float]:
         parts = sequence(read_object(trial.path / "result.json").get("step_results"))
     except UnreadableRecord:
         return {}
-    names = [str(mapping(part).get("step_name")) for part in parts]
-    spans = [
-        seconds_between(timing.get("started_at"), timing.get("finished_at"))
-        for part in parts
-        if (timing := mapping(mapping(part).get("agent_execution"))) is not None
-    ]
-    if any(span is None for span in spans):
-        return {}
-    return dict(zip(names, accumulate((span or 0.0) / 60 for span in spans), strict=True))
+    minutes: dict[str, float] = {}
+    worked = 0.0
+    for part in map(mapping, parts):
+        timing = mapping(part.get("agent_execution"))
+        seconds = seconds_between(timing.get("started_at"), timing.get("finished_at"))
+        if seconds is None:
+            return {}
+        worked += seconds / 60
+        minutes[str(part.get("step_name"))] = worked
+    return minutes
 
 
 def _decided(trial: Path, problems: list[Problem]) -> dict[str, float]:
@@ -216,11 +216,11 @@ def _decided(trial: Path, problems: list[Problem]) -> dict[str, float]:
     for path, prefix in files:
         if not holds_something(path):
             continue
-        for number_, line in read_lines(path, _MAX_LINE):
+        for line_number, line in read_lines(path, _MAX_LINE):
             try:
                 event = mapping(decode(line or b""))
             except UnreadableRecord as error:
-                problems.append(Problem(path, f"line {number_} {error}"))
+                problems.append(Problem(path, f"line {line_number} {error}"))
                 continue
             seconds = number(event.get("t"))
             if event.get("event") == "milestone" and seconds is not None:
