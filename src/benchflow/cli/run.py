@@ -21,7 +21,12 @@ from benchflow.cli.options import jobs_dir_option, json_option, pairs
     "exploit:NAME or scripted:FILE. Repeat it to compare.  [default: oracle]",
 )
 @click.option(
-    "-m", "--model", "models", multiple=True, help="Model of the agent. Repeat it to compare."
+    "-m",
+    "--model",
+    "models",
+    multiple=True,
+    help="Model of the agent: PROVIDER/NAME, URL#NAME for an OpenAI-compatible endpoint, or "
+    "scripted/FILE. Repeat it to compare.",
 )
 @click.option(
     "-k", "--attempts", type=click.IntRange(1), default=1, help="Trials per agent and task."
@@ -56,6 +61,21 @@ from benchflow.cli.options import jobs_dir_option, json_option, pairs
 @click.option(
     "--sandbox-option", multiple=True, callback=pairs, metavar="KEY=VALUE", help="For the sandbox."
 )
+@click.option("--max-usd", type=click.FloatRange(0, min_open=True), help="Dollars for each trial.")
+@click.option("--max-tokens", type=click.IntRange(1), help="Tokens for each trial, in and out.")
+@click.option("--max-turns", type=click.IntRange(1), help="Answers of the model for each trial.")
+@click.option(
+    "--max-minutes", type=click.FloatRange(0, min_open=True), help="Minutes for each trial's calls."
+)
+@click.option(
+    "--keep-bodies", is_flag=True, help="Keep what was asked and answered, not only counts."
+)
+@click.option(
+    "--gateway/--no-gateway",
+    default=True,
+    help="Reach models through the gateway; without it agents get the provider's key.  "
+    "[default: gateway]",
+)
 @click.option("--agent-timeout-multiplier", type=click.FloatRange(0.01), default=1.0)
 @click.option("--verifier-timeout-multiplier", type=click.FloatRange(0.01), default=1.0)
 @click.option("--build-timeout-multiplier", type=click.FloatRange(0.01), default=1.0)
@@ -75,6 +95,12 @@ def command(
     agent_option: dict[str, str],
     agent_env: dict[str, str],
     sandbox_option: dict[str, str],
+    max_usd: float | None,
+    max_tokens: int | None,
+    max_turns: int | None,
+    max_minutes: float | None,
+    keep_bodies: bool,
+    gateway: bool,
     agent_timeout_multiplier: float,
     verifier_timeout_multiplier: float,
     build_timeout_multiplier: float,
@@ -89,7 +115,8 @@ def command(
     Examples:
       benchflow run repair/dead-server --agent oracle
       benchflow run repair/dead-server --agent nop --agent oracle      side by side
-      benchflow run 'repair/*' -a claude-code -m anthropic/MODEL -k 3 -n 2
+      benchflow run 'repair/*' -a claude-code -m anthropic/MODEL -k 3 -n 2 --max-usd 5
+      benchflow run ./my-task -a mini-swe-agent -m scripted/policy.toml   no key needed
       benchflow run repair/dead-server -a ladder --stop-after kernel   the oracle, stopped there
       benchflow run spin/appliance -a exploit:NAME                     a cheat; it should fail
       benchflow run ./my-task -a scripted --script commands.txt
@@ -122,6 +149,12 @@ def command(
             agent_options=agent_option,
             agent_env=agent_env,
             sandbox_options=sandbox_option,
+            gateway=gateway,
+            max_usd=max_usd,
+            max_tokens=max_tokens,
+            max_turns=max_turns,
+            max_minutes=max_minutes,
+            keep_bodies=keep_bodies,
             agent_timeout_multiplier=agent_timeout_multiplier,
             verifier_timeout_multiplier=verifier_timeout_multiplier,
             build_timeout_multiplier=build_timeout_multiplier,

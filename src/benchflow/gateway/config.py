@@ -36,7 +36,8 @@ class Route(_Strict):
     """How a model is reached.
 
     `upstream` is its name there, `protocols` what its places speak (others are translated by
-    LiteLLM, as its provider `litellm`). `price` has the keys of LiteLLM's table; None: unknown.
+    LiteLLM). `price` has the keys of LiteLLM's table; None: unknown. `policy`: the file of a
+    scripted model that the gateway serves itself, in place of `places`.
     """
 
     model: str
@@ -47,6 +48,7 @@ class Route(_Strict):
     limits: Limits = Limits()
     price: dict[str, Any] | None = None
     scripted: bool = False
+    policy: str = ""
 
 
 class Budget(_Strict):

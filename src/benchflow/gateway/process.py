@@ -54,8 +54,13 @@ class GatewayClient:
 
     def door(self, opened: Opened, pid: int) -> Opened:
         """Give the sandbox whose process 1 is `pid` a door; returns what holds inside it."""
-        url = self._ask("door", {"trial": opened.trial, "pid": pid})["url"]
+        url = self.door_for(opened.trial, pid)
         return Opened(opened.trial, opened.token, base_urls(url))
+
+    def door_for(self, trial: str, pid: int) -> str:
+        """The same for a trial by name. A trial that was not opened, because its agent uses no
+        model, gets none. Returns the URL that holds inside, or ""."""
+        return str(self._ask("door", {"trial": trial, "pid": pid})["url"])
 
     def close(self, trial: str) -> dict[str, Any]:
         """End a trial and return its totals (`meter.Tally.summary`)."""

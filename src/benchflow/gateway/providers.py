@@ -1,7 +1,7 @@
 """From the model that a person names to the route that a gateway takes.
 
 anthropic/NAME, openai/NAME, gemini/NAME …   a provider of the table below, key from its variable
-scripted/POLICY                              a policy of the scripted model
+scripted/FILE.toml                           the scripted model, playing that policy
 URL#NAME                                     any OpenAI-compatible endpoint (vLLM, Ollama …)
 provider/NAME                                another provider that LiteLLM knows: it translates
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from benchflow.errors import UsageError
@@ -83,7 +84,6 @@ def route(
     model: str,
     environment: Mapping[str, str],
     *,
-    scripted_url: str = "",
     limits: Limits | None = None,
     price: Mapping[str, Any] | None = None,
 ) -> Route:
@@ -109,11 +109,7 @@ def route(
         )
     provider = ALIASES.get(given, given)
     if provider == "scripted":
-        return Route(
-            model=model, upstream=name, provider=provider, protocols=tuple(Protocol),
-            places=(Place(url=scripted_url),), limits=chosen,
-            price=dict(price or SCRIPTED_PRICE), scripted=True,
-        )  # fmt: skip
+        return _scripted(model, Path(name), chosen, price)
     known = PROVIDERS.get(provider)
     facts = dict(price) if price else prices.facts(provider, name)
     if known is None:
@@ -125,6 +121,17 @@ def route(
     return Route(
         model=model, upstream=name, provider=provider, protocols=known.protocols,
         places=(Place(url=_rooted(url, known), key_env=key_env),), limits=chosen, price=facts,
+    )  # fmt: skip
+
+
+def _scripted(model: str, file: Path, limits: Limits, price: Mapping[str, Any] | None) -> Route:
+    from benchflow.gateway.scripted.policy import load
+
+    load(file)  # what is wrong with it is said now
+    return Route(
+        model=model, upstream=file.stem, provider="scripted", protocols=tuple(Protocol), places=(),
+        limits=limits, price=dict(price or SCRIPTED_PRICE), scripted=True,
+        policy=str(file.resolve()),
     )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from aiohttp import web
 
 from benchflow.gateway import ledger
 from benchflow.gateway.calls import Forwarder
-from benchflow.gateway.config import Config
+from benchflow.gateway.config import Config, Place
 from benchflow.gateway.control import PREFIX, Control
 from benchflow.gateway.doors import Doors, Inhabitant
 from benchflow.gateway.foreign import Translator
@@ -44,6 +44,7 @@ async def serve(folder: Path) -> None:
     """Serve until told to stop, or until nobody is left who needs it."""
     given: dict[str, Any] = json.loads((folder / "config.json").read_text())
     config, book = Config.model_validate(given["config"]), Path(given["ledger"])
+    config, scripted = await _serve_policies(config)
     keys = take_keys(config)
     secret = _secret(folder)
     trials = Trials(config, book, secret)
@@ -72,6 +73,28 @@ async def serve(folder: Path) -> None:
     listening.close()
     await front.shutdown(1)
     await forwarder.close()
+    if scripted is not None:
+        await scripted.cleanup()
+
+
+async def _serve_policies(config: Config) -> tuple[Config, web.AppRunner | None]:
+    """Serve the scripted models of the routes; returns the routes with the place where they are."""
+    files = {route.upstream: Path(route.policy) for route in config.routes if route.policy}
+    if not files:
+        return config, None
+    from benchflow.gateway.scripted.policy import load
+    from benchflow.gateway.scripted.server import ScriptedServer
+
+    server = ScriptedServer({name: load(path) for name, path in files.items()})
+    runner = web.AppRunner(server.app(), access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0, backlog=1024).start()
+    place = Place(url=f"http://127.0.0.1:{runner.addresses[0][1]}")
+    routes = [
+        route.model_copy(update={"places": (place,)}) if route.policy else route
+        for route in config.routes
+    ]
+    return config.model_copy(update={"routes": tuple(routes)}), runner
 
 
 def _secret(folder: Path) -> str:

@@ -49,6 +49,9 @@ class Gateway:
         if meaning is None:
             message = f"the gateway has no {asked.path}"
             return _fail(Protocol.CHAT, Failure(404, message))
+        if asked.headers.get("Upgrade"):
+            # Codex tries a WebSocket first, and goes on over HTTP when it is told so.
+            return web.Response(status=426)
         tally = self._trials.of_token(key_of(asked.headers, asked.query))
         if tally is None or (door and not hmac.compare_digest(door, tally.trial)):
             message = "the gateway does not know this token: it is of no open trial here"

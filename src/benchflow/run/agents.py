@@ -79,7 +79,24 @@ def _harbors(text: str, model: str | None, request: RunRequest) -> AgentConfig:
         if ":" in text:
             hint = str(error)
         raise UsageError(f"no agent {text!r}", hint=hint) from error
-    return config
+    return _metered(config, request) if request.gateway else config
+
+
+def _metered(config: AgentConfig, request: RunRequest) -> AgentConfig:
+    from harbor.agents.factory import AgentFactory
+    from harbor.agents.installed.base import BaseInstalledAgent
+
+    from benchflow.run.metered import is_metered, meter
+
+    found = meter(config)
+    kind = AgentFactory.get_agent_class_from_config(config)
+    inside = is_metered(found) and issubclass(kind, BaseInstalledAgent)
+    if inside and request.sandbox != "namespace":
+        raise UsageError(
+            f"the model gateway reaches the namespace sandbox, not {request.sandbox}",
+            hint="--no-gateway: the agent then gets the provider's key, and nothing is metered",
+        )
+    return found
 
 
 def _ours(kind: str, argument: str, request: RunRequest, tasks: list[PlannedTask]) -> AgentConfig:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from benchflow.errors import BenchflowError, InfrastructureError, MissingTool
 from benchflow.run import images
+from benchflow.run.models import Models
 from benchflow.run.watch import Watch
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def keep_quiet() -> None:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 
-def run(config: JobConfig, watch: Watch) -> None:
+def run(config: JobConfig, watch: Watch, models: Models | None = None) -> None:
     """Runs the job to its end, or goes on with it where its folder says that it stopped.
 
     Raises Interrupted after SIGINT, SIGTERM or SIGHUP, once every sandbox is stopped, and
@@ -47,10 +48,10 @@ def run(config: JobConfig, watch: Watch) -> None:
     # A log that cannot be written (a full disk) must not bury the error under tracebacks.
     logging.raiseExceptions = False
     rich.reconfigure(quiet=True)  # Harbor draws on rich's global console; the display is ours
-    asyncio.run(_main(config, watch))
+    asyncio.run(_main(config, watch, models))
 
 
-async def _main(config: JobConfig, watch: Watch) -> None:
+async def _main(config: JobConfig, watch: Watch, models: Models | None) -> None:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
     received: list[signal.Signals] = []
@@ -64,7 +65,7 @@ async def _main(config: JobConfig, watch: Watch) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stop, number)
     try:
-        await _run(config, watch)
+        await _run(config, watch, models)
     except asyncio.CancelledError:
         if not received:
             raise
@@ -78,7 +79,7 @@ async def _main(config: JobConfig, watch: Watch) -> None:
         raise _fault(error, config.jobs_dir / config.job_name) from error
 
 
-async def _run(config: JobConfig, watch: Watch) -> None:
+async def _run(config: JobConfig, watch: Watch, models: Models | None) -> None:
     from harbor.environments.factory import EnvironmentFactory
     from harbor.job import Job
 
@@ -89,6 +90,8 @@ async def _run(config: JobConfig, watch: Watch) -> None:
     job: Job = await Job.create(config)
     _no_console_log()
     images.prepare(config)
+    if models is not None:
+        models.attach(job)  # first: a trial's totals are part of what is read at its end
     watch.attach(job)
     following = asyncio.create_task(watch.follow())
     running = asyncio.create_task(job.run())

@@ -5,7 +5,8 @@ then finds nothing and judges so. That is right where the agent delivered nothin
 our disk was full or the sandbox was gone. The second kind is written down beside the trial, and
 makes its verdict an error (`benchflow.results.verdict`).
 
-The agent's own sandbox also shows the layer that its agent runs from (`benchflow.run.layers`).
+The agent's own sandbox also shows the layer that its agent runs from (`benchflow.run.layers`), and
+has a door to the job's model gateway (`benchflow.run.models`).
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from pathlib import Path
 from typing import Any, override
 
 from benchflow.errors import InfrastructureError
+from benchflow.gateway import process
 from benchflow.results.faults import add_fault
-from benchflow.run import layers
+from benchflow.run import layers, models
 from benchflow.sandbox import Mount
 from benchflow.sandbox.environment import NamespaceEnvironment
 
@@ -31,7 +33,16 @@ class TrialEnvironment(NamespaceEnvironment):
     @override
     async def start(self, force_build: bool) -> None:
         await super().start(force_build)
+        if self._is_agents():
+            await asyncio.to_thread(self._open_door)
         self._has_started = True
+
+    def _open_door(self) -> None:
+        """Let the sandbox reach the job's model gateway at its own loopback."""
+        trial = self.trial_paths.trial_dir
+        client = process.find(models.folder(trial.parent))
+        if client is not None:
+            client.door_for(trial.name, self._running().init_pid)
 
     @override
     def _core_mounts(self) -> list[Mount]:

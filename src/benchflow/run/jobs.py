@@ -11,8 +11,9 @@ from benchflow.results import lock
 from benchflow.results.files import UnreadableRecord, read_object, write_json
 from benchflow.results.model import Job, Problem, Verdict
 from benchflow.results.read import read_job, read_trial
-from benchflow.run import engine, record
+from benchflow.run import engine, models, record
 from benchflow.run.board import Board, Listener
+from benchflow.run.models import Models
 from benchflow.run.plan import Plan
 from benchflow.run.watch import Watch
 from benchflow.tasks import Task, load, stage
@@ -38,8 +39,19 @@ def start(plan: Plan, listener: Listener) -> Job:
     with lock.hold(job):
         record.write(plan)
         tasks = {str(planned.staged): planned.task for planned in plan.tasks}
-        engine.run(plan.config, Watch(Board(plan.n_trials), listener, tasks))
+        _play(
+            plan.config,
+            Watch(Board(plan.n_trials), listener, tasks),
+            models.start(job, plan.gateway),
+        )
     return read_job(job)
+
+
+def _play(config: JobConfig, watch: Watch, gateway: Models | None) -> None:
+    """Runs the job; its gateway ends with it, and goes on when it is only interrupted."""
+    engine.run(config, watch, gateway)
+    if gateway is not None:
+        gateway.close()
 
 
 def resume(
@@ -58,7 +70,7 @@ def resume(
         tasks = _restage(saved)
         before = read_job(job)
         board = Board(int(saved.get("n_trials", 0)), finished_before=len(before.trials))
-        engine.run(config, Watch(board, listener, tasks))
+        _play(config, Watch(board, listener, tasks), models.again(job))
     return read_job(job), mended
 
 

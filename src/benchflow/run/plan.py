@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchflow.errors import UsageError
+from benchflow.gateway.config import Budget, Config
+from benchflow.run import models
 from benchflow.run.agents import PlannedTask, configure
 from benchflow.run.request import RunRequest
 from benchflow.tasks import select, stage
@@ -29,6 +31,7 @@ class Plan:
     request: RunRequest
     tasks: tuple[PlannedTask, ...]
     config: JobConfig
+    gateway: Config | None = None
 
     @property
     def job_dir(self) -> Path:
@@ -75,7 +78,19 @@ def assemble(request: RunRequest, tasks: list[PlannedTask], agents: list[AgentCo
     )
     if not config.job_name or Path(config.job_name).name != config.job_name:
         raise UsageError(f"--job-name {config.job_name!r} is not a folder's name")
-    return Plan(request, tuple(tasks), config)
+    budget = Budget(
+        usd=request.max_usd,
+        tokens=request.max_tokens,
+        turns=request.max_turns,
+        minutes=request.max_minutes,
+    )
+    gateway = models.configure(agents, budget, bodies=request.keep_bodies)
+    if gateway is None and budget != Budget():
+        raise UsageError(
+            "budgets are kept by the model gateway, and no agent here uses it",
+            hint="name a model: --model PROVIDER/NAME",
+        )
+    return Plan(request, tuple(tasks), config, gateway)
 
 
 def environment(sandbox: str, options: dict[str, str]) -> EnvironmentConfig:

@@ -12,7 +12,8 @@ class RunRequest:
 
     `tasks`: names, globs or paths. `agents`: see `run.agents`. `sandbox`: "namespace", a name of
     Harbor's or `module:Class`. `concurrent` None: as many as cores and memory allow. `sweep`: the
-    name of the sweep that the job belongs to.
+    name of the sweep that the job belongs to. `gateway`: models are reached through the model
+    gateway; it keeps the `max_…` budgets, for each trial (None is no limit).
     """
 
     tasks: tuple[str, ...]
@@ -33,3 +34,9 @@ class RunRequest:
     agent_timeout_multiplier: float = 1.0
     verifier_timeout_multiplier: float = 1.0
     build_timeout_multiplier: float = 1.0
+    gateway: bool = True
+    max_usd: float | None = None
+    max_tokens: int | None = None
+    max_turns: int | None = None
+    max_minutes: float | None = None
+    keep_bodies: bool = False

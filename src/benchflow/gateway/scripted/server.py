@@ -60,6 +60,9 @@ class ScriptedServer:
         meaning = endpoint(asked.path, asked.headers)
         if meaning is None:
             return self._fail(Protocol.CHAT, Failure(404, f"no such address: {asked.path}"))
+        if asked.headers.get("Upgrade"):
+            # Codex tries a WebSocket first, and goes on over HTTP when it is told so.
+            return web.Response(status=426)
         key = key_of(asked.headers, asked.query)
         if self._key and not hmac.compare_digest(key.encode(), self._key.encode()):
             return self._fail(meaning.protocol, Failure(401, "invalid API key", "invalid_api_key"))

@@ -1,0 +1,176 @@
+"""The models of a job: which there are, their gateway, and what becomes of a trial's totals.
+
+The gateway's own files are beside the job (`<jobs>/.gateway/<job>/`), because Harbor owns every
+folder inside it; its ledger is `<job>/calls.jsonl`. A trial's totals are `<trial>/model.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchflow.errors import InfrastructureError, UsageError
+from benchflow.gateway import process, providers
+from benchflow.gateway.config import Budget, Config, Route
+from benchflow.gateway.process import GatewayClient
+from benchflow.results.faults import add_fault
+from benchflow.results.files import write_json
+
+if TYPE_CHECKING:
+    from harbor.job import Job
+    from harbor.models.trial.config import AgentConfig
+    from harbor.trial.hooks import TrialHookEvent
+
+LEDGER = "calls.jsonl"
+TOTALS = "model.json"
+#: Whose calls cannot be told apart by trial: agents in our own process that read its environment.
+HOST = "(this process)"
+#: Variables by which agents find keys; gone from our environment once the gateway has them.
+_KEY_NAMES = ("_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN", "_BEARER_TOKEN", "_API_TOKEN")
+_KEYS_TOO = frozenset(
+    {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "HF_TOKEN", "GITHUB_TOKEN"}
+)
+
+
+def folder(job: Path) -> Path:
+    """Where the gateway of a job keeps its own files."""
+    return job.parent / ".gateway" / job.name
+
+
+def configure(
+    agents: Iterable[AgentConfig], budget: Budget, *, bodies: bool = False
+) -> Config | None:
+    """The gateway for metered agents; None when there is none.
+
+    Raises UsageError for a model without provider or key, and for a limit in dollars on a model
+    whose price is not known.
+    """
+    from benchflow.run.metered import is_metered
+
+    names = dict.fromkeys(a.model_name for a in agents if a.model_name and is_metered(a))
+    if not names:
+        return None
+    routes = tuple(providers.route(name, os.environ) for name in names)
+    for route in routes:
+        _check(route, budget)
+    return Config(routes=routes, budget=budget, bodies=bodies)
+
+
+def _check(route: Route, budget: Budget) -> None:
+    from benchflow.gateway.prices import price_of
+
+    if budget.usd is not None and (route.price is None or price_of(route.price) is None):
+        raise UsageError(
+            f"--max-usd: the price of {route.model} is not known",
+            hint="limit it with --max-tokens or --max-turns",
+        )
+
+
+class Models:
+    """The running gateway of a job, as the job sees it."""
+
+    def __init__(self, job: Path, client: GatewayClient) -> None:
+        self.job = job
+        self.client = client
+
+    def attach(self, job: Job) -> None:
+        """Close each trial of `job` at its end and write its totals down."""
+        job.on_trial_ended(self._ended)
+
+    async def _ended(self, event: TrialHookEvent) -> None:
+        self.finish(event.config.trials_dir / event.config.trial_name)
+
+    def finish(self, trial: Path) -> None:
+        """End one trial; a model that failed at its end is a fault of ours, not the agent's."""
+        known = {each["trial"] for each in self.client.totals()["trials"]}
+        if trial.name not in known:
+            return
+        totals = self.client.close(trial.name)
+        write_json(trial / TOTALS, {"schema": 1, **totals})
+        if totals["failing"] and not totals["budget_exhausted"]:
+            calls = (
+                f"the last {totals['failing']} calls" if totals["failing"] > 1 else "the last call"
+            )
+            error = InfrastructureError(f"{calls} failed: {totals['last_failure']}")
+            add_fault(trial, f"calls to {totals['model']}", error)
+
+    def close(self) -> None:
+        """Stop the gateway: the job is over."""
+        self.client.stop()
+
+
+def start(job: Path, config: Config | None) -> Models | None:
+    """Start the gateway of a job and take the keys out of this process's environment."""
+    if config is None:
+        return None
+    client = process.ensure(folder(job), config, job / LEDGER, _taken)
+    models = Models(job, client)
+    _take_keys(models, config)
+    return models
+
+
+def again(job: Path) -> Models | None:
+    """The gateway of a job that is gone on with; None when the job has none."""
+    path = folder(job) / "config.json"
+    try:
+        config = Config.model_validate(json.loads(path.read_text(encoding="utf-8"))["config"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError) as error:
+        raise UsageError(f"{path}: cannot be read ({error})", hint="start a new job") from error
+    missing = [
+        place.key_env
+        for route in config.routes
+        for place in route.places
+        if place.key_env and not os.environ.get(place.key_env) and not _taken.get(place.key_env)
+    ]
+    if missing and process.find(folder(job)) is None:
+        raise UsageError(f"no key for the job's models: {', '.join(missing)} is not set")
+    return start(job, config)
+
+
+#: What was taken out of the environment, for gateways of later jobs of this process.
+_taken: dict[str, str] = {}
+
+
+def _take_keys(models: Models, config: Config) -> None:
+    """Replace the providers' keys in our environment.
+
+    Harbor's agents look there, and what they find they carry into sandboxes. An agent that thinks
+    in this process and knows no better is metered as `HOST`, where the job has but one model.
+    """
+    for name in [*os.environ]:
+        if name.endswith(_KEY_NAMES) or name in _KEYS_TOO:
+            _taken[name] = os.environ.pop(name)
+    if len(config.routes) == 1:
+        opened = models.client.open(HOST, config.routes[0].model, Budget(turns=10**9))
+        os.environ.update(access(opened.urls, opened.token))
+
+
+def access(urls: Mapping[str, str], token: str) -> dict[str, str]:
+    """The environment that leads an agent to the gateway, whatever protocol it speaks."""
+    openai, anthropic, gemini = urls["openai"], urls["anthropic"], urls["gemini"]
+    keys = (
+        "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "MSWEA_API_KEY",
+    )  # fmt: skip
+    return {
+        **dict.fromkeys(keys, token),
+        "OPENAI_BASE_URL": openai,
+        "OPENAI_API_BASE": openai,
+        "ANTHROPIC_BASE_URL": anthropic,
+        "ANTHROPIC_API_BASE": anthropic,
+        "GOOGLE_GEMINI_BASE_URL": gemini,
+        "GEMINI_API_BASE": f"{gemini}/v1beta",
+    }
+
+
+def totals_of(trial: Path) -> dict[str, Any]:
+    """What `model.json` of a finished trial says; empty where there is none."""
+    try:
+        found: dict[str, Any] = json.loads((trial / TOTALS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found
