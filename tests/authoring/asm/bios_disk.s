@@ -15,6 +15,7 @@ here:
   movw $0x07e0,%ax
   movw %ax,%ds
   movw $0x1111,%bp
+  xor %di,%di
   cld
 again:
   xorw %si,%si
@@ -31,10 +32,17 @@ idle:
   inb %dx,%al
   call putc
   cmpb $13,%al
-  je again
+  je line
   cmpb $10,%al
-  je again
-  jmp idle
+  jne idle
+line:
+  inc %di
+  cmp $8,%di
+  jne again
+  movw $0x604,%dx
+  movw $0x2000,%ax
+  outw %ax,%dx
+  jmp again
 putc:
   pushw %ax
   movw $0x3fd,%dx

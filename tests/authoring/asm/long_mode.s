@@ -3,6 +3,7 @@
 _start:
   cld
   movl $0x11111111,%ebp
+  xor %edi,%edi
 again:
   leaq text(%rip),%rsi
   movl %ebp,%ecx
@@ -18,10 +19,17 @@ idle:
   inb %dx,%al
   call putc
   cmpb $13,%al
-  je again
+  je line
   cmpb $10,%al
-  je again
-  jmp idle
+  jne idle
+line:
+  inc %edi
+  cmp $8,%edi
+  jne again
+  movw $0x604,%dx
+  movw $0x2000,%ax
+  outw %ax,%dx
+  jmp again
 putc:
   movb %al,%bl
   movl $0x3fd,%edx

@@ -5,6 +5,7 @@ _start:
   movw $0x2222,%ax
   movw %ax,%ds
   movw $0x1111,%bp
+  xor %di,%di
 again:
   xorw %si,%si
   movw %bp,%cx
@@ -20,10 +21,17 @@ idle:
   inb %dx,%al
   call putc
   cmpb $13,%al
-  je again
+  je line
   cmpb $10,%al
-  je again
-  jmp idle
+  jne idle
+line:
+  inc %di
+  cmp $8,%di
+  jne again
+  movw $0x604,%dx
+  movw $0x2000,%ax
+  outw %ax,%dx
+  jmp again
 putc:
   pushw %ax
   movw $0x3fd,%dx
