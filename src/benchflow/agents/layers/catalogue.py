@@ -84,6 +84,8 @@ _GLIBC_OR_MUSL = """\
 modules={layer}/node_modules
 if [ -e /lib64/ld-linux-x86-64.so.2 ]; then program={glibc}; else program={musl}; fi
 """
+# Both refuse to work without a UTF-8 locale, which glibc finds in files of the image.
+_LOCALE = "[ -e /usr/lib/locale/C.utf8 ] || export LOCPATH={layer}/runtime/lib/locale\n"
 _PYTHON_MAIN = """\
 #!/bin/sh
 export LITELLM_LOCAL_MODEL_COST_MAP=True
@@ -170,6 +172,7 @@ OPENCODE = AgentSpec(
         )
     },
     probe="opencode --version",
+    musl="with libstdc++",
 )
 MINI_SWE_AGENT = AgentSpec(
     name="mini-swe-agent",
@@ -196,10 +199,9 @@ TERMINUS_2 = AgentSpec(
     launchers={
         "tmux": "#!/bin/sh\n"
         "[ -e /lib/terminfo/s/screen ] || [ -e /usr/share/terminfo/s/screen ] || "
-        "export TERMINFO={layer}/runtime/share/terminfo\n"
-        "[ -e /usr/lib/locale/C.utf8 ] || export LOCPATH={layer}/runtime/lib/locale\n"
+        f"export TERMINFO={{layer}}/runtime/share/terminfo\n{_LOCALE}"
         'exec {layer}/runtime/bin/tmux "$@"\n',
-        "asciinema": _PYTHON_MAIN.replace("{main}", "asciinema"),
+        "asciinema": _PYTHON_MAIN.replace("{main}", "asciinema").replace("exec", f"{_LOCALE}exec"),
     },
     probe="tmux -V",
 )

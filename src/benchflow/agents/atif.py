@@ -1,0 +1,110 @@
+"""Writes an ATIF trajectory for an agent that runs shell commands: ours, and anyone's own.
+
+The file is replaced after every step, so that a killed trial keeps what was done. The folder may
+be shown in a sandbox: nothing that stands in it is followed or opened, it is only replaced.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+from harbor.models.trajectories import (
+    Agent,
+    FinalMetrics,
+    Metrics,
+    Observation,
+    ObservationResult,
+    Step,
+    ToolCall,
+    Trajectory,
+)
+
+#: Where Harbor and our reports look for it, below the trial's folder for the agent.
+NAME = "trajectory.json"
+
+
+class TrajectoryWriter:
+    """One trajectory in the making. `write` steps in the order in which they happen."""
+
+    def __init__(self, folder: Path, agent: str, version: str, model: str | None = None) -> None:
+        self._path = folder / NAME
+        self._agent = Agent(name=agent, version=version, model_name=model)
+        self._steps: list[Step] = []
+
+    def instruction(self, text: str) -> None:
+        """What the agent was asked to do."""
+        self._add(Step(step_id=self._next, timestamp=_now(), source="user", message=text))
+
+    def command(
+        self,
+        command: str,
+        output: str,
+        *,
+        message: str = "",
+        tokens: tuple[int, int] | None = None,
+    ) -> None:
+        """One command that the agent ran, and what came back.
+
+        `tokens`: of the model's call that asked for it, in and out; None where no model was asked.
+        """
+        call = ToolCall(
+            tool_call_id=f"call-{self._next}",
+            function_name="bash",
+            arguments={"command": command},
+        )
+        seen = ObservationResult(source_call_id=call.tool_call_id, content=output)
+        self._add(
+            Step(
+                step_id=self._next,
+                timestamp=_now(),
+                source="agent",
+                message=message,
+                tool_calls=[call],
+                observation=Observation(results=[seen]),
+                metrics=_metrics(tokens),
+                llm_call_count=0 if tokens is None else 1,
+            )
+        )
+
+    def answer(self, message: str, tokens: tuple[int, int] | None = None) -> None:
+        """The agent said something and ran nothing."""
+        self._add(
+            Step(
+                step_id=self._next,
+                timestamp=_now(),
+                source="agent",
+                message=message,
+                metrics=_metrics(tokens),
+                llm_call_count=0 if tokens is None else 1,
+            )
+        )
+
+    @property
+    def _next(self) -> int:
+        return len(self._steps) + 1
+
+    def _add(self, step: Step) -> None:
+        self._steps.append(step)
+        spent = [s.metrics for s in self._steps if s.metrics is not None]
+        totals = FinalMetrics(
+            total_prompt_tokens=sum(m.prompt_tokens or 0 for m in spent),
+            total_completion_tokens=sum(m.completion_tokens or 0 for m in spent),
+            total_steps=len(self._steps),
+        )
+        trajectory = Trajectory(agent=self._agent, steps=self._steps, final_metrics=totals)
+        descriptor, draft = tempfile.mkstemp(prefix=".trajectory-", dir=self._path.parent)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            os.fchmod(descriptor, 0o644)
+            file.write(trajectory.model_dump_json(exclude_none=True, indent=1) + "\n")
+        Path(draft).replace(self._path)
+
+
+def _metrics(tokens: tuple[int, int] | None) -> Metrics | None:
+    return Metrics(prompt_tokens=tokens[0], completion_tokens=tokens[1]) if tokens else None
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat()
