@@ -49,7 +49,7 @@ def command(
 
     Exit status: 0 when no gate failed, 1 when one did, 4 when one could not be run.
     """
-    from benchflow.run.engine import keep_quiet
+    from benchflow.run.engine import Interrupted, keep_quiet
 
     keep_quiet()
     from benchflow.authoring.check import FAST, GATES, check
@@ -71,9 +71,12 @@ def command(
             if not as_json:
                 _line(result)
 
-        with display(quiet=True) as listener:
-            results = check(one, chosen, listener, show, again=again)
-            changes = _write(one, listener) if write else []
+        try:
+            with display(quiet=True) as listener:
+                results = check(one, chosen, listener, show, again=again)
+                changes = _write(one, listener) if write else []
+        except Interrupted as error:
+            raise Interrupted(error.message, hint="call it again to go on") from error
         for change in () if as_json else changes:
             click.echo(f"  wrote {change}")
         table[one.name] = [result.to_json() for result in results]
