@@ -14,6 +14,7 @@ from benchflow.results.faults import first_fault
 from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.ladder import read_ladder
 from benchflow.results.lock import is_held
+from benchflow.results.metered import exhausted
 from benchflow.results.model import Job, Milestone, Phases, Problem, Trial, Usage, Verdict
 from benchflow.results.text import one_line
 from benchflow.results.values import count, mapping, number, seconds_between, sequence, word
@@ -113,7 +114,12 @@ def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Tria
     if unusable:
         exception, rewards = exception or "UnusableReward", None
     fault = first_fault(path)
-    decision, cause = verdict.decide(rewards, exception, fault[0] if fault else "")
+    budget = exhausted(path)
+    decision, cause = verdict.decide(
+        rewards, exception, fault[0] if fault else "", spent=bool(budget)
+    )
+    if cause == verdict.BUDGET_EXHAUSTED:
+        message = f"the trial's budget of {budget} was used up"
     if fault and rewards and decision is Verdict.ERROR:
         message = fault[1]
     if rewards is None:

@@ -6,7 +6,8 @@ The rule, in order:
 2. The task is resolved: `resolved`, whatever else happened on the way.
 3. The agent was cut short by infrastructure (the model's provider, our sandbox), or its work was
    spoiled on the way to the verifier (a full disk): `error`.
-4. Otherwise `failed`. An agent's own timeout or non-zero exit is the agent's: it was verified.
+4. Otherwise `failed`. A budget that was used up ends the work, and counts. An agent's own timeout
+   or non-zero exit is the agent's: it was verified.
 
 Decided by exception class, never by an exception's text.
 """
@@ -40,6 +41,9 @@ PROVIDER_FAULTS = frozenset(
     }
 )
 
+#: The cause of a trial that a budget ended: it counts.
+BUDGET_EXHAUSTED = "BudgetExhausted"
+
 _INFRASTRUCTURE = frozenset(
     name
     for name, kind in inspect.getmembers(errors, inspect.isclass)
@@ -67,12 +71,13 @@ def reward(rewards: Mapping[str, float]) -> float | None:
 
 
 def decide(
-    rewards: Mapping[str, float] | None, exception: str, fault: str = ""
+    rewards: Mapping[str, float] | None, exception: str, fault: str = "", *, spent: bool = False
 ) -> tuple[Verdict, str]:
     """Verdict and cause, from the rewards and the class name of what was raised ("" for nothing).
 
-    `fault` is the class name of what went wrong on our side without ending the trial. The cause of
-    an `error` is never empty.
+    `fault` is the class name of what went wrong on our side without ending the trial. `spent`: the
+    trial's budget was used up, which its agent may have taken for a fault of the provider's. The
+    cause of an `error` is never empty.
     """
     if not rewards:
         return Verdict.ERROR, exception or "NoReward"
@@ -80,6 +85,8 @@ def decide(
         return Verdict.RESOLVED, exception
     if fault:
         return Verdict.ERROR, fault
+    if spent:
+        return Verdict.FAILED, BUDGET_EXHAUSTED
     if exception in PROVIDER_FAULTS or exception in _INFRASTRUCTURE:
         return Verdict.ERROR, exception
     return Verdict.FAILED, exception

@@ -10,12 +10,13 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.gateway import process, providers
 from benchflow.gateway.config import Budget, Config, Route
 from benchflow.gateway.process import GatewayClient
+from benchflow.results import metered
 from benchflow.results.faults import add_fault
 from benchflow.results.files import write_json
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from harbor.trial.hooks import TrialHookEvent
 
 LEDGER = "calls.jsonl"
-TOTALS = "model.json"
 #: Whose calls cannot be told apart by trial: agents in our own process that read its environment.
 HOST = "(this process)"
 #: Variables by which agents find keys; gone from our environment once the gateway has them.
@@ -89,7 +89,7 @@ class Models:
         if trial.name not in known:
             return
         totals = self.client.close(trial.name)
-        write_json(trial / TOTALS, {"schema": 1, **totals})
+        write_json(trial / metered.NAME, {"schema": 1, **totals})
         if totals["failing"] and not totals["budget_exhausted"]:
             calls = (
                 f"the last {totals['failing']} calls" if totals["failing"] > 1 else "the last call"
@@ -165,12 +165,3 @@ def access(urls: Mapping[str, str], token: str) -> dict[str, str]:
         "GOOGLE_GEMINI_BASE_URL": gemini,
         "GEMINI_API_BASE": f"{gemini}/v1beta",
     }
-
-
-def totals_of(trial: Path) -> dict[str, Any]:
-    """What `model.json` of a finished trial says; empty where there is none."""
-    try:
-        found: dict[str, Any] = json.loads((trial / TOTALS).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found
