@@ -44,7 +44,7 @@ def test_a_turn_budget_is_told_in_the_agents_protocol(tmp_path: Path, protocol: 
 
 @pytest.mark.parametrize(
     ("budget", "turns"),
-    [(Budget(tokens=1500), 3), (Budget(usd=0.0025), 3), (Budget(minutes=0.00001), 0)],
+    [(Budget(tokens=1500), 3), (Budget(usd=0.0025), 3), (Budget(minutes=0.00001), 1)],
     ids=["tokens", "usd", "minutes"],
 )
 def test_other_budgets(tmp_path: Path, budget: Budget, turns: int) -> None:

@@ -53,7 +53,7 @@ class Route(_Strict):
 
 class Budget(_Strict):
     """The most that one trial may use; None is no limit. A call that starts below it is let
-    through, so the last call may end beyond it. `minutes` run from when the trial was opened."""
+    through, so the last call may end beyond it. `minutes` run from its first call on."""
 
     usd: _Positive | None = None
     tokens: Annotated[int, Field(gt=0)] | None = None

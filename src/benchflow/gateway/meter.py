@@ -21,12 +21,13 @@ class Tally:
     `turns`: answers of the model. `failed`: calls that the provider's side did not answer.
     `failing`: how many of these came last, in a row. `lost`: calls begun that have no end (the
     gateway died): their tokens are unknown. `unpriced`: answers without a known price.
-    `exhausted`: the name of the budget that ended the trial, or "".
+    `exhausted`: the name of the budget that ended the trial, or "". `first`: when its first call
+    began (seconds since the epoch), 0 for none.
     """
 
     trial: str
     model: str = ""
-    opened: float = 0.0
+    first: float = 0.0
     closed: bool = False
     turns: int = 0
     failed: int = 0
@@ -51,7 +52,7 @@ class Tally:
             "usd": float(self.usd),
             "tokens": self.usage.total,
             "turns": self.turns,
-            "minutes": (now - self.opened) / 60,
+            "minutes": (now - self.first) / 60 if self.first else 0.0,
         }
         for name, amount in used.items():
             allowed = getattr(self.budget, name)
@@ -96,7 +97,6 @@ class Meter:
         if kind == "trial":
             tally.model = record["model"]
             tally.budget = Budget.model_validate(record["budget"])
-            tally.opened = datetime.fromisoformat(record["t"]).timestamp()
             tally.closed = False
         elif kind == "closed":
             tally.closed = True
@@ -105,6 +105,7 @@ class Meter:
         elif kind == "begin":
             self.calls = max(self.calls, record["n"])
             tally.begun.add(record["n"])
+            tally.first = tally.first or datetime.fromisoformat(record["t"]).timestamp()
         elif kind == "call":
             tally.begun.discard(record["n"])
             self._call(tally, record)
