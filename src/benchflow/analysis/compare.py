@@ -7,6 +7,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from scipy import stats
@@ -217,9 +218,14 @@ def _judge(found: Ratio, level: float) -> tuple[float, float, float, float]:
 def _sign_flip(differences: Floats, units: Sequence[str], draws: int, seed: int) -> float:
     """Monte Carlo p value with the observed draw counted in (Phipson and Smyth 2010)."""
     summed = np.bincount(labels(units)[1], weights=differences)
-    generator = np.random.default_rng(seed)
-    signs = generator.choice(np.array([-1.0, 1.0]), size=(draws, len(summed)))
-    sums = np.abs(signs @ summed)
+    sums = np.abs(_signs(len(summed), draws, seed) @ summed)
     # Equal sums may differ in the last bit: what ties with the observed counts as extreme.
     as_far = int((sums >= abs(float(summed.sum())) - 1e-9).sum())
     return (as_far + 1) / (draws + 1)
+
+
+@lru_cache(maxsize=2)
+def _signs(n_units: int, draws: int, seed: int) -> Floats:
+    """The same for all pairs over as many units: drawing them costs more than the sums."""
+    drawn: Floats = np.random.default_rng(seed).choice(np.array([-1.0, 1.0]), size=(draws, n_units))
+    return drawn

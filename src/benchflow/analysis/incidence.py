@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import sparse, stats
 
 from benchflow.analysis.cluster import labels, unseen
 from benchflow.analysis.estimate import Basis, Floats, Ints, NotEnoughData
@@ -100,12 +100,13 @@ def _aalen_johansen(
     `weights`: how often each unit was drawn, of shape (draws, units); `index`: a trial's unit.
     """
     times, place = np.unique(amounts, return_inverse=True)
-    cells = index * len(times) + place
-    size = weights.shape[1] * len(times)
+    shape = (weights.shape[1], len(times))
 
     def count(which: np.ndarray) -> Floats:
-        per_unit = np.bincount(cells[which], minlength=size).reshape(-1, len(times))
-        summed: Floats = weights.astype(float) @ per_unit
+        """Trials of each draw at each time: a unit holds few times, so its table is sparse."""
+        ones = np.ones(int(which.sum()))
+        per_unit = sparse.csr_array((ones, (index[which], place[which])), shape=shape)
+        summed: Floats = np.asarray((per_unit.T @ weights.T.astype(float)).T)
         return summed
 
     at_end = count(np.ones(len(amounts), dtype=bool))

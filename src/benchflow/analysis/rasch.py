@@ -19,6 +19,9 @@ from benchflow.analysis.estimate import Basis, Floats, Ints, NotEnoughData
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 _LOG_WEIGHTS = np.log(_WEIGHTS) - 0.5 * np.log(2 * np.pi)
 
+#: Tasks times drawn data sets, so that a thousand tasks take no gigabytes.
+_MOST_DRAWN = 400_000
+
 Flag = Literal["", "never solved", "always solved", "misfit"]
 
 
@@ -97,6 +100,7 @@ def rasch(
     difficulty = posterior @ at
     deviation = np.sqrt(np.maximum(posterior @ at**2 - difficulty**2, 0))
     outfit, infit = _fit(ability, difficulty, right, of)
+    draws = max(100, min(draws, _MOST_DRAWN // n_tasks))
     generator = np.random.default_rng(seed)
     misfit_p = _misfit(ability, at, posterior, right, of, outfit, draws, generator)
     return Rasch(

@@ -106,7 +106,9 @@ def changes(trials: Trials, pairs: Mapping[tuple[str, str], bool], level: float)
         }
     found: list[Change] = []
     for if_, outcomes in readings.items():
-        again = all_pairs({who: outcomes[who] for who in trials.entries if who in outcomes}, level)
+        again = all_pairs(
+            {who: outcomes[who] for who in trials.entries if who in outcomes}, level, draws=1
+        )
         for (a, b), comparison in again.items():
             before = pairs.get((a, b), pairs.get((b, a)))
             if before is not None and before != comparison.decided:
