@@ -5,10 +5,11 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
+import os
 import random
 import tarfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,23 @@ def test_a_lower_layer_counts_though_an_upper_one_removed_the_file(
     assert image.search(task, (lower, upper)).findings == (
         "/tmp/solve.sh is solution/solve.sh: move it out of reach",
     )
+
+
+def test_what_cannot_be_read_is_said(
+    task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root reads everything, so the refusal has to be played: the kernel's answer to others."""
+    folder = layer(tmp_path / "l", {"root/solve.sh": SECRET, "etc/hostname": b"lamp\n"})
+    scandir = os.scandir
+
+    def refusing(path: str) -> Iterator[os.DirEntry[str]]:
+        if Path(path).name == "root":
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    found = image.search(task, (folder,))
+    assert "1 unread" in found.summary and "Permission denied" in found.summary
 
 
 def test_a_history_is_found_whatever_it_holds(task: Path, tmp_path: Path) -> None:

@@ -52,8 +52,12 @@ def files_of(
     of one of `sizes`, and files of 16 MiB and more that are no archives: nobody wrote those.
     """
     reader = _Reader(seen, sizes)
+
+    def unread(error: OSError) -> None:
+        seen.unread.append(f"{error.filename}: {error.strerror}")
+
     for layer in layers:
-        for folder, folders, names in os.walk(layer):
+        for folder, folders, names in os.walk(layer, onerror=unread):
             folders.sort()
             for name in sorted(names):
                 path = Path(folder) / name
