@@ -17,13 +17,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from harbor.models.task.config import EnvironmentConfig, NetworkMode, NetworkPolicy
-from harbor.models.trial.paths import TrialPaths
-from harbor.utils.import_path import import_class
 from timing import headline, row
 
 from benchflow.agents.layers import AGENTS, AgentSpec, Layer
-from benchflow.run.environment import TrialEnvironment
+from benchflow.run.engine import keep_quiet
 from benchflow.run.layers import check, ensure
 from benchflow.sandbox import Sandbox, debian
 
@@ -45,6 +42,12 @@ def recipe(spec: AgentSpec, layer: Layer) -> str:
 
 async def setup_seconds(spec: AgentSpec, layer: Layer, folder: Path) -> tuple[float, float]:
     """Seconds that the sandbox's start took, and the agent's setup in it."""
+    from harbor.models.task.config import EnvironmentConfig, NetworkMode, NetworkPolicy
+    from harbor.models.trial.paths import TrialPaths
+    from harbor.utils.import_path import import_class
+
+    from benchflow.run.environment import TrialEnvironment
+
     (folder / "environment").mkdir(parents=True)
     (folder / "environment" / "Dockerfile").write_text("FROM debian:bookworm\n")
     paths = TrialPaths(trial_dir=folder / "trial")
@@ -92,6 +95,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--no-install", action="store_true", help="only the layers")
     given = parser.parse_args()
+    keep_quiet()
     headline("agents: ready in a fresh sandbox")
     for name in given.agent or AGENTS:
         spec, layer = AGENTS[name], ensure(name)

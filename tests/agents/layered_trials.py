@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, override
 from urllib.parse import urlsplit
 
+from harbor.models.agent.context import AgentContext
+from harbor.models.task.config import EnvironmentConfig as TaskEnvironment
+from harbor.models.task.config import NetworkMode, NetworkPolicy
 from harbor.models.trajectories import Trajectory
 from harbor.models.trial.config import AgentConfig, EnvironmentConfig, TaskConfig, TrialConfig
+from harbor.models.trial.paths import TrialPaths
 from harbor.models.trial.result import TrialResult
 from harbor.trial.trial import Trial
+from harbor.utils.import_path import import_class
 
 from benchflow.agents.layers import AGENTS
 from benchflow.gateway.doors import PORT, listen_inside
-from benchflow.gateway.scripted import Policy, ScriptedModel
+from benchflow.gateway.scripted import Policy, ScriptedModel, of_commands
 from benchflow.run.environment import TrialEnvironment
 from benchflow.run.layers import ensure
 
@@ -162,3 +168,44 @@ def write_task(folder: Path) -> Path:
     (folder / "tests/test.sh").write_text(TEST)
     (folder / "tests/Dockerfile").write_text("FROM debian:bookworm\nCOPY . /tests\n")
     return folder
+
+
+async def break_and_go_on(agent_name: str, commands: list[str], folder: Path) -> str:
+    """Cut an agent off while it runs the second command, let it go on; what /app/out then says."""
+    task = write_task(folder / "task")
+    layer, access = ensure(agent_name), ACCESS[agent_name]
+    paths = TrialPaths(trial_dir=folder / "trial")
+    paths.mkdir()
+    paths.config_path.write_text(json.dumps({"agent": {"kwargs": {"layer": layer.id}}}))
+    with ScriptedModel.start({"scripted": of_commands(commands)}) as model:
+        environment = DoorEnvironment(
+            environment_dir=task / "environment",
+            environment_name="hello",
+            session_id="trial__env",
+            trial_paths=paths,
+            task_env_config=TaskEnvironment(),
+            mounts=[{"type": "bind", "source": str(paths.agent_dir), "target": "/logs/agent"}],
+            network_policy=NetworkPolicy(network_mode=NetworkMode.NO_NETWORK),
+            model_url=model.url,
+        )
+        agent = import_class(AGENTS[agent_name].wrapper, label="agent")(
+            logs_dir=paths.agent_dir,
+            model_name=access.model,
+            layer=layer.id,
+            extra_env=access.env,
+        )
+        await environment.start(force_build=False)
+        try:
+            await agent.setup(environment)
+            with environment.scoped_exec_env(agent.extra_env):
+                first = asyncio.create_task(agent.run("Begin.", environment, AgentContext()))
+                while "second" not in (await environment.exec("cat /app/out")).stdout:
+                    assert not first.done(), first
+                    await asyncio.sleep(0.2)
+                first.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await first
+                await agent.resume("Go on.", environment, AgentContext())
+            return (await environment.exec("cat /app/out")).stdout
+        finally:
+            await environment.stop(delete=True)

@@ -5,10 +5,11 @@ The model is scripted, so every command and every token is known beforehand.
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
-from layered_trials import ACCESS, COMMANDS, KEY, play, write_task
+from layered_trials import ACCESS, COMMANDS, KEY, break_and_go_on, play, write_task
 
 from benchflow.gateway.scripted import of_commands
 from benchflow.results.records import collect, steps
@@ -47,3 +48,17 @@ def test_the_real_agent_solves_a_task_by_a_scripted_model(agent: str, tmp_path: 
     assert sum(step.input_tokens or 0 for step in by_agent) == truth.input
     assert sum(step.output_tokens or 0 for step in by_agent) == truth.output
     assert record.steps == len(by_agent) == played.totals[KEY].answers
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini-cli", "opencode"])
+def test_an_agent_that_was_cut_off_goes_on_in_its_own_session(agent: str, tmp_path: Path) -> None:
+    """What it had done is not done again: the model finds its place in the session's messages."""
+    commands = [
+        "echo first >> /app/out",
+        "echo second >> /app/out; sleep 20",
+        "echo third >> /app/out",
+    ]
+    written = asyncio.run(break_and_go_on(agent, commands, tmp_path)).split()
+    assert written.count("first") == 1
+    assert written[-1] == "third"
