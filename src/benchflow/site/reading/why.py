@@ -151,9 +151,13 @@ def budgets(found: Findings) -> Section:
     for budget in found.budgets:
         n = len(budget.at)
         if not budget.curves:
+            reasons = "; ".join(sorted(set(budget.refused.values())))
+            lacking = (
+                f"recorded for {budget.recorded:,} of {budget.n_trials:,} trials, so no score "
+                "under a smaller budget"
+            )
             points_.append(
-                f"{budget.measure}: recorded for {budget.recorded:,} of {budget.n_trials:,} "
-                "trials, so no score under a smaller budget"
+                f"{budget.measure}: {lacking if budget.recorded < budget.n_trials else reasons}"
             )
             continue
         for at in sorted({n // 4, n // 2, n - 1}):
