@@ -57,14 +57,7 @@ class DoorEnvironment(TrialEnvironment):
         await super().stop(delete)
 
     async def _splice(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        first = await reader.read(1 << 16)
-        if b"\r\nupgrade: websocket" in first.lower():
-            # Codex tries a WebSocket first and goes on over HTTP when it is told so.
-            writer.write(b"HTTP/1.1 426 Upgrade Required\r\nContent-Length: 0\r\n\r\n")
-            writer.close()
-            return
         to = await asyncio.open_connection(self._model.hostname, self._model.port)
-        to[1].write(first)
         async with asyncio.TaskGroup() as both:
             both.create_task(_copy(reader, to[1]))
             both.create_task(_copy(to[0], writer))
