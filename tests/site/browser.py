@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Request, sync_playwright
 
 _FLAGS = [
     "--no-sandbox",
@@ -35,6 +35,12 @@ def browser() -> Iterator[Browser]:
             opened.close()
 
 
+def _note(faults: list[str], request: Request) -> None:
+    # What was still under way when a page was left is no fault of the page.
+    if request.failure != "net::ERR_ABORTED":
+        faults.append(f"{request.url}: {request.failure}")
+
+
 @contextmanager
 def page(opened: Browser, **options: Any) -> Iterator[tuple[Page, list[str]]]:
     """A tab in a context of its own, and what went wrong in it so far (console, page errors)."""
@@ -43,7 +49,7 @@ def page(opened: Browser, **options: Any) -> Iterator[tuple[Page, list[str]]]:
     faults: list[str] = []
     tab.on("console", lambda m: faults.append(m.text) if m.type in ("error", "warning") else None)
     tab.on("pageerror", lambda error: faults.append(str(error)))
-    tab.on("requestfailed", lambda r: faults.append(f"{r.url}: {r.failure}"))
+    tab.on("requestfailed", lambda r: _note(faults, r))
     try:
         yield tab, faults
     finally:

@@ -80,6 +80,8 @@ def _rows(table: Table) -> list[dict[str, Any]]:
 
 
 def _finite(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

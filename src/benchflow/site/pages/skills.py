@@ -180,7 +180,10 @@ def _behaviour(study: Study) -> Iterator[Block]:
             Column("interval", "Interval"),
             Column("decided", "Differs"),
         )
-        caption = "On the same tasks, as a factor of the mean of all (1× is like the mean)."
+        caption = (
+            "On the same tasks, against the mean of all: amounts as a factor (1× is like the mean), "
+            "shares as a difference."
+        )
         yield Table("behaviour", caption, columns, tuple(rows))
     if silent:
         yield nothing("Not told: " + "; ".join(silent) + ".")
