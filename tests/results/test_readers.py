@@ -304,6 +304,22 @@ def test_a_folder_of_everything_is_read_through_and_the_rest_is_named(tmp_path: 
     assert {problem.path.name for problem in found.problems} == {"package.json", "notes"}
 
 
+def test_what_the_gateway_counted_goes_before_what_the_agent_says(tmp_path: Path) -> None:
+    said = {"n_input_tokens": 1, "n_output_tokens": 1, "cost_usd": 0.01}
+    folder = trial(tmp_path / "job", rewards={"reward": 0}, agent_result=said)
+    assert only(collect([tmp_path / "job"])).usage.input_tokens == 1
+    totals: dict[str, Any] = {
+        "schema": 1, "usage": {"input": 100, "cache_read": 900, "output": 50}, "usd": 2.5,
+        "unpriced_answers": 0, "budget_exhausted": "usd",
+    }  # fmt: skip
+    (folder / "model.json").write_text(json.dumps(totals))
+    record = only(collect([tmp_path / "job"]))
+    assert asdict(record.usage) == {"input_tokens": 1000, "output_tokens": 50, "cost_usd": 2.5}
+    assert (record.metered, record.ended_itself) == (True, False)
+    (folder / "model.json").write_text(json.dumps({**totals, "unpriced_answers": 1}))
+    assert only(collect([tmp_path / "job"])).usage.cost_usd is None
+
+
 def test_one_trial_can_be_a_source(tmp_path: Path) -> None:
     folder = trial(tmp_path / "job", rewards={"reward": 1})
     assert only(collect([folder])).uid == only(collect([tmp_path / "job"])).uid

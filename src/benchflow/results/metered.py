@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from benchflow.results.files import UnreadableRecord, read_object
+from benchflow.results.model import Usage
+from benchflow.results.values import count, mapping, number
 
 NAME = "model.json"
 
@@ -21,3 +23,19 @@ def totals(trial: Path) -> dict[str, Any]:
 def exhausted(trial: Path) -> str:
     """The budget that ended `trial`: "usd", "tokens", "turns", "minutes", or "" for none."""
     return str(totals(trial).get("budget_exhausted") or "")
+
+
+def usage(trial: Path) -> Usage | None:
+    """Tokens and dollars of `trial`; None where nothing was metered.
+
+    Input is all that was sent, cached or not. Dollars are None where an answer had no price.
+    """
+    found = totals(trial)
+    tokens = mapping(found.get("usage"))
+    if not tokens:
+        return None
+    sent = [count(tokens.get(key)) or 0 for key in ("input", "cache_read", "cache_write")]
+    priced = count(found.get("unpriced_answers")) == 0
+    return Usage(
+        sum(sent), count(tokens.get("output")), number(found.get("usd")) if priced else None
+    )

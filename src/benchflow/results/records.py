@@ -65,7 +65,8 @@ class Record:
     `said_done`: the agent declared its work finished (a completion call, or a last turn that asks
     for nothing). `ended_itself`: its run ended by its own decision, not by a limit or a crash;
     where no declaration was recorded this is the nearest thing. `steps` counts a trajectory's
-    steps by the agent. `usage` is what the agent or its harness reports: not metered.
+    steps by the agent. `usage` is what a gateway counted where `metered`, else what the agent or
+    its harness reports.
     """
 
     uid: str
@@ -94,6 +95,7 @@ class Record:
     phases: Phases = field(default_factory=Phases)
     steps: int | None = None
     usage: Usage = field(default_factory=Usage)
+    metered: bool = False
     started_at: str = ""  # ISO 8601 as the source has it
     folder: Path | None = None  # the trial's own folder, where it has one
     trajectories: tuple[Path, ...] = ()  # ATIF files in order, or the log that holds the sample

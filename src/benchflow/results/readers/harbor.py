@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from benchflow.results import facts
+from benchflow.results import facts, metered
 from benchflow.results.evidence import holds_something
 from benchflow.results.facts import TaskFacts
 from benchflow.results.files import UnreadableRecord, decode, read_lines, read_object
@@ -107,6 +107,7 @@ def _record(job: _Job, trial: Trial, task: TaskFacts, problems: list[Problem]) -
         summary, faults = atif.summarize(paths)
         problems += faults
     ended = _ended_itself(trial)
+    counted = metered.usage(trial.path)
     return Record(
         uid="",
         source=job.source,
@@ -133,7 +134,8 @@ def _record(job: _Job, trial: Trial, task: TaskFacts, problems: list[Problem]) -
         rung_kind="milestone" if trial.milestones else "",
         phases=trial.phases,
         steps=summary.steps,
-        usage=trial.usage if trial.usage != Usage() else summary.usage,
+        usage=counted or (trial.usage if trial.usage != Usage() else summary.usage),
+        metered=counted is not None,
         started_at=trial.started_at,
         folder=trial.path,
         trajectories=paths,
@@ -151,7 +153,7 @@ def trajectories_in(trial: Path) -> tuple[Path, ...]:
 
 
 def _ended_itself(trial: Trial) -> bool | None:
-    if trial.exception in _CUT_OFF:
+    if trial.exception in _CUT_OFF or metered.exhausted(trial.path):
         return False
     return True if not trial.exception and trial.phases.agent is not None else None
 
