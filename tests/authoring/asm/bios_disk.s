@@ -12,6 +12,7 @@ here:
   movb $0x42,%ah
   movw $dap-_start+0x7c00,%si
   int $0x13
+  cli
   movw $0x07e0,%ax
   movw %ax,%ds
   movw $0x1111,%bp

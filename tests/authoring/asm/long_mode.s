@@ -1,6 +1,7 @@
 .code64
 .globl _start
 _start:
+  cli
   cld
   movl $0x11111111,%ebp
   xor %edi,%edi

@@ -1,6 +1,7 @@
 .code16
 .globl _start
 _start:
+  cli
   cld
   movw $0x2222,%ax
   movw %ax,%ds

@@ -3,7 +3,7 @@
 All do the same: print the text, then echo each character, and after a newline the text again. The
 eighth newline switches the machine off (QEMU's ACPI, port 0x604), so that a verifier need not wait
 until its patience ends. The serial port is a 16550 at 0x3F8 (data) and 0x3FD (status: 1 = something
-came, 0x20 = ready to send).
+came, 0x20 = ready to send). Interrupts are off: a UEFI firmware's own console would take the input.
 tests/authoring/asm holds the sources that these bytes were assembled from, and compares them.
 """
 
@@ -18,18 +18,18 @@ TEXT_SECTORS = 120
 TEXT_MAX = 28 << 10
 
 _BIOS_DISK = bytes.fromhex(
-    "fa31c08ed88ed0bc007cfbea107c0000b442be5f7ccd13b8e0078ed8bd111131fffc31f689e9ace82700"
-    "e2fabafd03eca80174f8b2f8ece817003c0d74043c0a75ea4783ff0875daba0406b80020efebd150bafd"
-    "03eca82074fb58b2f8eec3100078000000e0070100000000000000"
+    "fa31c08ed88ed0bc007cfbea107c0000b442be607ccd13fab8e0078ed8bd111131fffc31f689e9ace827"
+    "00e2fabafd03eca80174f8b2f8ece817003c0d74043c0a75ea4783ff0875daba0406b80020efebd150ba"
+    "fd03eca82074fb58b2f8eec3100078000000e0070100000000000000"
 )
 _REAL_MODE = bytes.fromhex(
-    "fcb822228ed8bd111131ff31f689e9ace82700e2fabafd03eca80174f8b2f8ece817003c0d74043c0a75"
-    "ea4783ff0875daba0406b80020efebd150bafd03eca82074fb58b2f8eec3"
+    "fafcb822228ed8bd111131ff31f689e9ace82700e2fabafd03eca80174f8b2f8ece817003c0d74043c0a"
+    "75ea4783ff0875daba0406b80020efebd150bafd03eca82074fb58b2f8eec3"
 )
 _LONG_MODE = bytes.fromhex(
-    "fcbd1111111131ff488d354900000089e9ace82f000000e2f8bafd030000eca80174f6b2f8ece81b0000"
-    "003c0d74043c0a75e6ffc783ff0875ce66ba040666b8002066efebc288c3bafd030000eca82074fb88d8"
-    "b2f8eec3"
+    "fafcbd1111111131ff488d354900000089e9ace82f000000e2f8bafd030000eca80174f6b2f8ece81b00"
+    "00003c0d74043c0a75e6ffc783ff0875ce66ba040666b8002066efebc288c3bafd030000eca82074fb88"
+    "d8b2f8eec3"
 )
 
 
