@@ -15,12 +15,18 @@ import asyncio
 from pathlib import Path
 from typing import Any, override
 
+from harbor.environments.capabilities import EnvironmentCapabilities
+from harbor.models.trial.paths import EnvironmentPaths
+
 from benchflow.errors import InfrastructureError
 from benchflow.gateway import process
 from benchflow.results.faults import add_fault
 from benchflow.run import layers, models
-from benchflow.sandbox import Mount
+from benchflow.sandbox import Mount, handover
 from benchflow.sandbox.environment import NamespaceEnvironment
+
+#: Fetched for the harness, which writes among them; a deliverable keeps its symlinks.
+_LOGS = {str(path) for path in (EnvironmentPaths().agent_dir, EnvironmentPaths().verifier_dir)}
 
 
 class TrialEnvironment(NamespaceEnvironment):
@@ -36,6 +42,18 @@ class TrialEnvironment(NamespaceEnvironment):
         if self._is_agents():
             await asyncio.to_thread(self._open_door)
         self._has_started = True
+
+    @property
+    @override
+    def capabilities(self) -> EnvironmentCapabilities:
+        """Nothing of the host's is mounted writable for an agent.
+
+        Harbor, which may be root, writes files of its own (a trajectory) among the agent's logs
+        while the agent's programs may still run. In a shared folder a symlink put there in time
+        would lead that write to any file of the host, so logs are fetched instead.
+        """
+        found = super().capabilities
+        return found.model_copy(update={"mounted": False}) if self._is_agents() else found
 
     def _open_door(self) -> None:
         """Let the sandbox reach the job's model gateway at its own loopback."""
@@ -62,6 +80,8 @@ class TrialEnvironment(NamespaceEnvironment):
     @override
     async def download_dir(self, source_dir: str, target_dir: Path | str) -> None:
         await self._fetch(super().download_dir(source_dir, target_dir), source_dir)
+        if source_dir.rstrip("/") in _LOGS:
+            await asyncio.to_thread(handover.disarm, [Path(target_dir)])
 
     async def _fetch(self, download: Any, source: str) -> None:
         try:
