@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser import page
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from benchflow.results.model import Verdict
 from benchflow.site.addresses import trial_page
@@ -31,6 +30,14 @@ FOCUSABLE = (
     "budgets.html",
     "ledger.html",
 )
+
+
+def until(tab: Page, condition: str, seconds: float = 60) -> None:
+    """Waits for a condition in the page; its policy forbids what Playwright's own waiting needs."""
+    end = time.monotonic() + seconds
+    while not tab.evaluate(condition):
+        assert time.monotonic() < end, f"never came true: {condition}"
+        tab.wait_for_timeout(50)
 
 
 def _one_of_each(site: Path, study: Study) -> list[str]:
@@ -114,7 +121,7 @@ def test_filters_and_sorting_are_in_the_address(opened: Browser, site: Path, stu
         tab.goto((site / "matrix.html").as_uri())
         tab.keyboard.press("/")
         tab.keyboard.type("task-02")
-        tab.wait_for_function("location.hash.includes('task-02')")
+        until(tab, "location.hash.includes('task-02')")
         assert tab.locator("tbody tr:visible").count() == 1
         address = tab.url
         tab.goto("about:blank")
@@ -149,9 +156,9 @@ def test_the_player_plays_and_jumps_to_a_marker(opened: Browser, site: Path, stu
         box.scroll_into_view_if_needed()
         tab.wait_for_selector("[data-console][data-ready] .ap-player")
         tab.locator(".ap-overlay-start").click()
-        tab.wait_for_function(
+        until(
+            tab,
             "document.querySelector('[data-console]').player.getCurrentTime() > 1",
-            timeout=15000,
         )
         tab.locator(".markers button").nth(1).click()
         at = tab.evaluate("document.querySelector('[data-console]').player.getCurrentTime()")
@@ -180,15 +187,13 @@ def test_a_trajectory_folds_searches_and_links(opened: Browser, site: Path, stud
         tab.wait_for_selector(".step.here")
         assert tab.locator(".step.here b").inner_text() == "5"
         tab.keyboard.press("j")
-        tab.wait_for_function("document.querySelector('.step.here b')?.textContent === '6'")
+        until(tab, "document.querySelector('.step.here b')?.textContent === '6'")
         assert "step=6" in tab.url
         opened_before = tab.locator(".step.open").count()
         tab.keyboard.press("o")
         assert tab.locator(".step.open").count() == opened_before - 1
         tab.locator(".trajectory input").fill("step 9")
-        tab.wait_for_function(
-            "document.querySelector('.trajectory .found').textContent === '1 of 1'"
-        )
+        until(tab, "document.querySelector('.trajectory .found').textContent === '1 of 1'")
         assert tab.locator(".step.here mark").first.inner_text().lower() == "step 9"
         assert faults == []
 
@@ -197,9 +202,7 @@ def test_fifty_thousand_steps_do_not_stall(opened: Browser, site: Path, study: S
     with page(opened, **WIDE) as (tab, faults):
         began = time.perf_counter()
         tab.goto((site / _long(study)).as_uri() + f"#step={LONG - 10}")
-        tab.wait_for_function(
-            f"document.querySelector('.step.here b')?.textContent === '{LONG - 10}'", timeout=20000
-        )
+        until(tab, f"document.querySelector('.step.here b')?.textContent === '{LONG - 10}'")
         assert time.perf_counter() - began < 10
         assert tab.locator(".step").count() < 60
         longest = tab.evaluate(
@@ -233,12 +236,13 @@ def test_dark_is_kept_and_everything_is_reached_by_keyboard(opened: Browser, sit
         assert tab.evaluate("getComputedStyle(document.body.parentElement).backgroundColor") == dark
 
 
-def test_the_first_page_is_usable_within_a_second_of_the_browsers_own_time(
+def test_the_first_page_takes_less_than_a_second_of_a_processor(
     opened: Browser, site: Path
 ) -> None:
     with page(opened, **WIDE) as (tab, _):
+        session = tab.context.new_cdp_session(tab)
+        session.send("Performance.enable", {"timeDomain": "threadTicks"})
         tab.goto((site / "index.html").as_uri())
-        timing = json.loads(
-            tab.evaluate("JSON.stringify(performance.getEntriesByType('navigation')[0])")
-        )
-        assert timing["domInteractive"] < 1000
+        metrics = session.send("Performance.getMetrics")["metrics"]
+        took = next(m["value"] for m in metrics if m["name"] == "TaskDuration")
+        assert 0 < took < 1

@@ -57,7 +57,8 @@ def draw(spec: dict[str, Any], description: str) -> str:
         **spec,
     }
     svg: str = vl_convert.vegalite_to_svg(whole, vl_version=_VL_VERSION)
-    return svg
+    # The figure around it is the image with a name; its parts alone would be read out as noise.
+    return svg.replace("<svg ", '<svg aria-hidden="true" ', 1)
 
 
 def intervals(rows: list[dict[str, Any]], axis: str, domain: list[float], description: str) -> str:

@@ -181,7 +181,7 @@ def _behaviour(study: Study) -> Iterator[Block]:
             Column("decided", "Differs"),
         )
         caption = (
-            "On the same tasks, against the mean of all: amounts as a factor (1× is like the mean), "
+            "On the same tasks, against the mean of all: amounts as a factor (1× is the mean), "
             "shares as a difference."
         )
         yield Table("behaviour", caption, columns, tuple(rows))
