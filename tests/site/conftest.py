@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from browser import browser, chromium
-from hostile import write_hostile_job
+from hostile_job import write_hostile_job
 from playwright.sync_api import Browser
 
 from benchflow.results.records import collect

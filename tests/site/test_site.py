@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from hostile import IMAGE, SCRIPT
+from hostile_job import IMAGE, SCRIPT
 
 from benchflow.errors import UsageError
 from benchflow.results.model import Verdict
