@@ -48,6 +48,7 @@ def command(task: str, timed: bool, hint: int, job_name: str, jobs_dir: Path) ->
         tasks=(task,),
         agents=("benchflow.agents.human:HumanAgent",),
         agent_options={"limit_sec": str(limit)},
+        sandbox_options={"share_logs": "yes"},
         hint=hint,
         job_name=job_name,
         jobs_dir=jobs_dir,

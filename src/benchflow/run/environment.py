@@ -30,10 +30,12 @@ _LOGS = {str(path) for path in (EnvironmentPaths().agent_dir, EnvironmentPaths()
 
 
 class TrialEnvironment(NamespaceEnvironment):
-    """See the module. Constructor arguments are those of `NamespaceEnvironment`."""
+    """See the module. Constructor arguments are those of `NamespaceEnvironment`, and `share_logs`:
+    the agent's log folder is the host's, for an agent that talks to the host through it."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, share_logs: str = "", **kwargs: Any) -> None:
         self._has_started = False
+        self._shares_logs = bool(share_logs)
         super().__init__(*args, **kwargs)
 
     @override
@@ -46,14 +48,16 @@ class TrialEnvironment(NamespaceEnvironment):
     @property
     @override
     def capabilities(self) -> EnvironmentCapabilities:
-        """Nothing of the host's is mounted writable for an agent.
+        """Nothing of the host's is mounted writable for an agent, unless `share_logs`.
 
         Harbor, which may be root, writes files of its own (a trajectory) among the agent's logs
         while the agent's programs may still run. In a shared folder a symlink put there in time
         would lead that write to any file of the host, so logs are fetched instead.
         """
         found = super().capabilities
-        return found.model_copy(update={"mounted": False}) if self._is_agents() else found
+        if self._is_agents() and not self._shares_logs:
+            return found.model_copy(update={"mounted": False})
+        return found
 
     def _open_door(self) -> None:
         """Let the sandbox reach the job's model gateway at its own loopback."""
