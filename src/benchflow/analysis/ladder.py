@@ -128,10 +128,13 @@ def climb_logit(
         )
     effect = contrast @ fitted.params[len(used) :]
     covariance = contrast @ fitted.cov_params()[len(used) :, len(used) :] @ contrast.T
-    error = np.sqrt(np.diag(covariance))
+    variance = np.diag(covariance)
     n_units = len(np.unique(unit[kept]))
     if n_units < 2 or not np.isfinite(effect).all() or np.abs(effect).max() > 15:
         raise NotEnoughData("some group passed all rungs or none: its effect has no finite size")
+    if not (variance >= 0).all():  # also where it is not a number
+        raise NotEnoughData("the tasks are too few for a clustered standard error")
+    error = np.sqrt(variance)
     width = stats.t.ppf((1 + level) / 2, n_units - 1) * error
     return RungModel(
         groups=names,
