@@ -60,6 +60,8 @@ def test_a_hand_over_that_we_spoil_is_an_error_of_ours(tmp_path: Path) -> None:
         "from benchflow.run.environment import TrialEnvironment\n"
         "class Full(Sandbox):\n"
         "    def get(self, inside_path, host_path):\n"
+        "        if inside_path.startswith('/logs'):\n"
+        "            return super().get(inside_path, host_path)\n"
         "        raise OSError(errno.ENOSPC, 'No space left on device', str(host_path))\n"
         "class Spoiled(TrialEnvironment):\n"
         "    async def start(self, force_build):\n"
