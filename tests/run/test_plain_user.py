@@ -18,7 +18,8 @@ SCRIPT = """
 import glob, os, subprocess, sys, time
 os.chdir({folder!r})
 command = [sys.executable, "-m", "benchflow.cli.app"]
-run = subprocess.Popen([*command, "run", "first", "second", "-n", "1", "--job-name", "j"])
+shared = ["--sandbox-option", "share_logs=yes"]
+run = subprocess.Popen([*command, "run", "first", "second", "-n", "1", "--job-name", "j", *shared])
 while run.poll() is None and not glob.glob("jobs/j/second*/agent/begun"):
     time.sleep(0.2)
 run.kill()
