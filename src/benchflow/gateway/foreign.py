@@ -198,9 +198,9 @@ def _count(call: Call, whole: bytes, settle: Callable[[Report], None]) -> None:
 
 
 def _failed(call: Call, error: Exception, settle: Callable[[Report], None]) -> web.Response:
-    told = _innermost(error)
-    status = _status(told) or 502
-    message = str(told).partition("\nTraceback")[0][:2000] or type(told).__name__
+    # The status is right innermost; what the provider said stands in the message that wraps it.
+    status = _status(_innermost(error)) or 502
+    message = str(error).partition("\nTraceback")[0][:2000] or type(error).__name__
     refused = status in (400, 413, 422)
     settle(Report("refused" if refused else "provider", status, 1, error=message))
     body = failure_body(call.meaning.protocol, Failure(status, message))
