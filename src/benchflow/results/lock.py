@@ -18,8 +18,11 @@ class JobInUse(UsageError):
 
 
 @contextmanager
-def hold(job: Path) -> Iterator[None]:
-    """Holds the lock of folder `job` for the length of the block. Raises JobInUse at once."""
+def hold(job: Path, then: str = "") -> Iterator[None]:
+    """Holds the lock of folder `job` for the length of the block. Raises JobInUse at once.
+
+    `then`: the command that goes on afterwards, for the hint; default: to resume the job.
+    """
     descriptor = os.open(job / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         try:
@@ -29,7 +32,7 @@ def hold(job: Path) -> Iterator[None]:
             holder = f"process {pid}" if pid.isdigit() else "another process"
             raise JobInUse(
                 f"{job}: {holder} works on this job",
-                hint="wait for it, or stop it; then: benchflow resume " + job.name,
+                hint="wait for it, or stop it; then: " + (then or f"benchflow resume {job.name}"),
             ) from None
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)

@@ -174,7 +174,7 @@ def run(
     """
     held = jobs_dir / f".{file.name}.sweep"
     held.mkdir(parents=True, exist_ok=True)
-    with lock.hold(held):
+    with lock.hold(held, "the same benchflow sweep again"):
         for job in (begun := survey(file, jobs_dir)).jobs:
             left = (job.planned or 0) - len(job.trials)
             left += job.count(Verdict.ERROR) if retry_errors else 0
