@@ -15,6 +15,8 @@ import pytest
 from ours import words
 from plain import BENCHFLOW
 
+from benchflow.results import lock
+
 FILE = """tasks = ["./test/words"]
 attempts = 2
 [[entry]]
@@ -78,6 +80,23 @@ def test_a_finished_trial_never_runs_again_and_the_file_may_grow(sweep: Path) ->
         for hint in (0, 1)
         for who in ("oracle", "nop", "ladder:two")
     }
+
+
+def test_only_tasks_with_a_skill_that_is_asked_for(sweep: Path) -> None:
+    sweep.write_text('skills = ["recovery"]\n' + FILE)
+    assert call(sweep, "--plan")["planned"] == 4
+    sweep.write_text('skills = ["networking"]\n' + FILE)
+    assert "no task has a skill of networking" in call(sweep, "--plan")["error"]["message"]
+
+
+def test_a_second_sweep_of_that_name_names_the_first(sweep: Path) -> None:
+    held = sweep.parent / "jobs" / ".first.sweep"
+    held.mkdir(parents=True)
+    with lock.hold(held):
+        error = call(sweep)["error"]
+    assert f"process {os.getpid()}" in error["message"]
+    assert "benchflow sweep" in error["hint"]
+    assert not results(sweep.parent)
 
 
 def test_more_attempts_are_added_to_those_that_are_there(sweep: Path) -> None:
