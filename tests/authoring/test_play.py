@@ -35,8 +35,9 @@ def test_a_person_works_hands_in_and_is_recorded(task: Path, tmp_path: Path) -> 
     game = pexpect.spawn(command[0], command[1:], encoding="utf-8", timeout=60, cwd=str(tmp_path))
     game.expect("Write done into /app/out.txt")
     game.expect(r"\[0:00:\d\d\] root@.*# ")
-    game.sendline("sleep 600")
-    game.expect("sleep 600")
+    # Said by the child that the key is meant for: a shell that is about to start one drops the key.
+    game.sendline("sh -c 'echo up-$((20 + 22)); exec sleep 600'")
+    game.expect("up-42")
     game.sendcontrol("c")  # it belongs to the shell in the sandbox
     game.expect("# ")
     game.sendline("exit")
