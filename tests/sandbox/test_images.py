@@ -66,6 +66,20 @@ def test_the_same_recipe_is_found_at_once_and_a_change_is_seen(tmp_path: Path) -
     assert second.layers[0] == first.layers[0], "the base is shared"
 
 
+def test_stages_that_do_not_wait_for_each_other_are_built_side_by_side(tmp_path: Path) -> None:
+    now = f"date +%s.%N; : {uuid.uuid4().hex}"
+    recipe = (
+        f"FROM debian:bookworm AS one\nRUN (sleep 8; {now}) >/one\n"
+        f"FROM debian:bookworm\nRUN ({now}) >/two\nCOPY --from=one /one /\n"
+    )
+    steps: list[str] = []
+    image = build(write(tmp_path / "c", recipe), on_progress=steps.append)
+    assert {"[1/2] STEP 2/2", "[2/2] STEP 3/3"} <= {step.partition(":")[0] for step in steps}
+    with Sandbox.start(image) as box:
+        one, two = (float(box.exec(f"cat /{stage}").text) for stage in ("one", "two"))
+    assert two < one, "the second stage waited for the first"
+
+
 def test_a_wrong_dockerfile_is_the_task_s_fault_and_shows_the_log(tmp_path: Path) -> None:
     recipe = "FROM debian:bookworm\nRUN echo so far so good && /no/such/tool\n"
     with pytest.raises(TaskError, match=r"(?s)so far so good.*/no/such/tool"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import urllib.error
 import urllib.request
@@ -18,6 +19,8 @@ from benchflow.sandbox.model import Image, ImageConfig
 
 _ENOUGH_SPACE = 256 * 1024 * 1024
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+#: `STEP 2/5: RUN …`, with the stage before it where there are several.
+_STEP = re.compile(rb"(\[\d+/\d+\] )?STEP \d")
 _PASSED_ON = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 
 
@@ -98,6 +101,7 @@ class Builder:
             "bud",
             "--isolation=chroot",
             "--layers",
+            f"--jobs={len(os.sched_getaffinity(0))}",  # stages that do not wait for each other
             f"--file=/mnt/place/{context_dir.name}/{dockerfile_name}",
             f"--tag={tag}",
             f"/mnt/place/{context_dir.name}",
@@ -177,7 +181,7 @@ class Builder:
             *whole, rest = bytes(pending).split(b"\n")
             pending[:] = rest
             for line in whole:
-                if line.startswith(b"STEP "):
+                if _STEP.match(line):
                     self._progress(line.decode("utf-8", "replace"))
 
         command = ["buildah", "--root=/mnt/place/root", "--runroot=/mnt/place/run"]
