@@ -11,6 +11,7 @@ from typing import Any
 from benchflow import __version__
 from benchflow.errors import UsageError
 from benchflow.results.files import UnreadableRecord, read_object, write_json
+from benchflow.run.agents import PlannedTask
 from benchflow.run.plan import Plan
 
 SCHEMA = 1
@@ -28,18 +29,7 @@ def write(plan: Plan) -> None:
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "job": config.job_name,
             "sweep": plan.request.sweep,
-            "tasks": [
-                {
-                    "name": planned.task.name,
-                    "version": planned.task.version,
-                    "digest": planned.task.digest,
-                    "benchflow": planned.task.is_benchflow,
-                    "source": str(planned.task.path),
-                    "staged": str(planned.staged),
-                    "hint": planned.hint,
-                }
-                for planned in plan.tasks
-            ],
+            "tasks": [task(planned) for planned in plan.tasks],
             "agents": list(plan.request.agents),
             "models": list(plan.request.models),
             "attempts": config.n_attempts,
@@ -50,6 +40,27 @@ def write(plan: Plan) -> None:
             "harbor": config.model_dump(mode="json", exclude_defaults=True),
         },
     )
+
+
+def task(planned: PlannedTask) -> dict[str, Any]:
+    """What readers need of a task when its folder is gone: what it is, and its ladder's ids."""
+    known = planned.task
+    return {
+        "name": known.name,
+        "version": known.version,
+        "digest": known.digest,
+        "benchflow": known.is_benchflow,
+        "source": str(known.path),
+        "staged": str(planned.staged),
+        "hint": planned.hint,
+        "family": known.family,
+        "skills": list(known.skills),
+        "expert_minutes": known.expert_minutes or None,
+        "milestones": [
+            *(rung.id for rung in known.milestones),
+            *(f"{step.name}/{rung.id}" for step in known.steps for rung in step.milestones),
+        ],
+    }
 
 
 def read(job: Path) -> dict[str, Any]:
