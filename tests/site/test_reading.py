@@ -11,9 +11,12 @@ import pytest
 from click.testing import CliRunner
 from made_up import collection, ladder, record
 
-from benchflow.cli.report import command
+from benchflow.cli.compare import command as compare
+from benchflow.cli.report import command as report
 from benchflow.results.records import Record, collect
+from benchflow.site import words
 from benchflow.site.findings import findings, findings_json
+from benchflow.site.reading.figures import points
 from benchflow.site.reading.report import as_markdown, in_terminal
 from benchflow.site.reading.section import Section, Table, escape, markdown, terminal
 
@@ -86,12 +89,34 @@ def test_the_verb_prints_text_markdown_or_json(tmp_path: Path) -> None:
     ]
     source.write_text("\n".join(map(json.dumps, lines)))
     run = CliRunner().invoke
-    assert "Who resolves how much" in run(command, [str(source)]).output
-    assert run(command, [str(source), "--markdown"]).output.startswith("# What the trials in tr")
-    data = json.loads(run(command, [str(source), "--json"]).output)
+    assert "Who resolves how much" in run(report, [str(source)]).output
+    assert run(report, [str(source), "--markdown"]).output.startswith("# What the trials in tr")
+    data = json.loads(run(report, [str(source), "--json"]).output)
     assert data["schema"] == 1
     assert data["over_claims"]["claims"] == {}
-    assert run(command, [str(source), "--json", "--markdown"]).exit_code == 2
+    assert run(report, [str(source), "--json", "--markdown"]).exit_code == 2
+
+
+def test_a_difference_that_rounds_to_nothing_has_no_sign() -> None:
+    assert [points(x) for x in (-0.0002, 0.0, 0.0002)] == ["0.0"] * 3
+    assert [words.points(x) for x in (-0.0002, -0.052)] == ["0.0", "\u22125.2"]
+    assert [words.signed(x, 2) for x in (-0.004, -0.006, 1.0)] == ["0.00", "-0.01", "+1.00"]
+
+
+def test_what_cannot_be_read_is_named_in_one_safe_line(tmp_path: Path) -> None:
+    source = tmp_path / "trials.jsonl"
+    rows = [
+        {"agent": agent, "model": "m", "task": f"t{i}", "trial": f"{i}", "resolved": i % 2 == 0}
+        for agent in ("a", "b")
+        for i in range(6)
+    ]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows) + '{"task": "\x1b[2Jx\n')
+    run = CliRunner().invoke
+    for command_, arguments in ((report, []), (compare, ["a m", "b m"])):
+        said = run(command_, [*arguments, str(source)])
+        assert said.exit_code == 0
+        (line,) = [x for x in said.stderr.splitlines() if x.startswith("not read as it should be")]
+        assert str(source) in line and "\x1b" not in line
 
 
 @pytest.mark.skipif(not PUBLISHED.is_file(), reason="the published trials are not shipped")

@@ -25,11 +25,13 @@ def command(a: str, b: str, source: tuple[Path, ...], as_json: bool) -> None:
       benchflow compare "droid claude-4-sonnet" "cursor-cli claude-4-sonnet" published.jsonl
     """
     need_analysis()
+    from benchflow.cli.report import say_problems
     from benchflow.results.records import collect
     from benchflow.site.summary import compare, pair_json
     from benchflow.site.text import sentence
 
-    pair = compare(collect([*source], trajectories=False), a, b)
+    table = collect([*source], trajectories=False)
+    pair = compare(table, a, b)
     if as_json:
         print_json({"schema": 1, **pair_json(pair)})
         return
@@ -42,3 +44,4 @@ def command(a: str, b: str, source: tuple[Path, ...], as_json: bool) -> None:
         f"sees differences from {100 * found.smallest_detectable:.1f} points on"
     )
     click.echo("one comparison, chosen beforehand: of several, read benchflow report")
+    say_problems(table)

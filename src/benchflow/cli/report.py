@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from benchflow.cli.options import json_option, need_analysis, print_json
+
+if TYPE_CHECKING:
+    from benchflow.results.records import Collection
 
 
 @click.command("report")
@@ -62,5 +66,10 @@ def command(
         click.echo(as_markdown(found, source), nl=False)
         return
     click.echo(in_terminal(found))
+    say_problems(table)
+
+
+def say_problems(table: Collection) -> None:
+    """On stderr, a line each: what could not be read as it should be."""
     for problem in table.problems:
-        click.echo(f"not read: {problem.path}: {problem.message}", err=True)
+        click.echo(f"not read as it should be: {problem}", err=True)

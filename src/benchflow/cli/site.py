@@ -8,6 +8,8 @@ import click
 
 from benchflow.cli.options import json_option, need_analysis, print_json
 
+_SHOWN_PROBLEMS = 20
+
 
 @click.command("site")
 @click.argument("source", nargs=-1, required=True, type=click.Path(path_type=Path))
@@ -60,8 +62,10 @@ def command(
     )
     for note in built.notes:
         click.echo(f"note: {note}")
-    if study.problems:
-        click.echo(f"not read as it should be: {len(study.problems)}, named on the ledger's page")
+    for problem in study.problems[:_SHOWN_PROBLEMS]:
+        click.echo(f"not read as it should be: {problem}", err=True)
+    if len(study.problems) > _SHOWN_PROBLEMS:
+        click.echo(f"{len(study.problems):,} such things in all: see ledger.html", err=True)
     click.echo(f"open {built.folder / 'index.html'}")
 
 

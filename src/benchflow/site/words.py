@@ -15,7 +15,13 @@ def percent(share: float | None, digits: int = 1) -> str:
 
 def points(share: float | None) -> str:
     """A difference of shares, signed, in percentage points: 0.05 → “+5.0”."""
-    return MISSING if _absent(share) else f"{100 * _known(share):+.1f}".replace("-", "\u2212")
+    return MISSING if _absent(share) else signed(100 * _known(share)).replace("-", "\u2212")
+
+
+def signed(value: float, digits: int = 1) -> str:
+    """+8.2, -0.3; what rounds to nothing has no sign: 0.0."""
+    shown = f"{value:+.{digits}f}"
+    return shown if float(shown) else shown[1:]
 
 
 def plus_minus(half: float | None) -> str:

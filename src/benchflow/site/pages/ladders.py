@@ -116,8 +116,8 @@ def _effects(study: Study, model: RungModel) -> Figure:
         rows.append(
             (
                 who_cell(study, model.groups[at]),
-                Cell(value, f"{value:+.2f}"),
-                Cell([low, high], f"{low:+.2f} to {high:+.2f}"),
+                Cell(value, words.signed(value, 2)),
+                Cell([low, high], f"{words.signed(low, 2)} to {words.signed(high, 2)}"),
             )
         )
     low, high = min(-1.0, *model.low.tolist()), max(1.0, *model.high.tolist())

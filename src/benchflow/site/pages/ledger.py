@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from benchflow.results.model import Verdict
+from benchflow.results.model import Problem, Verdict
+from benchflow.results.text import one_line
 from benchflow.site import words
 from benchflow.site.addresses import trial_page
 from benchflow.site.content import Block, Cell, Column, Page, Section, Table
@@ -107,7 +108,11 @@ def _problems(study: Study) -> tuple[Block, ...]:
             "problems",
             "",
             (Column("path", "File or folder"), Column("message", "What is wrong")),
-            tuple((Cell(str(p.path), str(p.path)), text(p.message)) for p in study.problems),
+            tuple(map(_problem, study.problems)),
             tools=len(study.problems) > 8,
         ),
     )
+
+
+def _problem(found: Problem) -> tuple[Cell, ...]:
+    return text(one_line(str(found.path), 4096)), text(one_line(found.message, 1000))

@@ -162,13 +162,13 @@ def _behaviour(study: Study) -> Iterator[Block]:
         effects = one.effects
         for at, who in enumerate(effects.names):
             value, low, high = (float(a[at]) for a in (effects.effect, effects.low, effects.high))
-            shown = "{:.2f}×" if one.ratio else "{:+.2f}"
+            shown = _factor if one.ratio else _difference
             rows.append(
                 (
                     text(measure),
                     who_cell(study, who),
-                    Cell(value, shown.format(value)),
-                    Cell([low, high], f"{shown.format(low)} to {shown.format(high)}"),
+                    Cell(value, shown(value)),
+                    Cell([low, high], f"{shown(low)} to {shown(high)}"),
                     Cell(effects.decided()[at], "yes" if effects.decided()[at] else "open"),
                 )
             )
@@ -187,3 +187,11 @@ def _behaviour(study: Study) -> Iterator[Block]:
         yield Table("behaviour", caption, columns, tuple(rows))
     if silent:
         yield nothing("Not told: " + "; ".join(silent) + ".")
+
+
+def _factor(value: float) -> str:
+    return f"{value:.2f}×"
+
+
+def _difference(value: float) -> str:
+    return words.signed(value, 2)

@@ -82,7 +82,7 @@ def _difficulty(study: Study, task: str) -> tuple[Cell, Cell]:
         return Cell(None, words.MISSING), text("")
     at = found.tasks.index(task)
     value, error = float(found.scale.difficulty[at]), float(found.scale.difficulty_sd[at])
-    return Cell(value, f"{value:+.1f} ± {error:.1f}"), text(found.scale.flags[at])
+    return Cell(value, f"{words.signed(value)} ± {error:.1f}"), text(found.scale.flags[at])
 
 
 def make(study: Study, task: str, put: Put) -> Page:

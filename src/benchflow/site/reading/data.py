@@ -67,7 +67,7 @@ def unread(found: Findings) -> Section:
     """Records that could not be read as they should be."""
     if not found.problems:
         return Section("", essential=False)
-    said = [f"{one.path.name}: {one.message}" for one in found.problems[:20]]
+    said = [str(one) for one in found.problems[:20]]
     if len(found.problems) > 20:
         said.append(f"and {len(found.problems) - 20} more")
     return Section("Not read as it should be", tuple(said), essential=False)

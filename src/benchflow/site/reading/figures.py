@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from benchflow.analysis.estimate import Estimate
+from benchflow.site.words import signed
 
 
 def percent(share: float, digits: int = 1) -> str:
@@ -16,7 +17,7 @@ def points(share: float) -> str:
     """+8.2; a dash for what could not be estimated."""
     if not math.isfinite(share):
         return "—"
-    return f"{100 * share:+.1f}"
+    return signed(100 * share)
 
 
 def span(low: float, high: float) -> str:

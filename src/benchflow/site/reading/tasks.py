@@ -6,6 +6,7 @@ from benchflow.site.findings import Findings
 from benchflow.site.reading.figures import basis, percent, points
 from benchflow.site.reading.section import Section, Table
 from benchflow.site.statistics import Refused
+from benchflow.site.words import signed
 
 _SHOWN = 5
 
@@ -40,8 +41,8 @@ def difficulty(found: Findings) -> Section:
         (
             part.tasks[i],
             percent(part.shares[i], 0),
-            f"{scale.difficulty[i]:+.1f}",
-            f"{low[i]:+.1f} to {high[i]:+.1f}",
+            signed(scale.difficulty[i]),
+            f"{signed(low[i])} to {signed(high[i])}",
             f"{scale.outfit[i]:.1f}",
             f"{scale.infit[i]:.1f}",
         )

@@ -11,6 +11,7 @@ from benchflow.site.findings import Findings
 from benchflow.site.reading.figures import amount, basis, percent, points, span, with_span
 from benchflow.site.reading.section import Section, Table
 from benchflow.site.statistics import Refused
+from benchflow.site.words import signed
 
 
 def over_claims(found: Findings) -> Section:
@@ -121,7 +122,8 @@ def rungs(found: Findings) -> Section:
     else:
         columns.append("effect on each rung")
         ladder = {
-            who: f"{climb.effect[i]:+.2f} ({climb.low[i]:+.2f} to {climb.high[i]:+.2f})"
+            who: f"{signed(climb.effect[i], 2)} "
+            f"({signed(climb.low[i], 2)} to {signed(climb.high[i], 2)})"
             for i, who in enumerate(climb.groups)
         }
         notes.append(
