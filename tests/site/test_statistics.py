@@ -9,6 +9,7 @@ import pytest
 from made_up import collection, ladder, record
 
 from benchflow.results.records import Record
+from benchflow.results.versions import apart
 from benchflow.site.arrays import MIN_FAMILIES, Trials, one_spelling
 from benchflow.site.caveats import IF_FAMILIES, changes, doubted, gaps, mixtures
 from benchflow.site.climbing import rungs, steps
@@ -55,6 +56,17 @@ def test_errors_are_counted_for_whom_they_hit_and_in_no_array() -> None:
 def test_versions_of_a_task_are_never_mixed() -> None:
     trials = Trials.of([record("x", True, task_version="1"), record("x", False, task_version="2")])
     assert trials.tasks == ("x@1", "x@2")
+
+
+def test_contents_and_hint_levels_of_a_task_are_never_mixed() -> None:
+    forms = [("1", "aaaaaaaaaa", 0), ("1", "bbbbbbbbbb", None), ("2", "cc", 0), ("2", "cc", 2)]
+    made = [
+        record("x", True, task_version=version, task_digest=digest, hint=hint)
+        for version, digest, hint in forms
+    ]
+    trials = Trials.of([*made, record("y", True, task_version="1", task_digest="d")])
+    assert trials.tasks == ("x@1#aaaaaaaa", "x@1#bbbbbbbb", "x@2", "x@2 +hint 2", "y")
+    assert apart(apart(made)) == apart(made)
 
 
 def test_families_are_units_where_there_are_enough_of_them() -> None:

@@ -21,6 +21,7 @@ class TaskFacts:
 
     name: str = ""
     version: str = ""
+    digest: str = ""
     family: str = ""
     skills: tuple[str, ...] = ()
     expert_minutes: float | None = None
@@ -40,6 +41,7 @@ def of_job(job: Path) -> tuple[dict[str, TaskFacts], list[Problem]]:
         str(task.get("staged")): TaskFacts(
             name=word(task.get("name")),
             version=word(task.get("version"), 40),
+            digest=word(task.get("digest"), 64),
             family=word(task.get("family"), 80),
             skills=words(task.get("skills")),
             expert_minutes=number(task.get("expert_minutes")),
@@ -64,6 +66,7 @@ def complete(facts: TaskFacts, folder: str) -> TaskFacts:
     minutes = ours.get("expert_minutes") or metadata.get("expert_time_estimate_min")
     return TaskFacts(
         name=facts.name,
+        digest=facts.digest,
         version=facts.version or word(mapping(data.get("task")).get("version"), 40),
         family=facts.family or word(family, 80),
         skills=facts.skills or words(skills),

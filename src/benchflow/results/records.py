@@ -80,6 +80,7 @@ class Record:
     verdict: Verdict
     agent_version: str = ""
     task_version: str = ""
+    task_digest: str = ""  # of the task's folder, where it was recorded
     family: str = ""
     skills: tuple[str, ...] = ()
     expert_minutes: float | None = None

@@ -64,6 +64,8 @@ TRIALS: Table[Record] = Table(
         Column("task", "VARCHAR", "task (Inspect: evaluation/sample)", lambda r: r.task),
         Column("task_version", "VARCHAR", "the task's version, or empty",
                lambda r: r.task_version),
+        Column("task_digest", "VARCHAR", "digest of the task's folder, or empty",
+               lambda r: r.task_digest),
         Column("family", "VARCHAR", "family or category of the task, or empty",
                lambda r: r.family),
         Column("skills", "VARCHAR", "skills or tags, separated by ;", lambda r: _joined(r.skills)),

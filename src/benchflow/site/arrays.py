@@ -1,14 +1,14 @@
 """From records to the arrays that `benchflow.analysis` takes: the only glue between the two.
 
 Errors of the infrastructure are in no array; they are counted per agent and model. A task that
-occurs in two versions counts as two tasks, since results of versions are never mixed. Tasks of one
+occurs in two versions counts as two tasks (`benchflow.results.versions`). Tasks of one
 family are one unit of inference where there are MIN_FAMILIES families or more; an interval over
 fewer holds the truth too seldom (docs/analysis.md), so that there the task stays the unit.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +18,7 @@ import numpy as np
 from benchflow.analysis.estimate import Floats, Outcomes
 from benchflow.results.model import Verdict
 from benchflow.results.records import Record
+from benchflow.results.versions import apart
 
 #: Families needed to be units: with 8 an interval of 95 % covers 92.6 %, with 4 it covers 90 %.
 MIN_FAMILIES = 8
@@ -35,15 +36,9 @@ class Trials:
     @classmethod
     def of(cls, records: Iterable[Record]) -> Trials:
         """Keeps what was judged and counts the rest."""
-        everything = tuple(records)
+        everything = apart(records)
         counted = tuple(r for r in everything if r.verdict is not Verdict.ERROR)
-        versions: dict[str, set[str]] = defaultdict(set)
-        for record in everything:
-            versions[record.task].add(record.task_version)
-        tasks = tuple(
-            f"{r.task}@{r.task_version or '?'}" if len(versions[r.task]) > 1 else r.task
-            for r in counted
-        )
+        tasks = tuple(r.task for r in counted)
         families = {r.family for r in counted if r.family}
         shared = MIN_FAMILIES <= len(families) < len(set(tasks))
         units = tuple(

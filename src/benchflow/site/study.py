@@ -9,10 +9,11 @@ from functools import cached_property
 
 from benchflow.results.model import Problem, Verdict
 from benchflow.results.records import Collection, Record
+from benchflow.results.versions import apart
 from benchflow.site.addresses import Addresses
 from benchflow.site.arrays import Trials
 from benchflow.site.statistics import Attempts, Difficulty, Refused, attempts, difficulty
-from benchflow.site.summary import Pair, Summary, summarize
+from benchflow.site.summary import Pair, Summary, summarize_trials
 
 #: Above this many entries a page for each pair would be mostly pages that nobody opens.
 MAX_COMPARED = 40
@@ -27,10 +28,15 @@ class Study:
     level: float = 0.95
     version: str = ""
 
-    @property
+    @cached_property
     def records(self) -> tuple[Record, ...]:
-        """All trials."""
-        return self.collection.records
+        """All trials; versions of a task are tasks of their own."""
+        return apart(self.collection.records)
+
+    @cached_property
+    def divided(self) -> tuple[str, ...]:
+        """Names of tasks that stand here in several versions, each a task of its own."""
+        return tuple(sorted({r.task for r in self.collection.records} - set(self.tasks)))
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -41,7 +47,7 @@ class Study:
     def summary(self) -> Summary | None:
         """Rates, tiers and pairs; None where no trial counts."""
         counts = any(record.verdict is not Verdict.ERROR for record in self.records)
-        return summarize(self.collection, self.level) if counts else None
+        return summarize_trials(self.trials, self.level) if counts else None
 
     @cached_property
     def trials(self) -> Trials:

@@ -12,7 +12,7 @@ from benchflow.results.records import Record
 from benchflow.results.text import one_line, printable
 from benchflow.site import words
 from benchflow.site.content import Block, Cell, Column, Command, Facts, Prose, Table
-from benchflow.site.pages.common import text
+from benchflow.site.pages.common import number, text
 
 _MAX_BOOTS = 40
 _NAMES = {"env": "the agent's", "verifier__trial": "the verifier's"}
@@ -87,6 +87,8 @@ def versions(record: Record) -> tuple[Block, ...]:
         ("Agent", text(" ".join((record.agent, record.agent_version)).strip())),
         ("Model", text(record.model)),
         ("Task's version", text(record.task_version)),
+        ("Task's digest", text(record.task_digest[:16])),
+        ("Hint level", number(record.hint) if record.hint else text("")),
         ("Job", text(record.job)),
         ("Read from", text(record.format.value)),
     )
@@ -109,7 +111,7 @@ def _machine(path: Path) -> Iterator[Block]:
     except UnreadableRecord as error:
         yield Prose(((f"{path.name} {error}.",),), "note")
         return
-    for number, boot in enumerate(boots[:_MAX_BOOTS] if isinstance(boots, list) else [], 1):
+    for at, boot in enumerate(boots[:_MAX_BOOTS] if isinstance(boots, list) else [], 1):
         record = _object(boot)
         told = ", ".join(
             f"{one_line(str(key), 30)} {one_line(str(value), 40)}"
@@ -117,7 +119,7 @@ def _machine(path: Path) -> Iterator[Block]:
         )
         command = record.get("command")
         arguments = [str(part) for part in command] if isinstance(command, list) else []
-        yield Command(f"{name}, boot {number}: {told}", printable(_wrapped(arguments), 20000))
+        yield Command(f"{name}, boot {at}: {told}", printable(_wrapped(arguments), 20000))
 
 
 def _wrapped(arguments: list[str]) -> str:

@@ -53,10 +53,27 @@ def index(study: Study, put: Put) -> Page:
             Section(
                 "tasks",
                 "",
-                (known_columns(Table("tasks", "", columns, rows, tools=True)),),
+                (
+                    *_divided(study),
+                    known_columns(Table("tasks", "", columns, rows, tools=True)),
+                ),
             ),
         ),
         nav="tasks.html",
+    )
+
+
+def _divided(study: Study) -> tuple[Block, ...]:
+    if not study.divided:
+        return ()
+    several = words.plural(len(study.divided), "task stands", "tasks stand")
+    return (
+        nothing(
+            f"{several} here in more than one form: {', '.join(study.divided[:5])}"
+            + (" …" if len(study.divided) > 5 else "")
+            + ". Results of two versions, contents or hint levels are never put together: each "
+            "form is a task of its own, named @version, #digest or +hint."
+        ),
     )
 
 

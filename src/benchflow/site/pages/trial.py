@@ -238,6 +238,7 @@ def _about(record: Record) -> dict[str, object]:
         "folder": str(record.folder) if record.folder else None,
         "task": record.task,
         "task_version": record.task_version,
+        "task_digest": record.task_digest,
         "agent": record.agent,
         "agent_version": record.agent_version,
         "model": record.model,
