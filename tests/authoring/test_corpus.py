@@ -44,7 +44,7 @@ def test_the_bytes_are_what_the_source_says(
         pytest.skip("binutils is not installed")
     made, binary = tmp_path / "o", tmp_path / "bin"
     size = "--64" if form == "elf_x86_64" else "--32"
-    subprocess.run(["as", size, str(ASM / f"{name}.s"), "-o", str(made)], check=True)
+    subprocess.run(["as", size, f"-I{ASM}", str(ASM / f"{name}.s"), "-o", str(made)], check=True)
     link = ["ld", "-m", form, "-Ttext", "0", "--oformat", "binary", str(made), "-o", str(binary)]
     subprocess.run(link, check=True)
     assert binary.read_bytes() == code

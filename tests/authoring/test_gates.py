@@ -12,6 +12,7 @@ from benchflow.authoring import judge, static
 from benchflow.authoring.gate import GateResult, Status
 from benchflow.results.model import Check, Milestone, Phases, Trial, Verdict
 from benchflow.tasks import Task, load
+from benchflow.tasks.skills import SKILLS
 
 __all__ = ["edit", "lamp"]
 
@@ -55,6 +56,14 @@ def test_schema_shows_why_a_task_does_not_load(edit: Edit) -> None:
     result = static.schema(edit("task.toml", 'arch = "x86_64"', 'arch = "z80"'))
     assert result.status is Status.FAILED
     assert any("arch" in finding for finding in result.findings)
+
+
+def test_schema_knows_the_words_for_skills(edit: Edit) -> None:
+    result = static.schema(edit("task.toml", 'skills = ["init"]', 'skills = ["init", "network"]'))
+    finding = "skills: 'network' is not in the vocabulary; did you mean 'networking'?"
+    assert finding in result.findings
+    page = (Path(__file__).parents[2] / "docs" / "authoring.md").read_text()
+    assert all(f"| `{word}` | {meaning} |" in page for word, meaning in SKILLS.items())
 
 
 def test_coverage_finds_a_demand_that_nothing_proves(lamp: Path) -> None:

@@ -9,54 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.run import ours
 
 BENCHFLOW = Path(sys.executable).parent / "benchflow"
-TEMPLATE = """schema_version = "1.4"
-[task]
-name = "benchflow/words"
-version = "1.0.0"
-description = "Write a word into a file."
-authors = [{ name = "tests" }]
-[agent]
-timeout_sec = 60
-[verifier]
-timeout_sec = 60
-[environment]
-[metadata.benchflow]
-family = "test"
-variant = "words"
-skills = ["recovery"]
-arch = "x86_64"
-firmware = "bios"
-expert_minutes = 90
-expert_minutes_basis = "estimated"
-oracle_minutes = 1
-[[metadata.benchflow.deliverables]]
-path = "/app/out/words.txt"
-kind = "file"
-max_mb = 1
-"""
-CHECKS = """from benchflow.boot import milestone
-
-@milestone("word", proves=["R1"], title="there is a word")
-def test_word(deliverable):
-    assert deliverable().read_text()
-"""
 
 
 @pytest.fixture
 def catalogue(tmp_path: Path) -> Path:
-    folder = tmp_path / "tasks" / "test" / "words"
-    for name, text in {
-        "task.toml": TEMPLATE,
-        "instruction.md": "[R1] a word\n",
-        "environment/Dockerfile": "FROM debian:bookworm\n",
-        "solution/solve.sh": "#!/bin/sh\ntrue\n",
-        "tests/checks.py": CHECKS,
-    }.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    ours.words(tmp_path / "tasks")
     return tmp_path / "tasks"
 
 
@@ -76,21 +36,24 @@ def tasks(*arguments: str, catalogue: Path, status: int = 0) -> str:
 
 def test_the_list_says_what_a_person_chooses_by(catalogue: Path) -> None:
     text = tasks(catalogue=catalogue)
-    assert "test/words  x86_64 bios  1           1.5 h   recovery" in text
+    header, family, line, *_ = text.splitlines()
+    assert " ".join(header.split()) == "task machine milestones expert oracle skills"
+    assert family == "test"
+    assert line == "  test/words  x86_64 bios  3           1 min 00 s  6.0 s   recovery"
     (listed,) = json.loads(tasks("--json", catalogue=catalogue))["tasks"]
     assert (listed["name"], listed["is_benchflow"]) == ("test/words", True)
 
 
 def test_show_tells_how_it_is_proved(catalogue: Path) -> None:
     text = tasks("show", "words", catalogue=catalogue)
-    assert "word       1       1       there is a word" in text
-    assert "time limits   agent 1 min 00 s, verifier 1 min 00 s" in text
+    assert "three      1       1       two       the third word" in text
+    assert "time limits   agent 1 min 00 s, verifier 2 min 00 s" in text
 
 
 def test_validate_names_what_is_wrong_and_the_fix(catalogue: Path) -> None:
-    assert "ok  test/words  1 check" in tasks("validate", "test/words", catalogue=catalogue)
+    assert "ok  test/words  4 checks" in tasks("validate", "test/words", catalogue=catalogue)
     config = catalogue / "test" / "words" / "task.toml"
-    config.write_text(TEMPLATE.replace("skills =", "skilz ="))
+    config.write_text(config.read_text().replace("skills =", "skilz ="))
     text = tasks("validate", "test/words", catalogue=catalogue, status=3)
     assert "metadata.benchflow.skilz" in text
     assert "did you mean 'skills'?" in text

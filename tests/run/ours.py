@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from plain import write
+from tests.run.plain import write
 
 CONFIG = """schema_version = "1.4"
 [task]

@@ -10,6 +10,7 @@ from benchflow.authoring.likeness import Secrets
 from benchflow.errors import TaskError
 from benchflow.tasks import Task, load
 from benchflow.tasks.digest import files_below
+from benchflow.tasks.skills import unknown
 
 #: What docs/design.md asks of a hand-written task.
 LEAST_MILESTONES, LEAST_CHECKS, LEAST_EXPLOITS = 10, 25, 4
@@ -25,7 +26,8 @@ class Row:
 
 
 def schema(task_path: Path) -> GateResult:
-    """The task loads, and has as many milestones, checks, cheats and hints as are asked for."""
+    """The task loads, and has as many milestones, checks, cheats and hints as are asked for;
+    its skills are words of the vocabulary."""
     try:
         task = load(task_path)
     except TaskError as error:
@@ -41,6 +43,7 @@ def schema(task_path: Path) -> GateResult:
     findings = [
         f"{have} {what}, {least} are asked for" for have, least, what in counts if have < least
     ]
+    findings += unknown(task.skills)
     summary = ", ".join(f"{have} {what}" for have, _, what in counts)
     return judged("schema", summary, findings)
 

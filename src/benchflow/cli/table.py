@@ -11,7 +11,7 @@ SIGNS = {"passed": "✓", "failed": "✗", "not reached": "·", "": "·"}
 _COLOURS = {
     "passed": "green", "resolved": "green", "ok": "green",
     "failed": "red", "missing": "red", "broken": "red",
-    "error": "yellow", "optional": "yellow",
+    "error": "yellow", "optional": "yellow", "heading": "cyan",
 }  # fmt: skip
 
 

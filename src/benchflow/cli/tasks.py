@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from benchflow.cli.options import json_option, print_json
+
+if TYPE_CHECKING:
+    from benchflow.tasks import Task
 
 
 @click.group("tasks", invoke_without_command=True)
@@ -32,27 +36,38 @@ def command(context: click.Context, as_json: bool) -> None:
 @command.command("list")
 @json_option
 def list_command(as_json: bool) -> None:
-    """One line a task."""
-    from benchflow.cli.table import table
+    """One line a task, by family."""
+    from benchflow.cli.table import colour, table
     from benchflow.tasks import catalogue
 
     tasks = catalogue()
     if as_json:
         print_json({"schema": 1, "tasks": tasks})
         return
-    rows = [
-        [
-            task.name,
-            f"{task.arch} {task.firmware}",
-            f"{len(task.milestones) + sum(len(s.milestones) for s in task.steps)}",
-            f"{task.expert_minutes / 60:.1f} h",
-            ", ".join(task.skills),
-            "not verified: " + task.unverified if task.unverified else "",
-        ]
-        for task in tasks
-    ]
-    click.echo(table(["task", "machine", "milestones", "expert", "skills", "state"], rows))
+    header = ["task", "machine", "milestones", "expert", "oracle", "state", "skills"]
+    lines = table(header, [_line(task) for task in tasks]).splitlines()
+    click.echo(lines[0])
+    family = ""
+    for task, line in zip(tasks, lines[1:], strict=True):
+        if task.name.partition("/")[0] != family:
+            family = task.name.partition("/")[0]
+            click.echo(colour(family, "heading"))
+        click.echo(line)
     click.echo("\nMore: benchflow tasks show TASK; try one: benchflow run TASK --agent oracle")
+
+
+def _line(task: Task) -> list[str]:
+    from benchflow.cli.table import duration
+
+    return [
+        f"  {task.name}",
+        f"{task.arch} {task.firmware}",
+        f"{len(task.milestones) + sum(len(s.milestones) for s in task.steps)}",
+        duration(task.expert_minutes * 60) if task.expert_minutes else "",
+        duration(task.oracle_minutes * 60) if task.oracle_minutes else "",
+        "not verified" if task.unverified else "",
+        ", ".join(task.skills),
+    ]
 
 
 @command.command("show")
