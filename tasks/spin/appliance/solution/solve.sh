@@ -313,7 +313,7 @@ After=systemd-tmpfiles-setup.service
 [Service]
 Type=oneshot
 RemainAfterExit=yes
-ExecStart=/bin/sh -ec 'mkdir -p /data/kept; mount -t tmpfs -o mode=700,uid=skerry,gid=skerry memory /data/skerry; cp -a /data/kept/. /data/skerry/'
+ExecStart=/bin/sh -ec 'install -d -m 700 -o skerry -g skerry /data/kept; mount -t tmpfs -o mode=700,uid=skerry,gid=skerry memory /data/skerry; cp -a /data/kept/. /data/skerry/'
 ExecStop=/bin/sh -ec 'cp -a /data/skerry/. /data/kept/; sync'
 
 [Install]
