@@ -35,7 +35,7 @@ class Trials:
         self.listener = listener
 
     @functools.cached_property
-    def _key(self) -> str:
+    def key(self) -> str:
         """What the gates' answers depend on: the task with its cheats, and `boot`."""
         from benchflow.tasks.stage import boot_zipapp
 
@@ -47,7 +47,7 @@ class Trials:
         """Where the evidence of `gate` is, or will be."""
         # The common cheats are ours: an answer about them holds for what they are today.
         more = f"-{_corpus_digest()}" if gate == "corpus" else ""
-        return home() / "checks" / f"{self.task.slug}-{self._key}-{gate}{more}"
+        return home() / "checks" / f"{self.task.slug}-{self.key}-{gate}{more}"
 
     def nop(self) -> tuple[Trial, ...]:
         """One trial in which nothing is done."""

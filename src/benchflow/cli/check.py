@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @click.option("--fast", is_flag=True, help="Only schema, coverage, leaks and nop.")
 @click.option("--again", is_flag=True, help="Run gates again that are known to pass or fail.")
 @click.option("--matrix", is_flag=True, help="Print demand × check × milestone, and stop.")
+@click.option("--record", is_flag=True, help="Write what is known into the catalogue's gates.json.")
 @click.option("--write", is_flag=True, help="Write the oracle's measured times into task.toml.")
 @json_option
 def command(
@@ -28,6 +29,7 @@ def command(
     fast: bool,
     again: bool,
     matrix: bool,
+    record: bool,
     write: bool,
     as_json: bool,
 ) -> int:
@@ -43,6 +45,10 @@ def command(
       benchflow check 'repair/*' --json
       benchflow check repair/dead-server --matrix
       benchflow check repair/dead-server --gate budget --write
+      benchflow check repair/dead-server --record
+
+    --record writes every gate whose result is known, also from earlier calls, beside the tasks:
+    `benchflow tasks` shows it, for as long as neither the task nor the verifier changes.
 
     --write raises time limits that are below their margin and never lowers one. It changes the
     task's content, so gates that run the task are due again.
@@ -54,6 +60,7 @@ def command(
     keep_quiet()
     from benchflow.authoring.check import FAST, GATES, check
     from benchflow.authoring.gate import Status
+    from benchflow.authoring.standing import record as keep
     from benchflow.cli.live import display
     from benchflow.tasks import select
 
@@ -77,6 +84,8 @@ def command(
                 changes = _write(one, listener) if write else []
         except Interrupted as error:
             raise Interrupted(error.message, hint="call it again to go on") from error
+        if record:
+            changes.append(str(keep(one)))
         for change in () if as_json else changes:
             click.echo(f"  wrote {change}")
         table[one.name] = [result.to_json() for result in results]

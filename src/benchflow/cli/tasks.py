@@ -36,13 +36,14 @@ def command(context: click.Context, as_json: bool) -> None:
 @command.command("list")
 @json_option
 def list_command(as_json: bool) -> None:
-    """One line a task, by family."""
+    """One line a task, by family, with the gates that it is recorded to have passed."""
     from benchflow.cli.table import colour, table
     from benchflow.tasks import catalogue
 
     tasks = catalogue()
     if as_json:
-        print_json({"schema": 1, "tasks": tasks})
+        listed = [{**vars(task), "state": _state(task)} for task in tasks]
+        print_json({"schema": 1, "tasks": listed})
         return
     header = ["task", "machine", "milestones", "expert", "oracle", "state", "skills"]
     lines = table(header, [_line(task) for task in tasks]).splitlines()
@@ -65,9 +66,17 @@ def _line(task: Task) -> list[str]:
         f"{len(task.milestones) + sum(len(s.milestones) for s in task.steps)}",
         duration(task.expert_minutes * 60) if task.expert_minutes else "",
         duration(task.oracle_minutes * 60) if task.oracle_minutes else "",
-        "not verified" if task.unverified else "",
+        _state(task),
         ", ".join(task.skills),
     ]
+
+
+def _state(task: Task) -> str:
+    from benchflow.authoring.standing import standing
+
+    if not task.is_benchflow:
+        return ""
+    return "not verified" if task.unverified else str(standing(task) or "no gates recorded")
 
 
 @command.command("show")
@@ -100,6 +109,7 @@ def show_command(task: str, as_json: bool) -> None:
         ["deliverables", ", ".join(f"{d.path} ({d.kind})" for d in found.deliverables)],
         ["hints", str(len(found.hints)) if found.hints else ""],
         ["exploits", ", ".join(exploit.name for exploit in found.exploits)],
+        ["gates", _state(found)],
         ["unverified", found.unverified],
     ]
     click.echo("\n".join(f"{key:<13} {value}" for key, value in facts if value))

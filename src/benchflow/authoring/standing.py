@@ -1,0 +1,110 @@
+"""Where the tasks of a catalogue stand: which gates they passed, kept beside them in `gates.json`.
+
+`benchflow check --record` writes it. An entry holds for a task's content, its cheats and `boot` as
+they were (`key`): once one of them changes, the entry is about something else and says nothing.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchflow.authoring.check import GATES, remembered
+from benchflow.authoring.gate import GateResult, Status
+from benchflow.authoring.trials import Trials
+from benchflow.errors import UsageError
+from benchflow.run.board import Silence
+from benchflow.tasks import Task
+
+_GOOD = (Status.PASSED, Status.NOT_APPLICABLE)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Gates of one task that are recorded, by name; `stale` when the task or `boot` has changed."""
+
+    gates: dict[str, GateResult]
+    stale: bool = False
+
+    @property
+    def good(self) -> int:
+        """How many gates passed or do not apply; 0 when the record is stale."""
+        return 0 if self.stale else sum(r.status in _GOOD for r in self.gates.values())
+
+    def __str__(self) -> str:
+        if self.stale:
+            return "changed since its gates"
+        failed = [name for name, result in self.gates.items() if result.status not in _GOOD]
+        return f"{self.good}/{len(GATES)} gates" + (f", failed: {', '.join(failed)}" * bool(failed))
+
+
+def standing(task: Task) -> Standing | None:
+    """What the catalogue's record says of `task`; None when it says nothing.
+
+    Raises UsageError when the record is there and cannot be read.
+    """
+    entry = _read(_file(task)).get(task.name)
+    if entry is None:
+        return None
+    try:
+        gates = {name: GateResult.from_json(entry["gates"][name]) for name in entry["gates"]}
+        return Standing(gates, stale=entry["key"] != Trials(task, Silence()).key)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _broken(_file(task), task.name) from error
+
+
+def record(task: Task) -> Path:
+    """Writes what is remembered of `task`'s gates into its catalogue's record; returns the file.
+
+    Gates that were recorded for the same key and are not remembered on this machine stay.
+    Raises UsageError for a task that lies in no catalogue, or a record that cannot be read.
+    """
+    if task.path.parts[-2:] != tuple(task.name.split("/")):
+        raise UsageError(
+            f"{task.path} is not in a catalogue",
+            hint="a catalogue's tasks lie in FAMILY/VARIANT, as their task.toml says",
+        )
+    path, key = _file(task), Trials(task, Silence()).key
+    entries = _read(path)
+    before = entries.get(task.name, {})
+    gates = dict(before.get("gates", {})) if before.get("key") == key else {}
+    day = datetime.datetime.now(datetime.UTC).date().isoformat()
+    for name, result in remembered(task).items():
+        # Where evidence lies is a fact of one machine.
+        told = {**result.to_json(), "evidence": "", "cached": False}
+        known = {k: v for k, v in gates.get(name, {}).items() if k != "recorded"}
+        gates[name] = gates[name] if told == known else {**told, "recorded": day}
+    ordered = {name: gates[name] for name in GATES if name in gates}
+    entries[task.name] = {"version": task.version, "key": key, "gates": ordered}
+    text = json.dumps({"schema": 1, "tasks": dict(sorted(entries.items()))}, indent=1)
+    scratch = path.with_suffix(".new")
+    scratch.write_text(text + "\n", encoding="utf-8")
+    scratch.replace(path)
+    return path
+
+
+def _file(task: Task) -> Path:
+    return task.path.parents[1] / "gates.json"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        tasks = json.loads(path.read_text(encoding="utf-8"))["tasks"]
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _broken(path, "") from error
+    if not isinstance(tasks, dict):
+        raise _broken(path, "")
+    return tasks
+
+
+def _broken(path: Path, name: str) -> UsageError:
+    where = f"{path}: {name}" if name else str(path)
+    return UsageError(
+        f"{where}: this record of gates cannot be read",
+        hint="take the file (or the task's entry) out, and: benchflow check TASK --record",
+    )

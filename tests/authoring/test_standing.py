@@ -1,0 +1,69 @@
+"""The record of gates beside the tasks: written by check, shown by tasks, void after a change."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.run import ours, plain
+
+BENCHFLOW = str(Path(sys.executable).parent / "benchflow")
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    ours.words(tmp_path / "tasks")
+    return tmp_path / "tasks"
+
+
+def benchflow(top: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [BENCHFLOW, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        # A home of its own: what other runs remember of an equal task is not known here.
+        env={**os.environ, "BENCHFLOW_TASKS": str(top), "BENCHFLOW_HOME": f"{top}.home"},
+    )
+
+
+def state(top: Path) -> str:
+    (listed,) = json.loads(benchflow(top, "tasks", "--json").stdout)["tasks"]
+    return str(listed["state"])
+
+
+def test_what_passed_is_recorded_until_the_task_changes(top: Path) -> None:
+    assert state(top) == "no gates recorded"
+    call = ("check", "test/words", "--gate", "coverage", "--record")
+    done = benchflow(top, *call)
+    assert done.returncode == 0, done.stderr
+    assert state(top) == "1/13 gates"
+    benchflow(top, "check", "test/words", "--gate", "schema", "--record")
+    assert state(top) == "1/13 gates, failed: schema"
+    (entry,) = json.loads((top / "gates.json").read_text())["tasks"].values()
+    assert list(entry["gates"]) == ["schema", "coverage"]
+    (top / "test" / "words" / "instruction.md").write_text("[R1] one [R2] two [R3] three\n")
+    assert state(top) == "changed since its gates"
+    benchflow(top, *call)
+    assert state(top) == "1/13 gates"
+
+
+def test_a_record_that_is_cut_off_is_named(top: Path) -> None:
+    benchflow(top, "check", "test/words", "--gate", "coverage", "--record")
+    record = top / "gates.json"
+    record.write_text(record.read_text()[:-20])
+    done = benchflow(top, "tasks")
+    assert done.returncode == 2
+    assert str(record) in done.stderr and "check TASK --record" in done.stderr
+
+
+def test_a_task_outside_a_catalogue_has_no_record(top: Path) -> None:
+    elsewhere = plain.separate(top.parent / "mine")
+    done = benchflow(top, "check", str(elsewhere), "--gate", "offline", "--record")
+    assert done.returncode == 2
+    assert "is not in a catalogue" in done.stderr
+    assert not list(top.parent.rglob("gates.json"))
