@@ -66,7 +66,7 @@ def test_a_terabyte_of_nothing_is_refused_at_once(disk: Path) -> None:
     os.truncate(disk, 1 << 40)
     start = time.monotonic()
     refuse(disk, "1048576 MiB large; the limit is 64 MiB")
-    assert time.monotonic() - start < 0.5
+    assert time.monotonic() - start < 10  # to read it takes minutes
 
 
 def test_more_stored_than_allowed(disk: Path) -> None:

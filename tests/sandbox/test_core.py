@@ -94,9 +94,9 @@ def test_output_is_seen_while_the_command_runs(box: Sandbox) -> None:
 def test_a_timeout_kills_daemons_that_left_session_and_parent(box: Sandbox) -> None:
     script = "(setsid sleep 4321 &) ; setsid setsid sleep 4322 & sleep 4323"
     begin = time.monotonic()
-    result = box.exec(f"echo before; {script}", timeout=0.7)
+    result = box.exec(f"echo before; {script}", timeout=3)
     assert result.timed_out and result.status == 137 and result.stdout == b"before\n"
-    assert time.monotonic() - begin < 20
+    assert time.monotonic() - begin < 30
     assert not [line for line in processes(box) if "sleep 432" in line]
 
 
