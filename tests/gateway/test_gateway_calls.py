@@ -170,7 +170,7 @@ def test_the_ledger_alone_gives_the_same_totals(bench: Bench, trial: str) -> Non
     bench.talk(trial, "anthropic").ask("x")
     live = bench.client.trial(trial)
     tally = replay(bench.ledger).tallies[trial]
-    assert tally.summary() == {k: v for k, v in live.items() if k not in ("idle", "under_way")}
+    assert tally.summary() == {k: v for k, v in live.items() if k not in ("moved", "under_way")}
 
 
 def test_counting_tokens_is_free(bench: Bench, trial: str) -> None:

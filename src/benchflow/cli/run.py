@@ -68,6 +68,26 @@ from benchflow.cli.options import jobs_dir_option, json_option, pairs
     "--max-minutes", type=click.FloatRange(0, min_open=True), help="Minutes for each trial's calls."
 )
 @click.option(
+    "--rpm",
+    multiple=True,
+    metavar="[MODEL=]N",
+    help="Calls in a minute that the provider of each model (or of MODEL) allows, over all trials "
+    "of the job; more of them wait.",
+)
+@click.option(
+    "--tpm",
+    multiple=True,
+    metavar="[MODEL=]N",
+    help="Tokens in a minute, in and out, cached ones too.",
+)
+@click.option("--calls-at-once", multiple=True, metavar="[MODEL=]N", help="Calls under way.")
+@click.option(
+    "--stall-minutes",
+    type=click.FloatRange(0),
+    help="End an agent that makes no progress for so long: no call, no output, no log, no work of "
+    "its programs (0: never).  [default: 30 in the namespace sandbox, never elsewhere]",
+)
+@click.option(
     "--keep-bodies", is_flag=True, help="Keep what was asked and answered, not only counts."
 )
 @click.option(
@@ -99,6 +119,10 @@ def command(
     max_tokens: int | None,
     max_turns: int | None,
     max_minutes: float | None,
+    rpm: tuple[str, ...],
+    tpm: tuple[str, ...],
+    calls_at_once: tuple[str, ...],
+    stall_minutes: float | None,
     keep_bodies: bool,
     gateway: bool,
     agent_timeout_multiplier: float,
@@ -125,14 +149,16 @@ def command(
     Exit status: 0 when every trial was judged, whatever the verdict; 4 when one could not be.
     """
     from benchflow.run.engine import keep_quiet
-    from benchflow.run.request import RunRequest
+    from benchflow.run.request import STALL_MINUTES, RunRequest
 
     keep_quiet()
     from benchflow.cli.live import display
     from benchflow.cli.show import finish
+    from benchflow.run import limits
     from benchflow.run.jobs import start
     from benchflow.run.plan import plan
 
+    usual = STALL_MINUTES if sandbox == "namespace" else None
     prepared = plan(
         RunRequest(
             tasks=task,
@@ -154,6 +180,8 @@ def command(
             max_tokens=max_tokens,
             max_turns=max_turns,
             max_minutes=max_minutes,
+            limits=limits.read({"rpm": rpm, "tpm": tpm, "concurrent": calls_at_once}),
+            stall_minutes=usual if stall_minutes is None else stall_minutes or None,
             keep_bodies=keep_bodies,
             agent_timeout_multiplier=agent_timeout_multiplier,
             verifier_timeout_multiplier=verifier_timeout_multiplier,

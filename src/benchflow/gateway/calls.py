@@ -25,7 +25,8 @@ Outcome = Literal["answered", "refused", "provider"]
 _NO_QUOTA = "insufficient_quota"
 _OVERFLOW = "context_length_exceeded"
 _MAX_ERROR = 1 << 20
-_PIECE = 1 << 16
+#: Of a request in JSON: a rule of thumb, until the provider has counted.
+_BYTES_A_TOKEN = 4
 
 
 @dataclass(slots=True)
@@ -98,8 +99,7 @@ class Forwarder:
             report.tries += 1
             place = places.choose()
             try:
-                async with self._pacers[call.route.model].slot(), places.at(place):
-                    return await self._once(call, place, report)
+                return await self._paced(call, place, report)
             except _TryAgain as again:
                 now = time.monotonic()
                 deadline = deadline or now + self._patience.seconds
@@ -107,6 +107,16 @@ class Forwarder:
                 if now + wait > deadline or call.asked.transport is None:
                     return self._give_up(call, again, report)
                 await asyncio.sleep(wait)
+
+    async def _paced(self, call: Call, place: Place, report: Report) -> web.StreamResponse:
+        pacer = self._pacers[call.route.model]
+        async with pacer.slot(len(call.out.body) // _BYTES_A_TOKEN) as share:
+            try:
+                async with self._places[call.route.model].at(place):
+                    return await self._once(call, place, report)
+            finally:
+                if report.usage is not None or report.outcome != "answered":
+                    pacer.used(share, report.usage.total if report.usage else 0)
 
     async def _once(self, call: Call, place: Place, report: Report) -> web.StreamResponse:
         protocol = call.meaning.protocol

@@ -9,16 +9,30 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from benchflow.gateway.config import Limits, Patience, Place
 
 _MINUTE = 60.0
+_LONGEST_NAP = 1.0
 #: Statuses that pass: too many calls, and the provider's own trouble (529 is Anthropic's overload).
 PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 
 
+@dataclass(eq=False, slots=True)
+class Share:
+    """What one call takes of its model's minute: `tokens`, from `since` on."""
+
+    since: float
+    tokens: int
+
+
 class Pacer:
-    """Lets calls of one model through as its limits allow, in the order in which they came."""
+    """Lets calls of one model through as its limits allow, in the order in which they came.
+
+    A call's tokens are known at its end. Until then it takes as many as its request is guessed to
+    have, so that calls at once do not all pass below a limit that they break together.
+    """
 
     def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
         self._limits = limits
@@ -26,39 +40,46 @@ class Pacer:
         self._turn = asyncio.Lock()
         self._slots = asyncio.Semaphore(limits.concurrent) if limits.concurrent else None
         self._calls: deque[float] = deque()
-        self._tokens: deque[tuple[float, int]] = deque()
+        self._shares: list[Share] = []
 
     @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """Wait for one's turn, and hold a place among the calls at once."""
+    async def slot(self, guess: int = 0) -> AsyncIterator[Share]:
+        """Wait for one's turn, and hold a place among the calls at once. `guess`: tokens of the
+        request. Whoever made the call tells `used` at its end."""
         if self._slots is not None:
             await self._slots.acquire()
         try:
             async with self._turn:
-                while (wait := self._wait()) > 0:
-                    await asyncio.sleep(wait)
-                self._calls.append(self._clock())
-            yield
+                while (wait := self._wait(guess)) > 0:
+                    # A call that ends meanwhile may have taken less than was guessed.
+                    await asyncio.sleep(min(wait, _LONGEST_NAP))
+                share = Share(self._clock(), guess)
+                self._calls.append(share.since)
+                if self._limits.tpm:
+                    self._shares.append(share)
+            yield share
         finally:
             if self._slots is not None:
                 self._slots.release()
 
-    def used(self, tokens: int) -> None:
+    def used(self, share: Share, tokens: int) -> None:
         """Tell how many tokens a call took; they count against the minute that starts now."""
-        if self._limits.tpm:
-            self._tokens.append((self._clock(), tokens))
+        share.since, share.tokens = self._clock(), tokens
+        if self._limits.tpm and share not in self._shares:
+            self._shares.append(share)
 
-    def _wait(self) -> float:
+    def _wait(self, guess: int) -> float:
         now, limits = self._clock(), self._limits
         while self._calls and self._calls[0] <= now - _MINUTE:
             self._calls.popleft()
-        while self._tokens and self._tokens[0][0] <= now - _MINUTE:
-            self._tokens.popleft()
+        self._shares = [s for s in self._shares if s.tokens and s.since > now - _MINUTE]
         waits = [0.0]
         if limits.rpm and len(self._calls) >= limits.rpm:
             waits.append(self._calls[-limits.rpm] + _MINUTE - now)
-        if limits.tpm and sum(count for _, count in self._tokens) >= limits.tpm:
-            waits.append(self._tokens[0][0] + _MINUTE - now)
+        # One call alone may be larger than the limit: it is the provider's to refuse.
+        taken = sum(share.tokens for share in self._shares)
+        if limits.tpm and taken and taken + guess > limits.tpm:
+            waits.append(min(share.since for share in self._shares) + _MINUTE - now)
         return max(waits)
 
 

@@ -67,7 +67,7 @@ class GatewayClient:
         return self._ask("close", {"trial": trial})
 
     def trial(self, trial: str) -> dict[str, Any]:
-        """A trial's totals so far, with `under_way` and `idle`."""
+        """A trial's totals so far, with `under_way` and `moved`."""
         return self._ask("trial", {"trial": trial})
 
     def totals(self) -> dict[str, Any]:

@@ -116,10 +116,10 @@ class Trials:
         self.live.setdefault(trial, Live()).moved = time.monotonic()
 
     def summary(self, trial: str) -> dict[str, Any]:
-        """A trial's totals, calls under way and seconds since something moved."""
+        """A trial's totals, calls under way, and when something last moved (the host's monotonic
+        clock)."""
         live = self.live.get(trial, Live())
-        idle = round(time.monotonic() - live.moved, 3)
-        return self.meter.tallies[trial].summary() | {"under_way": live.calls, "idle": idle}
+        return self.meter.tallies[trial].summary() | {"under_way": live.calls, "moved": live.moved}
 
     def _dollars(self, model: str, report: Report) -> Decimal | None:
         if report.dollars is not None:

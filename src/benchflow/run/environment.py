@@ -6,22 +6,26 @@ our disk was full or the sandbox was gone. The second kind is written down besid
 makes its verdict an error (`benchflow.results.verdict`).
 
 The agent's own sandbox also shows the layer that its agent runs from (`benchflow.run.layers`), and
-has a door to the job's model gateway (`benchflow.run.models`).
+has a door to the job's model gateway (`benchflow.run.models`). An agent that hangs is ended there
+(`benchflow.run.stall`).
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, override
 
+from harbor.environments.base import ExecResult
 from harbor.environments.capabilities import EnvironmentCapabilities
 from harbor.models.trial.paths import EnvironmentPaths
 
-from benchflow.errors import InfrastructureError
+from benchflow.errors import InfrastructureError, UsageError
 from benchflow.gateway import process
 from benchflow.results.faults import add_fault
-from benchflow.run import layers, models
+from benchflow.run import layers, models, signs, stall
 from benchflow.sandbox import Mount, handover
 from benchflow.sandbox.environment import NamespaceEnvironment
 
@@ -31,11 +35,19 @@ _LOGS = {str(path) for path in (EnvironmentPaths().agent_dir, EnvironmentPaths()
 
 class TrialEnvironment(NamespaceEnvironment):
     """See the module. Constructor arguments are those of `NamespaceEnvironment`, and `share_logs`:
-    the agent's log folder is the host's, for an agent that talks to the host through it."""
+    the agent's log folder is the host's, for an agent that talks to the host through it;
+    `stall_minutes`: an agent without progress for so long is ended (0: never)."""
 
-    def __init__(self, *args: Any, share_logs: str = "", **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, share_logs: str = "", stall_minutes: float = 0, **kwargs: Any
+    ) -> None:
         self._has_started = False
         self._shares_logs = bool(share_logs)
+        self._stall_seconds = float(stall_minutes) * 60
+        self._commands = 0
+        self._printed = 0
+        self._is_watched = False
+        self._is_metered = False
         super().__init__(*args, **kwargs)
 
     @override
@@ -65,6 +77,77 @@ class TrialEnvironment(NamespaceEnvironment):
         client = process.find(models.folder(trial.parent))
         if client is not None:
             client.door_for(trial.name, self._running().init_pid)
+
+    @override
+    @contextmanager
+    def scoped_exec_env(self, env: dict[str, str]) -> Generator[None]:
+        """Harbor wraps an agent's set-up and its run in this, and nothing else."""
+        with ExitStack() as stack:
+            stack.enter_context(super().scoped_exec_env(env))
+            if self._stall_seconds and not self._is_watched:
+                self._is_watched = True
+                stack.callback(setattr, self, "_is_watched", False)
+                stack.enter_context(stall.ended_when_still(self._stall_seconds, self._signs))
+            yield
+
+    @override
+    async def exec(
+        self,
+        command: str,
+        cwd: str | None = None,
+        env: dict[str, str] | None = None,
+        timeout_sec: int | None = None,
+        user: str | int | None = None,
+    ) -> ExecResult:
+        self._commands += 1
+        try:
+            return await super().exec(command, cwd, env, timeout_sec, user)
+        finally:
+            self._commands += 1
+
+    @override
+    def _streamer(self) -> Callable[[str, bytes], None] | None:
+        forward = super()._streamer()
+
+        def count(stream: str, data: bytes) -> None:
+            self._printed += len(data)
+            if forward is not None:
+                forward(stream, data)
+
+        return count
+
+    def _signs(self) -> stall.Signs:
+        """What the agent shows of its work at this moment. Never raises."""
+        trial = self.trial_paths.trial_dir
+        calls, in_call, lost = self._calls(trial)
+        logs = [signs.log_state(trial, "agent")]
+        try:
+            init = self._running().init_pid
+        except InfrastructureError:
+            return stall.Signs(lost="its sandbox is gone")
+        logs.append(signs.log_state(f"/proc/{init}/root", "logs", "agent"))
+        return stall.Signs(
+            events=(self._commands, self._printed, calls, *logs),
+            cpu=signs.cpu_seconds(init),
+            received=signs.received_bytes(init),
+            in_call=in_call,
+            lost=lost,
+        )
+
+    def _calls(self, trial: Path) -> tuple[float, bool, str]:
+        """When the gateway last saw something of the trial move, whether a call is under way, and
+        what is wrong with the gateway."""
+        client = process.find(models.folder(trial.parent))
+        try:
+            found = None if client is None else client.trial(trial.name)
+        except UsageError:
+            return 0.0, False, ""  # its agent uses no model
+        except InfrastructureError as error:
+            return 0.0, False, error.message if self._is_metered else ""
+        if found is None:
+            return 0.0, False, "the model gateway is gone" if self._is_metered else ""
+        self._is_metered = True
+        return float(found["moved"]), bool(found["under_way"]), ""
 
     @override
     def _core_mounts(self) -> list[Mount]:

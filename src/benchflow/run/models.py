@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.gateway import process, providers
-from benchflow.gateway.config import Budget, Config, Route
+from benchflow.gateway.config import Budget, Config, Limits, Route
 from benchflow.gateway.process import GatewayClient
 from benchflow.results import metered
 from benchflow.results.faults import add_fault
 from benchflow.results.files import write_json
+from benchflow.run import limits as limiting
 
 if TYPE_CHECKING:
     from harbor.job import Job
@@ -41,21 +42,29 @@ def folder(job: Path) -> Path:
 
 
 def configure(
-    agents: Iterable[AgentConfig], budget: Budget, *, bodies: bool = False
+    agents: Iterable[AgentConfig],
+    budget: Budget,
+    *,
+    limits: Mapping[str, Limits],
+    bodies: bool = False,
 ) -> Config | None:
-    """The gateway for metered agents; None when there is none.
+    """The gateway for metered agents; None when there is none. `limits`: see `run.limits`.
 
-    Raises UsageError for a model without provider or key, and for a limit in dollars on a model
-    whose price is not known.
+    Raises UsageError for a model without provider or key, for a limit in dollars on a model whose
+    price is not known, and for limits of a model that nobody uses.
     """
     from benchflow.run.metered import is_metered
 
     names = dict.fromkeys(a.model_name for a in agents if a.model_name and is_metered(a))
     if not names:
         return None
-    routes = tuple(providers.route(name, os.environ) for name in names)
+    limiting.check(limits, names)
+    routes = tuple(
+        providers.route(name, os.environ, limits=limiting.of(name, limits)) for name in names
+    )
     for route in routes:
         _check(route, budget)
+    _check_policies(routes)
     return Config(routes=routes, budget=budget, bodies=bodies)
 
 
@@ -67,6 +76,18 @@ def _check(route: Route, budget: Budget) -> None:
             f"--max-usd: the price of {route.model} is not known",
             hint="limit it with --max-tokens or --max-turns",
         )
+
+
+def _check_policies(routes: Iterable[Route]) -> None:
+    """A scripted model goes by its file's name alone."""
+    seen: dict[str, str] = {}
+    for route in routes:
+        other = seen.setdefault(route.upstream, route.policy) if route.policy else route.policy
+        if other != route.policy:
+            raise UsageError(
+                f"two scripted models have the name {route.upstream}: {other} and {route.policy}",
+                hint="rename one of the files",
+            )
 
 
 class Models:

@@ -72,7 +72,7 @@ def assemble(request: RunRequest, tasks: list[PlannedTask], agents: list[AgentCo
         environment_build_timeout_multiplier=request.build_timeout_multiplier,
         quiet=True,
         retry=RetryConfig(max_retries=0),
-        environment=environment(request.sandbox, request.sandbox_options),
+        environment=environment(request.sandbox, _options(request)),
         agents=agents,
         tasks=[TaskConfig(path=planned.staged) for planned in tasks],
     )
@@ -84,16 +84,28 @@ def assemble(request: RunRequest, tasks: list[PlannedTask], agents: list[AgentCo
         turns=request.max_turns,
         minutes=request.max_minutes,
     )
-    gateway = models.configure(agents, budget, bodies=request.keep_bodies)
-    if gateway is None and budget != Budget():
+    gateway = models.configure(agents, budget, limits=request.limits, bodies=request.keep_bodies)
+    if gateway is None and (budget != Budget() or request.limits):
         raise UsageError(
-            "budgets are kept by the model gateway, and no agent here uses it",
+            "budgets and limits are kept by the model gateway, and no agent here uses it",
             hint="name a model: --model PROVIDER/NAME",
         )
     return Plan(request, tuple(tasks), config, gateway)
 
 
-def environment(sandbox: str, options: dict[str, str]) -> EnvironmentConfig:
+def _options(request: RunRequest) -> dict[str, Any]:
+    if request.stall_minutes is None:
+        return dict(request.sandbox_options)
+    if request.sandbox != "namespace":
+        raise UsageError(
+            f"whether an agent makes progress is seen in the namespace sandbox, not in "
+            f"{request.sandbox}",
+            hint="leave --stall-minutes out; the task's time limit ends an agent that hangs",
+        )
+    return {"stall_minutes": request.stall_minutes, **request.sandbox_options}
+
+
+def environment(sandbox: str, options: dict[str, Any]) -> EnvironmentConfig:
     """Harbor's configuration of a sandbox that is given by name or as `module:Class`."""
     from harbor.models.environment_type import EnvironmentType
     from harbor.models.trial.config import EnvironmentConfig

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from benchflow.gateway.config import Limits
+
+#: How long an agent may make no progress, unless somebody says otherwise.
+STALL_MINUTES = 30.0
 
 
 @dataclass(frozen=True)
@@ -13,7 +19,9 @@ class RunRequest:
     `tasks`: names, globs or paths. `agents`: see `run.agents`. `sandbox`: "namespace", a name of
     Harbor's or `module:Class`. `concurrent` None: as many as cores and memory allow. `sweep`: the
     name of the sweep that the job belongs to. `gateway`: models are reached through the model
-    gateway; it keeps the `max_…` budgets, for each trial (None is no limit).
+    gateway; it keeps the `max_…` budgets, for each trial (None is no limit), and the `limits` of
+    providers, by model (`run.limits`). `stall_minutes`: an
+    agent without progress for so long is ended (None: never).
     """
 
     tasks: tuple[str, ...]
@@ -40,3 +48,5 @@ class RunRequest:
     max_turns: int | None = None
     max_minutes: float | None = None
     keep_bodies: bool = False
+    limits: Mapping[str, Limits] = field(default_factory=dict)
+    stall_minutes: float | None = None
