@@ -33,6 +33,11 @@ def command(file: Path, only_plan: bool, retry: str | None, jobs_dir: Path, as_j
       tasks = ["repair/*", "spin/appliance"]
       attempts = 3
       hints = [0, 2]
+      max_usd = 50              for the whole sweep: then no further trial starts
+      [trial]
+      max_usd = 5               for each trial
+      [[limit]]
+      rpm = 50                  calls in a minute that the provider allows
       [[entry]]
       agent = "claude-code"
       models = ["anthropic/MODEL"]
@@ -45,7 +50,11 @@ def command(file: Path, only_plan: bool, retry: str | None, jobs_dir: Path, as_j
       benchflow sweep first-look.toml
       benchflow sweep first-look.toml --retry error
 
-    Exit status: 0 when every trial was judged, whatever the verdict; 4 when one could not be.
+    A sweep whose budget is spent ends, says what it did not start, and goes on when max_usd or
+    max_tokens is raised in FILE.
+
+    Exit status: 0 when every trial that was started was judged, whatever the verdict; 4 when one
+    could not be.
     """
     from benchflow.run.engine import keep_quiet
 
@@ -54,8 +63,9 @@ def command(file: Path, only_plan: bool, retry: str | None, jobs_dir: Path, as_j
     from benchflow.cli.show import shown
     from benchflow.errors import InfrastructureError
     from benchflow.run import sweep
+    from benchflow.run.sweepfile import read_file
 
-    asked = sweep.read_file(file)
+    asked = read_file(file)
     jobs_dir = jobs_dir.resolve()
     found = sweep.survey(asked, jobs_dir)
     if not as_json:
@@ -102,6 +112,7 @@ def _print(found: Sweep) -> None:
             f" The others take at most {duration(most * 3600)} of work, one after the other"
             + (f"; about {duration(likely * 3600)} as earlier trials went." if known else ".")
         )
+    _print_budget(found, left)
     for cell in found.cells:
         errors = [trial for trial in cell.trials if trial.verdict.value == "error"]
         if errors:
@@ -109,6 +120,27 @@ def _print(found: Sweep) -> None:
             click.echo(f"error, {len(errors)}×: {who}: {errors[0].cause}")
     for job in found.jobs:
         click.echo(f"where: {shown(job.path)}")
+
+
+def _print_budget(found: Sweep, left: int) -> None:
+    from benchflow.run.spending import dollars
+
+    purse, spent = found.file.purse, found.spent
+    known = []
+    if spent.usd or purse.usd is not None:
+        of = f" of {dollars(purse.usd)}" if purse.usd is not None else ""
+        known.append(f"{dollars(spent.usd)}{of}")
+    if spent.tokens or purse.tokens is not None:
+        of = f" of {purse.tokens:,}" if purse.tokens is not None else ""
+        known.append(f"{spent.tokens:,}{of} tokens")
+    if known:
+        click.echo(f"spent: {', '.join(known)}.")
+    if spent.unknown:
+        click.echo(f"not in it: {spent.unknown} answers without a price or a count.")
+    why = found.stopped or purse.over(spent)
+    if why and left:
+        many = "1 trial was" if left == 1 else f"{left} trials were"
+        click.echo(f"{many} not started: {why}. Raise it in the file to go on.")
 
 
 def _cell(cell: Cell, found: Sweep) -> str:
@@ -152,6 +184,9 @@ def _document(found: Sweep) -> dict[str, Any]:
         "planned": found.n_planned,
         "finished": found.n_finished,
         "hours_left": {"likely": likely if known else None, "most": most},
+        "budget": {"max_usd": found.file.purse.usd, "max_tokens": found.file.purse.tokens},
+        "spent": found.spent,
+        "stopped": found.stopped or found.file.purse.over(found.spent),
         "jobs": [job.path for job in found.jobs],
         "cells": [
             {

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from benchflow.errors import BenchflowError, InfrastructureError, MissingTool
 from benchflow.run import images
 from benchflow.run.models import Models
+from benchflow.run.spending import Gate
 from benchflow.run.watch import Watch
 
 if TYPE_CHECKING:
@@ -37,21 +38,24 @@ def keep_quiet() -> None:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 
-def run(config: JobConfig, watch: Watch, models: Models | None = None) -> None:
+def run(
+    config: JobConfig, watch: Watch, models: Models | None = None, gate: Gate | None = None
+) -> None:
     """Runs the job to its end, or goes on with it where its folder says that it stopped.
 
-    Raises Interrupted after SIGINT, SIGTERM or SIGHUP, once every sandbox is stopped, and
-    InfrastructureError when the job could not go on. A trial's own failure is not an exception.
+    Raises Interrupted after SIGINT, SIGTERM or SIGHUP, once every sandbox is stopped, BudgetSpent
+    when `gate` let no further trial start, and InfrastructureError when the job could not go on.
+    A trial's own failure is not an exception.
     """
     import rich
 
     # A log that cannot be written (a full disk) must not bury the error under tracebacks.
     logging.raiseExceptions = False
     rich.reconfigure(quiet=True)  # Harbor draws on rich's global console; the display is ours
-    asyncio.run(_main(config, watch, models))
+    asyncio.run(_main(config, watch, models, gate))
 
 
-async def _main(config: JobConfig, watch: Watch, models: Models | None) -> None:
+async def _main(config: JobConfig, watch: Watch, models: Models | None, gate: Gate | None) -> None:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
     received: list[signal.Signals] = []
@@ -65,7 +69,7 @@ async def _main(config: JobConfig, watch: Watch, models: Models | None) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stop, number)
     try:
-        await _run(config, watch, models)
+        await _run(config, watch, models, gate)
     except asyncio.CancelledError:
         if not received:
             raise
@@ -79,7 +83,7 @@ async def _main(config: JobConfig, watch: Watch, models: Models | None) -> None:
         raise _fault(error, config.jobs_dir / config.job_name) from error
 
 
-async def _run(config: JobConfig, watch: Watch, models: Models | None) -> None:
+async def _run(config: JobConfig, watch: Watch, models: Models | None, gate: Gate | None) -> None:
     from harbor.environments.factory import EnvironmentFactory
     from harbor.job import Job
 
@@ -92,6 +96,8 @@ async def _run(config: JobConfig, watch: Watch, models: Models | None) -> None:
     images.prepare(config)
     if models is not None:
         models.attach(job)  # first: a trial's totals are part of what is read at its end
+    if gate is not None:
+        gate.attach(job, models.client if models is not None else None)
     watch.attach(job)
     following = asyncio.create_task(watch.follow())
     running = asyncio.create_task(job.run())

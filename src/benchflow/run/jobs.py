@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchflow.errors import UsageError
+from benchflow.gateway.config import Config
 from benchflow.results import lock
 from benchflow.results.files import UnreadableRecord, read_object, write_json
 from benchflow.results.model import Job, Problem, Verdict
@@ -15,6 +17,7 @@ from benchflow.run import engine, models, record
 from benchflow.run.board import Board, Listener
 from benchflow.run.models import Models
 from benchflow.run.plan import Plan
+from benchflow.run.spending import BudgetSpent, Gate
 from benchflow.run.watch import Watch
 from benchflow.tasks import Task, load, stage
 
@@ -22,8 +25,8 @@ if TYPE_CHECKING:
     from harbor.models.job.config import JobConfig
 
 
-def start(plan: Plan, listener: Listener) -> Job:
-    """Runs a new job to its end and reads it back.
+def start(plan: Plan, listener: Listener, gate: Gate | None = None) -> Job:
+    """Runs a new job to its end and reads it back. `gate`: the budget of the job's sweep.
 
     Raises UsageError when a job of that name exists, else what `engine.run` raises.
     """
@@ -43,24 +46,36 @@ def start(plan: Plan, listener: Listener) -> Job:
             plan.config,
             Watch(Board(plan.n_trials), listener, tasks),
             models.start(job, plan.gateway),
+            gate,
         )
     return read_job(job)
 
 
-def _play(config: JobConfig, watch: Watch, gateway: Models | None) -> None:
+def _play(config: JobConfig, watch: Watch, gateway: Models | None, gate: Gate | None) -> None:
     """Runs the job; its gateway ends with it, and goes on when it is only interrupted."""
-    engine.run(config, watch, gateway)
+    try:
+        engine.run(config, watch, gateway, gate)
+    except BudgetSpent:
+        if gateway is not None:
+            gateway.close()
+        raise
     if gateway is not None:
         gateway.close()
 
 
 def resume(
-    job: Path, listener: Listener, *, retry_errors: bool = False
+    job: Path,
+    listener: Listener,
+    *,
+    retry_errors: bool = False,
+    gate: Gate | None = None,
+    change: Callable[[Config], Config] = lambda config: config,
 ) -> tuple[Job, list[Problem]]:
     """Runs what is left of a job: trials without a result, cut off or cancelled.
 
     With `retry_errors` those whose verdict is `error` too. Finished trials are never run again.
-    Returns the job and what had to be mended first. Raises UsageError, JobInUse and what
+    `gate`: the budget of the job's sweep; `change`: what its gateway is to do otherwise from now
+    on. Returns the job and what had to be mended first. Raises UsageError, JobInUse and what
     `engine.run` raises.
     """
     clean_up()
@@ -70,7 +85,7 @@ def resume(
         tasks = _restage(saved)
         before = read_job(job)
         board = Board(int(saved.get("n_trials", 0)), finished_before=len(before.trials))
-        _play(config, Watch(board, listener, tasks), models.again(job))
+        _play(config, Watch(board, listener, tasks), models.again(job, change), gate)
     return read_job(job), mended
 
 

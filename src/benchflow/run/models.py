@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -133,8 +133,11 @@ def start(job: Path, config: Config | None) -> Models | None:
     return models
 
 
-def again(job: Path) -> Models | None:
-    """The gateway of a job that is gone on with; None when the job has none."""
+def again(job: Path, change: Callable[[Config], Config]) -> Models | None:
+    """The gateway of a job that is gone on with; None when the job has none.
+
+    One that still runs is found again, unless `change` makes another configuration of its own.
+    """
     path = folder(job) / "config.json"
     try:
         config = Config.model_validate(json.loads(path.read_text(encoding="utf-8"))["config"])
@@ -150,7 +153,11 @@ def again(job: Path) -> Models | None:
     ]
     if missing and process.find(folder(job)) is None:
         raise UsageError(f"no key for the job's models: {', '.join(missing)} is not set")
-    return start(job, config)
+    wanted = change(config)
+    running = process.find(folder(job))
+    if wanted != config and running is not None:
+        running.stop()
+    return start(job, wanted)
 
 
 #: What was taken out of the environment, for gateways of later jobs of this process.

@@ -7,59 +7,30 @@ lose: the file may grow by attempts, tasks and agents, and a task that changed i
 
 from __future__ import annotations
 
-import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from typing import TYPE_CHECKING
 
 from benchflow.errors import UsageError
+from benchflow.gateway.config import Budget, Config
 from benchflow.results import lock
 from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.model import Job, Trial, Verdict
 from benchflow.results.read import read_job
-from benchflow.run import jobs, record
+from benchflow.run import jobs, limits, record
 from benchflow.run.agents import PlannedTask, configure
 from benchflow.run.board import Listener
+from benchflow.run.metered import is_metered
 from benchflow.run.plan import Plan, assemble
 from benchflow.run.request import RunRequest
+from benchflow.run.spending import BudgetSpent, Gate, Purse, Spent, spent_in
+from benchflow.run.sweepfile import SweepFile
 from benchflow.tasks import Task, select, stage
 
 if TYPE_CHECKING:
     from harbor.models.trial.config import AgentConfig
-
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,80}$")]
-
-
-class Entry(BaseModel):
-    """One agent with the models that it is tried with."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    agent: str
-    models: list[str] = []
-    options: dict[str, str] = {}
-    env: dict[str, str] = {}
-
-
-class SweepFile(BaseModel):
-    """A sweep as its author writes it; docs/sweeps.md explains every key."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    name: Name
-    tasks: list[str] = Field(min_length=1)
-    skills: list[str] = []
-    hints: list[Annotated[int, Field(ge=0, le=3)]] = Field([0], min_length=1)
-    attempts: int = Field(1, ge=1)
-    concurrent: int | None = Field(None, ge=1)
-    sandbox: str = "namespace"
-    agent_timeout_multiplier: float = Field(1.0, gt=0)
-    verifier_timeout_multiplier: float = Field(1.0, gt=0)
-    entry: list[Entry] = Field(min_length=1)
 
 
 @dataclass(frozen=True)
@@ -80,13 +51,18 @@ class Cell:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep and how far it is: every cell of the matrix, and the jobs that were made for it."""
+    """A sweep and how far it is: every cell of the matrix, and the jobs that were made for it.
+
+    `spent`: by all its trials. `stopped`: why no further trial was started, or "".
+    """
 
     file: SweepFile
     jobs_dir: Path
     agents: tuple[AgentConfig, ...]
     cells: tuple[Cell, ...]
     jobs: tuple[Job, ...]
+    spent: Spent
+    stopped: str = ""
 
     @property
     def n_planned(self) -> int:
@@ -108,25 +84,9 @@ class Sweep:
         return " ".join(part for part in (name, config.model_name) if part)
 
 
-def read_file(path: Path) -> SweepFile:
-    """The sweep in a TOML file. Raises UsageError that names the key and what is wrong with it."""
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path}: {error}", hint="an example: benchflow sweep --help") from error
-    try:
-        found = SweepFile.model_validate({"name": path.stem, **data})
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{path}: {key}: {first['msg']}", hint="see docs/sweeps.md") from error
-    # Paths of tasks are meant from where the file lies.
-    tasks = [str(path.parent / t) if t.startswith(("./", "../")) else t for t in found.tasks]
-    return found.model_copy(update={"tasks": tasks})
-
-
 def survey(file: SweepFile, jobs_dir: Path) -> Sweep:
-    """The whole matrix with what is finished of it. Raises UsageError and TaskError."""
+    """The whole matrix with what is finished of it, and what it has spent. Raises UsageError and
+    TaskError."""
     tasks = [
         PlannedTask(task, stage(task, hint), hint)
         for task in _chosen(file)
@@ -146,6 +106,7 @@ def survey(file: SweepFile, jobs_dir: Path) -> Sweep:
             tasks,
         )
     )
+    limits.check(file.limits, [agent.model_name for agent in agents if agent.model_name])
     made = _jobs_of(file.name, jobs_dir)
     finished: dict[str, list[Trial]] = defaultdict(list)
     for job in made:
@@ -156,7 +117,8 @@ def survey(file: SweepFile, jobs_dir: Path) -> Sweep:
         for planned in tasks
         for n, config in enumerate(agents)
     ]
-    return Sweep(file, jobs_dir, agents, tuple(cells), made)
+    spent = spent_in(job.path for job in made)
+    return Sweep(file, jobs_dir, agents, tuple(cells), made, spent)
 
 
 def run(
@@ -167,7 +129,8 @@ def run(
     *,
     retry_errors: bool = False,
 ) -> Sweep:
-    """Runs what is missing; never a finished trial again. Returns the sweep as it then stands.
+    """Runs what is missing; never a finished trial again. Returns the sweep as it then stands,
+    `stopped` where its budget is spent.
 
     `on_job` is told each job's folder and number of trials before it starts or goes on. Raises
     JobInUse when another process works on this sweep, and what `jobs.start` raises.
@@ -175,17 +138,58 @@ def run(
     held = jobs_dir / f".{file.name}.sweep"
     held.mkdir(parents=True, exist_ok=True)
     with lock.hold(held, "the same benchflow sweep again"):
-        for job in (begun := survey(file, jobs_dir)).jobs:
-            left = (job.planned or 0) - len(job.trials)
-            left += job.count(Verdict.ERROR) if retry_errors else 0
-            if left > 0 and _goes_on(job, begun):
-                on_job(job.path, left)
-                jobs.resume(job.path, listener, retry_errors=retry_errors)
-        sweep = survey(file, jobs_dir)
-        for plan in missing(sweep):
-            on_job(plan.job_dir, plan.n_trials)
-            jobs.start(plan, listener)
+        try:
+            _run(file, jobs_dir, listener, on_job, retry_errors=retry_errors)
+        except BudgetSpent as end:
+            return replace(survey(file, jobs_dir), stopped=end.message)
     return survey(file, jobs_dir)
+
+
+def _run(
+    file: SweepFile,
+    jobs_dir: Path,
+    listener: Listener,
+    on_job: Callable[[Path, int], None],
+    *,
+    retry_errors: bool,
+) -> None:
+    for job in (begun := survey(file, jobs_dir)).jobs:
+        left = (job.planned or 0) - len(job.trials)
+        left += job.count(Verdict.ERROR) if retry_errors else 0
+        if left > 0 and _goes_on(job, begun):
+            gate = _gate(file, jobs_dir, job.path)
+            on_job(job.path, left)
+            jobs.resume(
+                job.path,
+                listener,
+                retry_errors=retry_errors,
+                gate=gate,
+                change=lambda config: _changed(config, file),
+            )
+    for plan in missing(survey(file, jobs_dir)):
+        gate = _gate(file, jobs_dir, plan.job_dir)
+        on_job(plan.job_dir, plan.n_trials)
+        jobs.start(plan, listener, gate)
+
+
+def _gate(file: SweepFile, jobs_dir: Path, job: Path) -> Gate | None:
+    """The gate of one job. Raises BudgetSpent where nothing may start at all."""
+    if file.purse == Purse():
+        return None
+    folders = [each.path for each in _jobs_of(file.name, jobs_dir)]
+    if why := file.purse.over(spent_in(folders)):
+        raise BudgetSpent(why)
+    known = Budget(usd=file.trial.max_usd, tokens=file.trial.max_tokens)
+    return Gate(file.purse, spent_in(each for each in folders if each != job), known)
+
+
+def _changed(config: Config, file: SweepFile) -> Config:
+    """The gateway of a job that was cut off, as the file wants it now."""
+    routes = tuple(
+        route.model_copy(update={"limits": limits.of(route.model, file.limits)})
+        for route in config.routes
+    )
+    return config.model_copy(update={"routes": routes, "budget": file.trial_budget})
 
 
 def missing(sweep: Sweep) -> Iterator[Plan]:
@@ -209,10 +213,13 @@ def missing(sweep: Sweep) -> Iterator[Plan]:
         number += 1
         while (sweep.jobs_dir / f"{sweep.file.name}-{number}").exists():
             number += 1
+        named = tuple(filter(None, (sweep.agents[agent].model_name for agent in those)))
+        metered = any(is_metered(sweep.agents[agent]) for agent in those)
+        budget = sweep.file.trial_budget if metered else Budget()
         request = RunRequest(
             tasks=tuple(task.task.name for task in tasks),
             agents=tuple(sweep.who(agent) for agent in those),
-            models=tuple(filter(None, (sweep.agents[agent].model_name for agent in those))),
+            models=named,
             attempts=left,
             concurrent=sweep.file.concurrent,
             sandbox=sweep.file.sandbox,
@@ -221,6 +228,16 @@ def missing(sweep: Sweep) -> Iterator[Plan]:
             sweep=sweep.file.name,
             agent_timeout_multiplier=sweep.file.agent_timeout_multiplier,
             verifier_timeout_multiplier=sweep.file.verifier_timeout_multiplier,
+            max_usd=budget.usd,
+            max_tokens=budget.tokens,
+            max_turns=budget.turns,
+            max_minutes=budget.minutes,
+            limits={
+                model: each
+                for model, each in sweep.file.limits.items()
+                if metered and model in (limits.EVERY, *named)
+            },
+            stall_minutes=sweep.file.stall_minutes,
         )
         yield assemble(request, tasks, [sweep.agents[agent] for agent in those])
 
