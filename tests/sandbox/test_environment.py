@@ -30,7 +30,7 @@ chattr +i /logs/verifier/reward.json 2>/dev/null
 
 
 def make(
-    folder: Path, dockerfile: str = "FROM debian:bookworm\n", **config
+    folder: Path, dockerfile: str = "FROM debian:bookworm\n", share_logs: str = "", **config
 ) -> NamespaceEnvironment:
     (folder / "environment").mkdir(parents=True)
     if dockerfile:
@@ -46,6 +46,7 @@ def make(
         task_env_config=EnvironmentConfig(**config),
         mounts=[{"type": "bind", "source": str(paths.agent_dir), "target": "/logs/agent"}],
         network_policy=NetworkPolicy(network_mode=NetworkMode.NO_NETWORK),
+        share_logs=share_logs,
     )
 
 
@@ -78,6 +79,23 @@ def test_a_daemon_of_the_agents_cannot_write_over_the_verdict_of_a_step(tmp_path
     assert [step.verifier_result.rewards["reward"] for step in result.step_results] == [0, 0]
 
 
+def test_an_agents_logs_are_fetched_and_disarmed(tmp_path):
+    async def body():
+        environment = make(tmp_path)
+        assert not environment.capabilities.mounted
+        await environment.start(force_build=False)
+        logs = environment.trial_paths.agent_dir
+        try:
+            await environment.exec("echo said >/logs/agent/a; ln -s /etc/passwd /logs/agent/b")
+            assert not list(logs.iterdir()), "the agent writes into a folder of the host's"
+            await environment.download_dir("/logs/agent", logs)
+        finally:
+            await environment.stop(delete=True)
+        assert [path.name for path in logs.iterdir()] == ["a"]
+
+    asyncio.run(body())
+
+
 @pytest.mark.parametrize(("mode", "seen"), [("separate", False), ("shared", True)])
 def test_the_hosts_verifier_folder_is_shown_to_the_agent_only_where_it_is_shared(
     tmp_path, mode, seen
@@ -87,7 +105,7 @@ def test_the_hosts_verifier_folder_is_shown_to_the_agent_only_where_it_is_shared
     )
 
     async def body():
-        environment = make(tmp_path)
+        environment = make(tmp_path, share_logs="yes")
         folder = environment.trial_paths.verifier_dir
         environment._mounts.append(
             {"type": "bind", "source": str(folder), "target": "/logs/verifier"}

@@ -19,30 +19,21 @@ from pathlib import Path
 from typing import Any, override
 
 from harbor.environments.base import ExecResult
-from harbor.environments.capabilities import EnvironmentCapabilities
-from harbor.models.trial.paths import EnvironmentPaths
 
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.gateway import process
 from benchflow.results.faults import add_fault
 from benchflow.run import layers, models, signs, stall
-from benchflow.sandbox import Mount, handover
+from benchflow.sandbox import Mount
 from benchflow.sandbox.environment import NamespaceEnvironment
-
-#: Fetched for the harness, which writes among them; a deliverable keeps its symlinks.
-_LOGS = {str(path) for path in (EnvironmentPaths().agent_dir, EnvironmentPaths().verifier_dir)}
 
 
 class TrialEnvironment(NamespaceEnvironment):
-    """See the module. Constructor arguments are those of `NamespaceEnvironment`, and `share_logs`:
-    the agent's log folder is the host's, for an agent that talks to the host through it;
+    """See the module. Constructor arguments are those of `NamespaceEnvironment`, and
     `stall_minutes`: an agent without progress for so long is ended (0: never)."""
 
-    def __init__(
-        self, *args: Any, share_logs: str = "", stall_minutes: float = 0, **kwargs: Any
-    ) -> None:
+    def __init__(self, *args: Any, stall_minutes: float = 0, **kwargs: Any) -> None:
         self._has_started = False
-        self._shares_logs = bool(share_logs)
         self._stall_seconds = float(stall_minutes) * 60
         self._commands = 0
         self._printed = 0
@@ -56,20 +47,6 @@ class TrialEnvironment(NamespaceEnvironment):
         if self._is_agents():
             await asyncio.to_thread(self._open_door)
         self._has_started = True
-
-    @property
-    @override
-    def capabilities(self) -> EnvironmentCapabilities:
-        """Nothing of the host's is mounted writable for an agent, unless `share_logs`.
-
-        Harbor, which may be root, writes files of its own (a trajectory) among the agent's logs
-        while the agent's programs may still run. In a shared folder a symlink put there in time
-        would lead that write to any file of the host, so logs are fetched instead.
-        """
-        found = super().capabilities
-        if self._is_agents() and not self._shares_logs:
-            return found.model_copy(update={"mounted": False})
-        return found
 
     def _open_door(self) -> None:
         """Let the sandbox reach the job's model gateway at its own loopback."""
@@ -167,8 +144,6 @@ class TrialEnvironment(NamespaceEnvironment):
     @override
     async def download_dir(self, source_dir: str, target_dir: Path | str) -> None:
         await self._fetch(super().download_dir(source_dir, target_dir), source_dir)
-        if source_dir.rstrip("/") in _LOGS:
-            await asyncio.to_thread(handover.disarm, [Path(target_dir)])
 
     async def _fetch(self, download: Any, source: str) -> None:
         try:

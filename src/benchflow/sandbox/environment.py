@@ -61,9 +61,12 @@ class CommandTimeout(RuntimeError):
 
 
 class NamespaceEnvironment(BaseEnvironment):
-    """See the module. Constructor arguments are Harbor's; `pids` caps the number of processes."""
+    """See the module. Constructor arguments are Harbor's; `pids` caps the number of processes;
+    `share_logs`: the agent's log folder is the host's, for an agent that talks to the host by it.
+    """
 
-    def __init__(self, *args: Any, pids: int = _PIDS, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, pids: int = _PIDS, share_logs: str = "", **kwargs: Any) -> None:
+        self._shares_logs = bool(share_logs)
         self._box: Sandbox | None = None
         self._pids = pids
         self._abandoned = False
@@ -86,11 +89,18 @@ class NamespaceEnvironment(BaseEnvironment):
     @property
     @override
     def capabilities(self) -> EnvironmentCapabilities:
+        """Nothing of the host's is mounted writable for an agent, unless `share_logs`.
+
+        Harbor, which may be root, writes files of its own (a trajectory) among the agent's logs
+        while the agent's programs may still run. In a shared folder a symlink put there in time
+        would lead that write to any file of the host, so logs are fetched instead.
+        """
         separate, shared = self._modes()
         # One task that verifies some steps in the agent's sandbox and others apart: only files
-        # that Harbor fetches are safe then, so nothing is mounted.
-        mixed = self._is_agents() and separate and shared
-        return EnvironmentCapabilities(disable_internet=True, mounted=not mixed)
+        # that Harbor fetches are safe then.
+        mixed = separate and shared
+        fetched = self._is_agents() and (mixed or not self._shares_logs)
+        return EnvironmentCapabilities(disable_internet=True, mounted=not fetched)
 
     @classmethod
     @override
@@ -345,6 +355,9 @@ class NamespaceEnvironment(BaseEnvironment):
     @override
     async def download_dir(self, source_dir: str, target_dir: Path | str) -> None:
         await self._download(source_dir, Path(target_dir))
+        if source_dir.rstrip("/") in (_AGENT_DIR, _VERIFIER_DIR):
+            # The harness writes among its logs; a deliverable keeps its symlinks.
+            await _in_thread(lambda: handover.disarm([Path(target_dir)]))
 
     async def _download(self, source: str, target: Path) -> None:
         box = self._running()
