@@ -37,6 +37,7 @@ VERBS = {
     "serve": "The same pages from this machine, live while a job runs.",
     "resume": "Go on with a job that was stopped.",
     "sweep": "Run a whole matrix from a file; go on after anything.",
+    "watch": "Look at a job or a sweep while it runs.",
 }
 
 BROKEN_PIPE = 141

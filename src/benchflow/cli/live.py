@@ -12,11 +12,15 @@ from benchflow.run.board import Board, Listener, Phase, Silence, TrialState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from rich.console import RenderableType
 
+    from benchflow.run.overview import Onlooker
+
 #: With more trials than this, plain output has no line for a phase or a milestone.
 _FEW = 4
+_LOOK_SECONDS = 1.0
 
 
 @contextmanager
@@ -79,7 +83,8 @@ def finished_line(trial: TrialState) -> str:
 
 
 class _Live:
-    """A panel of the running trials under the lines of the finished ones."""
+    """A panel under the lines of the finished trials: the ladder of a job's only trial, else the
+    screen of the job or its sweep, which `benchflow watch` shows from elsewhere."""
 
     def __init__(self, stream: TextIO) -> None:
         from rich.console import Console
@@ -87,6 +92,8 @@ class _Live:
 
         self._console = Console(file=stream, highlight=False)
         self._live = Live(console=self._console, refresh_per_second=8, transient=True)
+        self._onlookers: dict[Path, Onlooker | None] = {}
+        self._next_look = 0.0
 
     def __enter__(self) -> _Live:
         self._live.__enter__()
@@ -109,7 +116,30 @@ class _Live:
 
     def tick(self, board: Board) -> None:
         """Redraws, so that clocks run."""
-        self._live.update(panel(board, self._console.height - 2))
+        height = self._console.height - 2
+        onlooker = self._onlooker(board)
+        if onlooker is None:
+            self._live.update(panel(board, height))
+        elif time.monotonic() >= self._next_look:
+            from rich.text import Text
+
+            from benchflow.cli.screen import screen
+
+            text = Text(screen(onlooker.look(), height), no_wrap=True, overflow="ellipsis")
+            self._live.update(text)
+            self._next_look = time.monotonic() + _LOOK_SECONDS
+
+    def _onlooker(self, board: Board) -> Onlooker | None:
+        """Of the board's job; None where that is one trial alone, which has its ladder."""
+        if board.job is None:
+            return None
+        if board.job not in self._onlookers:
+            from benchflow.run.overview import of_job
+
+            found = of_job(board.job)
+            alone = board.planned == 1 and not found.is_of_sweep
+            self._onlookers[board.job] = None if alone else found
+        return self._onlookers[board.job]
 
 
 def panel(board: Board, height: int) -> RenderableType:

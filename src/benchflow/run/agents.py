@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchflow.errors import UsageError
+from benchflow.results.text import one_line
+from benchflow.results.values import mapping
 from benchflow.run.request import RunRequest
 from benchflow.tasks import Task
 
@@ -36,6 +38,19 @@ class PlannedTask:
     task: Task
     staged: Path
     hint: int = 0
+
+
+def who(config: Mapping[str, Any]) -> str:
+    """Agent and model of an agent's configuration, as tables name them. One line.
+
+    `config`: as Harbor writes it into a file, without what has its default value.
+    """
+    given = mapping(config.get("kwargs"))
+    name = str(config.get("name") or config.get("import_path") or "oracle").rpartition(":")[2]
+    name = str(given.get("layer") or name).partition("/")[0]
+    for kind, key in (("ladder", "stop_after"), ("exploit", "exploit"), ("scripted", "script")):
+        name = f"{kind}:{Path(str(given[key])).name}" if key in given else name
+    return one_line(" ".join(str(part) for part in (name, config.get("model_name")) if part), 120)
 
 
 def configure(request: RunRequest, tasks: list[PlannedTask]) -> list[AgentConfig]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Protocol
 
 from benchflow.results.model import Trial
@@ -54,10 +55,12 @@ class TrialState:
 
 @dataclass
 class Board:
-    """All trials of a job. `planned` counts those that were finished before this run too."""
+    """All trials of a job. `planned` counts those that were finished before this run too; `job`
+    is its folder, where it has one."""
 
     planned: int
     finished_before: int = 0
+    job: Path | None = None
     trials: dict[str, TrialState] = field(default_factory=dict)
 
     @property

@@ -44,7 +44,7 @@ def start(plan: Plan, listener: Listener, gate: Gate | None = None) -> Job:
         tasks = {str(planned.staged): planned.task for planned in plan.tasks}
         _play(
             plan.config,
-            Watch(Board(plan.n_trials), listener, tasks),
+            Watch(Board(plan.n_trials, job=job), listener, tasks),
             models.start(job, plan.gateway),
             gate,
         )
@@ -84,7 +84,7 @@ def resume(
         config, mended = _mend(job, saved, retry_errors=retry_errors)
         tasks = _restage(saved)
         before = read_job(job)
-        board = Board(int(saved.get("n_trials", 0)), finished_before=len(before.trials))
+        board = Board(int(saved.get("n_trials", 0)), finished_before=len(before.trials), job=job)
         _play(config, Watch(board, listener, tasks), models.again(job, change), gate)
     return read_job(job), mended
 

@@ -80,6 +80,19 @@ def read(job: Path) -> dict[str, Any]:
     return record
 
 
+def of_sweep(name: str, jobs_dir: Path) -> list[Path]:
+    """The jobs that carry a sweep's name in their record, in the order of their making."""
+    found = []
+    for folder in jobs_dir.glob(f"{name}-*/"):
+        try:
+            saved = read_object(folder / NAME)
+        except UnreadableRecord:
+            continue
+        if saved.get("sweep") == name:
+            found.append((str(saved.get("created")), folder.name, folder))
+    return [folder for *_, folder in sorted(found)]
+
+
 def host() -> dict[str, Any]:
     """What the machine is, for whoever compares times later."""
     from importlib.metadata import version

@@ -20,13 +20,13 @@ from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.model import Job, Trial, Verdict
 from benchflow.results.read import read_job
 from benchflow.run import jobs, limits, record
-from benchflow.run.agents import PlannedTask, configure
+from benchflow.run.agents import PlannedTask, configure, who
 from benchflow.run.board import Listener
 from benchflow.run.metered import is_metered
 from benchflow.run.plan import Plan, assemble
 from benchflow.run.request import RunRequest
 from benchflow.run.spending import BudgetSpent, Gate, Purse, Spent, spent_in
-from benchflow.run.sweepfile import SweepFile
+from benchflow.run.sweepfile import SweepFile, lock_of
 from benchflow.tasks import Task, select, stage
 
 if TYPE_CHECKING:
@@ -76,12 +76,7 @@ class Sweep:
 
     def who(self, agent: int) -> str:
         """Agent and model, as tables name them."""
-        config = self.agents[agent]
-        name = config.name or str(config.import_path).rpartition(":")[2]
-        given = config.kwargs or {}
-        for kind, key in (("ladder", "stop_after"), ("exploit", "exploit"), ("scripted", "script")):
-            name = f"{kind}:{Path(str(given[key])).name}" if key in given else name
-        return " ".join(part for part in (name, config.model_name) if part)
+        return who(self.agents[agent].model_dump(mode="json", exclude_defaults=True))
 
 
 def survey(file: SweepFile, jobs_dir: Path) -> Sweep:
@@ -107,7 +102,7 @@ def survey(file: SweepFile, jobs_dir: Path) -> Sweep:
         )
     )
     limits.check(file.limits, [agent.model_name for agent in agents if agent.model_name])
-    made = _jobs_of(file.name, jobs_dir)
+    made = tuple(read_job(job) for job in record.of_sweep(file.name, jobs_dir))
     finished: dict[str, list[Trial]] = defaultdict(list)
     for job in made:
         for trial in job.trials:
@@ -135,7 +130,7 @@ def run(
     `on_job` is told each job's folder and number of trials before it starts or goes on. Raises
     JobInUse when another process works on this sweep, and what `jobs.start` raises.
     """
-    held = jobs_dir / f".{file.name}.sweep"
+    held = lock_of(file.name, jobs_dir)
     held.mkdir(parents=True, exist_ok=True)
     with lock.hold(held, "the same benchflow sweep again"):
         try:
@@ -154,7 +149,8 @@ def _run(
     retry_errors: bool,
 ) -> None:
     for job in (begun := survey(file, jobs_dir)).jobs:
-        left = (job.planned or 0) - len(job.trials)
+        # Our own record is whole; Harbor's result.json may be torn, or not be there yet.
+        left = int(record.read(job.path)["n_trials"]) - len(job.trials)
         left += job.count(Verdict.ERROR) if retry_errors else 0
         if left > 0 and _goes_on(job, begun):
             gate = _gate(file, jobs_dir, job.path)
@@ -176,7 +172,7 @@ def _gate(file: SweepFile, jobs_dir: Path, job: Path) -> Gate | None:
     """The gate of one job. Raises BudgetSpent where nothing may start at all."""
     if file.purse == Purse():
         return None
-    folders = [each.path for each in _jobs_of(file.name, jobs_dir)]
+    folders = record.of_sweep(file.name, jobs_dir)
     if why := file.purse.over(spent_in(folders)):
         raise BudgetSpent(why)
     known = Budget(usd=file.trial.max_usd, tokens=file.trial.max_tokens)
@@ -259,20 +255,6 @@ def _chosen(file: SweepFile) -> list[Task]:
             f"no task has a skill of {', '.join(file.skills)}", hint=f"they have: {known}"
         )
     return chosen
-
-
-def _jobs_of(name: str, jobs_dir: Path) -> tuple[Job, ...]:
-    if not jobs_dir.is_dir():
-        return ()
-    found = []
-    for folder in jobs_dir.glob(f"{name}-*/"):
-        try:
-            saved = record.read(folder)
-        except UsageError:
-            continue
-        if saved.get("sweep") == name:
-            found.append((str(saved.get("created")), read_job(folder)))
-    return tuple(job for _, job in sorted(found, key=lambda pair: (pair[0], pair[1].name)))
 
 
 def _key_of(trial: Path) -> str:

@@ -100,6 +100,11 @@ class SweepFile(_Table):
         return self.trial.stall_minutes or None
 
 
+def lock_of(name: str, jobs_dir: Path) -> Path:
+    """The folder whose lock is held by who runs a sweep."""
+    return jobs_dir / f".{name}.sweep"
+
+
 def read_file(path: Path) -> SweepFile:
     """The sweep in a TOML file. Raises UsageError that names the key and what is wrong with it."""
     try:

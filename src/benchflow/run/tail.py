@@ -15,10 +15,19 @@ _LINE_BYTES = 1 << 16
 class Tail:
     """Reads what was appended to a JSON-lines file since the last look."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, line_bytes: int = _LINE_BYTES) -> None:
         self._path = path
+        self._line_bytes = line_bytes
         self._offset = 0
         self._rest = b""
+
+    def all_events(self) -> Iterator[dict[str, Any]]:
+        """The same, to the end of the file as it is now."""
+        while True:
+            before = self._offset
+            yield from self.events()
+            if self._offset == before:
+                return
 
     def events(self) -> Iterator[dict[str, Any]]:
         """The complete new lines that are JSON objects; anything else is passed over.
@@ -38,10 +47,10 @@ class Tail:
             os.close(descriptor)
         self._offset += len(fresh)
         *lines, self._rest = (self._rest + fresh).split(b"\n")
-        if len(self._rest) > _LINE_BYTES:
+        if len(self._rest) > self._line_bytes:
             self._rest = b""
         for line in lines:
-            if len(line) > _LINE_BYTES:
+            if len(line) > self._line_bytes:
                 continue
             try:
                 value = json.loads(line)

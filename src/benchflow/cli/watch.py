@@ -1,0 +1,122 @@
+"""`benchflow watch`: looks at jobs that another process runs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from benchflow.cli.options import jobs_dir_option, json_option, print_json
+
+if TYPE_CHECKING:
+    from benchflow.run.overview import Onlooker, Overview
+
+_LOOK_SECONDS = 1.0
+#: Without a terminal: how often a line says how far it is.
+_LINE_SECONDS = 60.0
+
+
+@click.command("watch")
+@click.argument("job", default="")
+@click.option("--once", is_flag=True, help="Print the screen once and end.")
+@jobs_dir_option
+@json_option
+def command(job: str, once: bool, jobs_dir: Path, as_json: bool) -> int:
+    """Look at a job or a sweep while it runs, from anywhere.
+
+    JOB is the name or folder of a job, the name of a sweep, or a folder of jobs; left out: what
+    runs now in --jobs-dir. The matrix fills up, with trials under way, tokens, dollars, errors by
+    cause and the slowest trials. Everything is read from the jobs' files: nothing is asked of the
+    process that runs them, and nothing is changed. On a terminal it is one screen, else a line for
+    each trial that ends and one every minute. It ends when nobody works on the jobs any more.
+
+    \b
+    Examples:
+      benchflow watch                          what runs here
+      benchflow watch 2026-01-31__12-00-00
+      benchflow watch first-look               a sweep: all its jobs
+      benchflow watch --once --json            one look, for a machine
+    """
+    from benchflow.cli.screen import document, screen
+
+    onlooker = _onlooker(job, jobs_dir.resolve())
+    if as_json:
+        print_json(document(onlooker.look()))
+        return 0
+    if once:
+        click.echo(screen(onlooker.look()))
+        return 0
+    last = _live(onlooker) if sys.stdout.isatty() else _lines(onlooker)
+    click.echo(screen(last))
+    if len(last.finished) < last.planned:
+        click.echo("\nNobody works on it now. Go on with: benchflow resume JOB, or benchflow sweep")
+    return 0
+
+
+def _onlooker(job: str, jobs_dir: Path) -> Onlooker:
+    """Raises UsageError where there is nothing to look at."""
+    from benchflow.errors import UsageError
+    from benchflow.results import lock
+    from benchflow.results.read import find_jobs, is_job
+    from benchflow.run import record
+    from benchflow.run.overview import Onlooker, of_job, of_sweep
+
+    if not job:
+        running = [each for each in find_jobs(jobs_dir) if lock.is_held(each)]
+        if not running:
+            raise UsageError(f"no job in {jobs_dir} runs now", hint="name one, or a sweep")
+        return of_job(running[0]) if len(running) == 1 else Onlooker(lambda: running)
+    named = [folder for folder in (jobs_dir / job, Path(job).resolve()) if is_job(folder)]
+    if named:
+        return Onlooker(lambda: named[:1])
+    if record.of_sweep(job, jobs_dir):
+        return of_sweep(job, jobs_dir)
+    folder = Path(job).resolve()
+    if not folder.is_dir():
+        raise UsageError(f"no job and no sweep {job!r}", hint=f"looked in {jobs_dir}")
+    find_jobs(folder)
+    return Onlooker(lambda: find_jobs(folder))
+
+
+def _live(onlooker: Onlooker) -> Overview:
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    from benchflow.cli.screen import screen
+
+    console = Console(highlight=False)
+    with Live(console=console, screen=False, transient=True, auto_refresh=False) as live:
+        while True:
+            seen = onlooker.look()
+            text = screen(seen, console.height - 1)
+            live.update(Text(text, no_wrap=True, overflow="ellipsis"), refresh=True)
+            if not seen.is_running:
+                return seen
+            time.sleep(_LOOK_SECONDS)
+
+
+def _lines(onlooker: Onlooker) -> Overview:
+    from benchflow.cli.screen import headline
+    from benchflow.cli.table import duration
+
+    told: set[str] = set()
+    next_line = 0.0
+    while True:
+        seen = onlooker.look()
+        for trial in seen.finished:
+            if trial.name not in told and next_line:
+                cause = f", {trial.cause}" if trial.cause else ""
+                words = f"{trial.verdict.value}{cause}, in {duration(trial.seconds)}"
+                click.echo(f"{trial.task}  {trial.who}  {words}")
+        told |= {trial.name for trial in seen.finished}
+        if time.monotonic() >= next_line:
+            click.echo(headline(seen))
+            next_line = time.monotonic() + _LINE_SECONDS
+        sys.stdout.flush()
+        if not seen.is_running:
+            return seen
+        time.sleep(_LOOK_SECONDS)
