@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from made_up import ladder, record
 
+from benchflow.results.records import collect
 from benchflow.site.failures import LOOP, PHASES, RULES, TITLES, label, labels, phase, rules_table
 
 PAGE = Path(__file__).parents[2] / "docs" / "analysis.md"
@@ -120,8 +120,9 @@ def trajectory(path: Path, calls: list[str]) -> Path:
 def test_a_run_that_repeats_itself_to_the_end_is_a_loop(tmp_path: Path) -> None:
     def cut_off(calls: list[str]) -> str:
         path = trajectory(tmp_path / "trajectory.json", calls)
-        one = replace(record(cause="AgentTimeoutError", ended_itself=False), trajectories=(path,))
-        found = label(one, trajectory=True)
+        (read,) = collect([path]).records
+        one = record(cause="AgentTimeoutError", ended_itself=False, repeats=read.repeats)
+        found = label(one)
         assert found is not None
         return found.cause
 

@@ -27,10 +27,11 @@ def command(a: str, b: str, source: tuple[Path, ...], as_json: bool) -> None:
     need_analysis()
     from benchflow.cli.report import say_problems
     from benchflow.results.records import collect
+    from benchflow.results.workers import processors
     from benchflow.site.summary import compare, pair_json
     from benchflow.site.text import sentence
 
-    table = collect([*source], trajectories=False)
+    table = collect([*source], trajectories=False, workers=processors())
     pair = compare(table, a, b)
     if as_json:
         print_json({"schema": 1, **pair_json(pair)})

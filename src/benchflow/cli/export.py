@@ -32,8 +32,9 @@ def command(source: tuple[Path, ...], out: Path, no_steps: bool, as_json: bool) 
     """
     from benchflow.results.index import export
     from benchflow.results.records import collect
+    from benchflow.results.workers import processors
 
-    collection = collect([*source], trajectories=not no_steps)
+    collection = collect([*source], trajectories=not no_steps, workers=processors())
     made = export(collection, out, with_steps=not no_steps)
     for problem in collection.problems if not as_json else ():
         click.echo(f"not as it should be: {problem}", err=True)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     "--trajectories/--no-trajectories",
     default=True,
     show_default=True,
-    help="Read the steps of failed trials, for the failure labels that need them.",
+    help="Read what the agents did: claims, steps and the failure labels need it.",
 )
 @json_option
 def command(
@@ -54,11 +54,12 @@ def command(
         raise click.UsageError("--markdown and --json exclude each other")
     need_analysis()
     from benchflow.results.records import collect
+    from benchflow.results.workers import processors
     from benchflow.site.findings import findings, findings_json
     from benchflow.site.reading.report import as_markdown, in_terminal
 
-    table = collect([*source], trajectories=trajectories)
-    found = findings(table, level, trajectories=trajectories)
+    table = collect([*source], trajectories=trajectories, workers=processors())
+    found = findings(table, level)
     if as_json:
         print_json(findings_json(found))
         return

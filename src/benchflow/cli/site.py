@@ -48,10 +48,11 @@ def command(
     need_analysis()
     need_site()
     from benchflow.results.records import collect
+    from benchflow.results.workers import processors
     from benchflow.site.build import build
     from benchflow.site.study import Study
 
-    study = Study(title or title_of(source), collect([*source]), level)
+    study = Study(title or title_of(source), collect([*source], workers=processors()), level)
     built = build(study, output)
     if as_json:
         print_json({"schema": 1, **vars(built), "n_problems": len(study.problems)})

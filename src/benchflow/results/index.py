@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import csv
 import os
-import signal
 import tempfile
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +16,7 @@ from benchflow.results import schema
 from benchflow.results.files import write_atomically
 from benchflow.results.records import Collection, Record, steps
 from benchflow.results.schema import PROBLEMS, RUNGS, STEPS, TABLES, TRIALS, Table
+from benchflow.results.workers import chunked, processors, spread
 
 if TYPE_CHECKING:
     import duckdb
@@ -129,20 +127,14 @@ def _written(table: Table[Any], items: Iterable[Any], path: Path) -> Path:
 def _written_steps(records: Iterable[Record], work: Path) -> list[Path]:
     """The steps of all trials, by as many processes as there are processors where it pays."""
     lean = [replace(record, rungs=(), evidence={}) for record in records if record.trajectories]
-    chunks = [lean[start : start + _CHUNK] for start in range(0, len(lean), _CHUNK)]
+    chunks = chunked(lean, _CHUNK)
     paths = [work / f"steps-{number:06}.part" for number in range(len(chunks))]
-    workers = min(len(os.sched_getaffinity(0)), len(chunks))
-    if workers < 2:
-        return [_steps_of(chunk, path) for chunk, path in zip(chunks, paths, strict=True)]
-    with ProcessPoolExecutor(workers, get_context("spawn"), _leave_interrupts_to_parent) as pool:
-        return list(pool.map(_steps_of, chunks, paths))
+    with spread(_steps_of, list(zip(chunks, paths, strict=True)), processors()) as written:
+        return list(written)
 
 
-def _leave_interrupts_to_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _steps_of(records: list[Record], path: Path) -> Path:
+def _steps_of(chunk: tuple[Sequence[Record], Path]) -> Path:
+    records, path = chunk
     return _written(STEPS, ((r.uid, step) for r in records for step in steps(r)), path)
 
 

@@ -28,6 +28,19 @@ def read_ladder(
     return parse(record, prefix), []
 
 
+def read_checks(trial: Path) -> dict[str, tuple[Check, ...]]:
+    """Milestone → its checks, of the trial in a folder; nothing where they cannot be read."""
+    folders = [(trial / "verifier", "")]
+    if (trial / "steps").is_dir():
+        steps = sorted((trial / "steps").glob("*/verifier"))
+        folders += [(path, f"{path.parent.name}/") for path in steps]
+    return {
+        rung.id: rung.checks
+        for path, prefix in folders
+        for rung in read_ladder(path, {}, prefix)[0]
+    }
+
+
 def from_rewards(rewards: Mapping[str, float], prefix: str = "") -> tuple[Milestone, ...]:
     """Milestones as the flat rewards tell them: which passed, but neither checks nor reasons."""
     return tuple(

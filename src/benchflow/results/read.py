@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -53,44 +54,76 @@ def is_trial(path: Path) -> bool:
     )
 
 
+@dataclass(frozen=True)
+class Layout:
+    """What lies in a job folder: `finished` trials have a result, `unfinished` ones have none."""
+
+    finished: tuple[Path, ...]
+    unfinished: tuple[Path, ...]
+    problems: tuple[Problem, ...]
+
+
+def layout(job: Path) -> Layout:
+    """The trial folders of `job`, by name."""
+    finished: list[Path] = []
+    unfinished: list[Path] = []
+    problems: list[Problem] = []
+    with os.scandir(job) as entries:
+        names_here = sorted(entry.name for entry in entries if entry.is_dir())
+    for child in (job / name for name in names_here if not name.startswith(".")):
+        if (child / "result.json").exists():
+            finished.append(child)
+        elif is_trial(child):
+            unfinished.append(child)
+        else:
+            problems.append(Problem(child, "is not a trial folder"))
+    return Layout(tuple(finished), tuple(unfinished), tuple(problems))
+
+
 def read_job(path: Path) -> Job:
     """The job in folder `path`. What cannot be read is listed in `problems`, never dropped."""
-    trials: list[Trial] = []
-    unfinished: list[Path] = []
     tasks, problems = facts.of_job(path)
-    names = {folder: task.name for folder, task in tasks.items()}
-    with os.scandir(path) as entries:
-        names_here = sorted(entry.name for entry in entries if entry.is_dir())
-    for child in (path / name for name in names_here if not name.startswith(".")):
-        if not (child / "result.json").exists():
-            if is_trial(child):
-                unfinished.append(child)
-            else:
-                problems.append(Problem(child, "is not a trial folder"))
-            continue
-        try:
-            trial, faults = read_trial(child, names)
-        except UnreadableRecord as error:
-            problems.append(Problem(child / "result.json", str(error)))
-            continue
-        trials.append(trial)
-        problems += faults
-    planned, faults = _planned(path)
+    here = layout(path)
+    trials, faults = read_trials(here.finished, {at: task.name for at, task in tasks.items()})
+    planned, torn = read_planned(path)
+    order = in_order([(t.task, t.agent, t.model, t.started_at, t.name) for t in trials])
     return Job(
         path=path,
-        trials=_in_order(trials),
-        unfinished=tuple(unfinished),
+        trials=tuple(trials[at] for at in order),
+        unfinished=here.unfinished,
         planned=planned,
         running=is_held(path),
-        problems=(*faults, *problems),
+        problems=(*torn, *problems, *here.problems, *faults),
     )
 
 
-def _in_order(trials: list[Trial]) -> tuple[Trial, ...]:
-    """By task; in a task, agents in the order in which they were first started; then by start."""
-    by_start = sorted(trials, key=lambda t: (t.task, t.started_at, t.name))
-    agents = list(dict.fromkeys((t.task, t.agent, t.model) for t in by_start))
-    return tuple(sorted(by_start, key=lambda t: agents.index((t.task, t.agent, t.model))))
+def read_trials(
+    folders: Iterable[Path], names: Mapping[str, str]
+) -> tuple[list[Trial], list[Problem]]:
+    """The finished trials in `folders`; see `read_trial`."""
+    trials: list[Trial] = []
+    problems: list[Problem] = []
+    for folder in folders:
+        try:
+            trial, faults = read_trial(folder, names)
+        except UnreadableRecord as error:
+            problems.append(Problem(folder / "result.json", str(error)))
+            continue
+        trials.append(trial)
+        problems += faults
+    return trials, problems
+
+
+def in_order(rows: Sequence[tuple[str, str, str, str, str]]) -> list[int]:
+    """The places of (task, agent, model, started at, name) in the order to show them in.
+
+    By task; in a task, agents in the order in which they were first started; then by start.
+    """
+    by_start = sorted(range(len(rows)), key=lambda at: (rows[at][0], *rows[at][3:]))
+    agents: dict[tuple[str, str, str], int] = {}
+    for at in by_start:
+        agents.setdefault(rows[at][:3], len(agents))
+    return sorted(by_start, key=lambda at: agents[rows[at][:3]])
 
 
 def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Trial, list[Problem]]:
@@ -275,7 +308,8 @@ def _usage(record: Mapping[str, Any], steps: list[dict[str, Any]]) -> Usage:
     )
 
 
-def _planned(job: Path) -> tuple[int | None, list[Problem]]:
+def read_planned(job: Path) -> tuple[int | None, list[Problem]]:
+    """How many trials the job was to have; None where it does not say."""
     path = job / "result.json"
     if not path.exists():
         return None, []

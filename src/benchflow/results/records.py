@@ -65,7 +65,8 @@ class Record:
     `said_done`: the agent declared its work finished (a completion call, or a last turn that asks
     for nothing). `ended_itself`: its run ended by its own decision, not by a limit or a crash;
     where no declaration was recorded this is the nearest thing. `steps` counts a trajectory's
-    steps by the agent. `usage` is what a gateway counted where `metered`, else what the agent or
+    steps by the agent; `repeats`, how often its last tool call stands in a row at the end, with
+    the same arguments. `usage` is what a gateway counted where `metered`, else what the agent or
     its harness reports.
     """
 
@@ -95,6 +96,7 @@ class Record:
     rung_kind: str = ""  # "milestone", "test", or "" where there are no rungs
     phases: Phases = field(default_factory=Phases)
     steps: int | None = None
+    repeats: int | None = None
     usage: Usage = field(default_factory=Usage)
     metered: bool = False
     started_at: str = ""  # ISO 8601 as the source has it
@@ -158,16 +160,20 @@ class Collection:
     problems: tuple[Problem, ...]
 
 
-def collect(paths: list[Path], *, trajectories: bool = True) -> Collection:
+def collect(paths: list[Path], *, trajectories: bool = True, workers: int = 1) -> Collection:
     """Reads each path, whatever it is: docs/results.md lists the formats.
 
     A trial that stands in two sources counts once; where the two differ, the first counts and a
-    problem says so. `trajectories=False` does not open trajectories: quicker, and `steps` and
-    `said_done` stay None. Raises UsageError for a path that no reader knows.
+    problem says so. `trajectories=False` does not open trajectories: quicker, and `steps`,
+    `repeats` and `said_done` stay None. Raises UsageError for a path that no reader knows.
+
+    `workers`: processes that read large jobs. With more than one, a program that calls this needs
+    the guard `if __name__ == "__main__"`, because each process imports the program anew.
     """
     from benchflow.results.readers import read_all
+    from benchflow.results.readers.detect import How
 
-    return read_all(paths, trajectories=trajectories)
+    return read_all(paths, How(trajectories, workers))
 
 
 def steps(record: Record) -> Iterator[Step]:

@@ -18,10 +18,12 @@ def printable(text: str, limit: int = 2000) -> str:
 
     Line ends and tabs stay; at most `limit` characters, the cut marked with `…`.
     """
-    if len(text) <= limit and text.isprintable():
+    if len(text) <= limit and text.replace("\n", " ").replace("\t", " ").isprintable():
         return text
     cut = text[: limit * 4]
-    clean = "".join(c for c in _ESCAPES.sub("", cut) if c in "\n\t" or not _unsafe(c))
+    clean = _ESCAPES.sub("", cut)
+    unsafe = {ord(c): None for c in set(clean) if c not in "\n\t" and _unsafe(c)}
+    clean = clean.translate(unsafe) if unsafe else clean
     if len(clean) > limit or len(cut) < len(text):
         return clean[: max(limit - 1, 0)] + "…"
     return clean

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from benchflow.site.html import Shell
 from benchflow.site.plan import plan
 from benchflow.site.study import Study
 from benchflow.site.vendor import Vendor, own_files, vendor
-from benchflow.site.writing import Writer, write_trials
+from benchflow.site.writing import Writer, trial_pages
 
 MARKER = "site.json"
 
@@ -49,14 +51,18 @@ def build(study: Study, folder: Path, on_pages: Callable[[int], None] = lambda n
         new = Path(name) / "site"
         copy_assets(new, third)
         shell = shell_of(study, third)
-        # Trials first: what draws charts starts threads, and these are processes of their own.
-        cells = list(study.cells.values())
-        written = write_trials(new, shell, study.at, cells, on_pages)
         writer = Writer(new)
-        for _, make in plan(study):
-            writer.page(shell, make(writer.put))
-            on_pages(1)
-        written += writer.written
+        with (
+            _without_looking_for_cycles(),
+            trial_pages(new, shell, study.at, list(study.cells.values())) as trials,
+        ):
+            for _, make in plan(study):
+                writer.page(shell, make(writer.put))
+                on_pages(1)
+            written = writer.written
+            for some in trials:
+                written += some
+                on_pages(some.pages)
         writer.put(MARKER, _manifest(study, written.pages))
         if folder.exists():
             folder.rename(Path(name) / "old")
@@ -72,6 +78,16 @@ def build(study: Study, folder: Path, on_pages: Callable[[int], None] = lambda n
         seconds=time.monotonic() - began,
         notes=tuple(notes),
     )
+
+
+@contextmanager
+def _without_looking_for_cycles() -> Iterator[None]:
+    """What was read so far stays to the end: the collector need not go through millions of it."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def shell_of(study: Study, third: Vendor, *, live: bool = False) -> Shell:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 
 from benchflow.results.model import Verdict
-from benchflow.results.records import Record, steps
+from benchflow.results.records import Record
 
 #: As many times the same call in a row, at the end of a trajectory, is called a loop.
 LOOP = 5
@@ -22,11 +21,9 @@ PHASES = ("nothing", "under half", "half or more", "all but one", "all", "not ju
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the rules see: the record, and how often its last tool call stands in a row (0: no
-    trajectory was read)."""
+    """What the rules see."""
 
     record: Record
-    repeats: int = 0
 
     @property
     def finding(self) -> str:
@@ -91,7 +88,7 @@ RULES = (
         "repeated one call until it was stopped",
         f"trajectory: its last {LOOP} calls or more are one call with the same arguments, and the"
         " run did not end by itself",
-        lambda seen: seen.repeats >= LOOP and seen.record.ended_itself is not True,
+        lambda seen: (seen.record.repeats or 0) >= LOOP and seen.record.ended_itself is not True,
     ),
     Rule(
         "out-of-context",
@@ -201,21 +198,18 @@ DOUBTED = frozenset({"unreadable-tests", "tests-hung"})
 TITLES = {rule.id: rule.title for rule in RULES}
 
 
-def label(record: Record, *, trajectory: bool = False) -> Label | None:
-    """Phase and cause of a failed trial; None for one that was resolved or lost.
-
-    `trajectory` reads its steps for the rules that need them.
-    """
+def label(record: Record) -> Label | None:
+    """Phase and cause of a failed trial; None for one that was resolved or lost."""
     if record.verdict is not Verdict.FAILED:
         return None
-    seen = Evidence(record, _repeats(record) if trajectory else 0)
+    seen = Evidence(record)
     cause = next(rule.id for rule in RULES if rule.holds(seen))
     return Label(record.uid, record.who, record.task, phase(record), record.furthest, cause)
 
 
-def labels(records: Iterable[Record], *, trajectories: bool = False) -> tuple[Label, ...]:
+def labels(records: Iterable[Record]) -> tuple[Label, ...]:
     """The labels of all failed trials among `records`."""
-    found = (label(record, trajectory=trajectories) for record in records)
+    found = map(label, records)
     return tuple(one for one in found if one is not None)
 
 
@@ -242,21 +236,3 @@ def rules_table() -> str:
 def crossed(found: Iterable[Label]) -> Counter[tuple[str, str]]:
     """How many failures have each (phase, cause)."""
     return Counter((one.phase, one.cause) for one in found)
-
-
-def _repeats(record: Record) -> int:
-    """How often the last tool call stands in a row at the end, arguments and all."""
-    calls = [
-        (call.tool, call.arguments)
-        for step in steps(record)
-        if step.role == "agent" and not step.subagent and not step.copied
-        for call in step.calls
-    ]
-    if not calls:
-        return 0
-    run = 1
-    for later, earlier in pairwise(reversed(calls)):
-        if later != earlier:
-            break
-        run += 1
-    return run

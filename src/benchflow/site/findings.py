@@ -53,11 +53,8 @@ class Findings:
     problems: tuple[Problem, ...]
 
 
-def findings(table: Collection, level: float = 0.95, *, trajectories: bool = True) -> Findings:
-    """`trajectories`: also read the failed trials' steps, for the failure rules that need them.
-
-    Raises UsageError when there is no trial that counts.
-    """
+def findings(table: Collection, level: float = 0.95) -> Findings:
+    """Raises UsageError when there is no trial that counts."""
     trials = Trials.of(table.records)
     summary = summarize_trials(trials, level)
     goals = (
@@ -81,7 +78,7 @@ def findings(table: Collection, level: float = 0.95, *, trajectories: bool = Tru
             for goal in goals
         ),
         worth=tuple(spending.worth(trials, measure) for measure in spending.MEASURES),
-        failures=labels(trials.records, trajectories=trajectories),
+        failures=labels(trials.records),
         doubted=caveats.doubted(trials),
         gaps=caveats.gaps(trials),
         by_name=caveats.by_name(trials, level),

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any
 
-from benchflow.results.records import Step
+from benchflow.results.records import Call, Step
 
 #: Steps a file: small enough to be read between two frames, large enough to keep files few.
 CHUNK = 250
 
-_encode = json.JSONEncoder(ensure_ascii=False).encode
+_quoted = json.encoder.encode_basestring
 
 
 def scripts(name: str, steps: Iterable[Step]) -> Iterator[tuple[str, str, int]]:
@@ -22,7 +21,7 @@ def scripts(name: str, steps: Iterable[Step]) -> Iterator[tuple[str, str, int]]:
     held: list[str] = []
     number = 0
     for step in steps:
-        held.append(_encode(_plain(step)))
+        held.append(_line(step))
         if len(held) == CHUNK:
             yield _chunk(name.format(number), held)
             held, number = [], number + 1
@@ -35,27 +34,31 @@ def _chunk(file: str, lines: list[str]) -> tuple[str, str, int]:
     return file, f"benchflow.put({json.dumps(file)}, [\n{body}\n]);\n", len(lines)
 
 
-def _plain(step: Step) -> dict[str, Any]:
-    whole: dict[str, Any] = {"n": step.n, "role": step.role}
-    for key in ("text", "reasoning", "model", "subagent"):
-        if value := getattr(step, key):
-            whole[key] = value
+def _line(step: Step) -> str:
+    """The step as JSON; written out, because there are millions and an encoder is slow to start."""
+    parts = [f'"n": {step.n}, "role": {_quoted(step.role)}']
+    parts += [
+        f'"{key}": {_quoted(value)}'
+        for key in ("text", "reasoning", "model", "subagent")
+        if (value := getattr(step, key))
+    ]
     if step.calls:
-        whole["calls"] = [
-            {
-                key: value
-                for key, value in (
-                    ("tool", call.tool),
-                    ("arguments", call.arguments),
-                    ("result", call.result),
-                )
-                if value
-            }
-            for call in step.calls
-        ]
-    for key in ("at", "input_tokens", "output_tokens", "cost_usd"):
-        if (value := getattr(step, key)) is not None:
-            whole[key] = value
+        parts.append(f'"calls": [{", ".join(map(_call, step.calls))}]')
+    # Numbers are whole or finite: as Python writes them they are JSON.
+    parts += [
+        f'"{key}": {value!r}'
+        for key in ("at", "input_tokens", "output_tokens", "cost_usd")
+        if (value := getattr(step, key)) is not None
+    ]
     if step.copied:
-        whole["copied"] = True
-    return whole
+        parts.append('"copied": true')
+    return f"{{{', '.join(parts)}}}"
+
+
+def _call(call: Call) -> str:
+    parts = (
+        f'"{key}": {_quoted(value)}'
+        for key in ("tool", "arguments", "result")
+        if (value := getattr(call, key))
+    )
+    return f"{{{', '.join(parts)}}}"

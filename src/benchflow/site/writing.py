@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import gc
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 
 from benchflow.results.records import Record
+from benchflow.results.workers import processors, spread
 from benchflow.site.addresses import Addresses
 from benchflow.site.content import Page
 from benchflow.site.html import Shell
@@ -64,42 +62,28 @@ class Writer:
         self.written += Written(1)
 
 
-def write_trials(
-    root: Path,
-    shell: Shell,
-    at: Addresses,
-    cells: Sequence[Cell],
-    on_pages: Callable[[int], None] = lambda n: None,
-) -> Written:
-    """The pages of all trials of `cells`; `on_pages` is told how many more were written."""
-    total = Written()
-    n_trials = sum(map(len, cells))
-    workers = os.cpu_count() or 1
-    write = partial(_write_cells, root, shell, at)
-    if n_trials < _ALONE_BELOW or workers == 1:
-        for batch in _batches(cells):
-            done = write(batch)
-            on_pages(done.pages)
-            total += done
-        return total
-    with ProcessPoolExecutor(
-        workers, mp_context=get_context("spawn"), initializer=gc.disable
-    ) as pool:
-        for done in pool.map(write, _batches(cells)):
-            on_pages(done.pages)
-            total += done
-    return total
+@contextmanager
+def trial_pages(
+    root: Path, shell: Shell, at: Addresses, cells: Sequence[Cell]
+) -> Iterator[Iterator[Written]]:
+    """Writes the pages of all trials of `cells` while the block runs, some at a time; each
+    `Written` is what came since the one before. All are written when the last one was asked for."""
+    with spread(partial(_write_cells, root, shell, at), _batches(cells), processors()) as written:
+        yield written
 
 
-def _batches(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
-    held: list[Cell] = []
+def _batches(cells: Sequence[Cell]) -> list[list[Cell]]:
+    """Cells together so that a batch has some `_A_TIME` trials; one batch where they are few."""
+    size = _A_TIME if sum(map(len, cells)) >= _ALONE_BELOW else _ALONE_BELOW
+    batches: list[list[Cell]] = []
+    room = 0
     for cell in cells:
-        held.append(cell)
-        if sum(map(len, held)) >= _A_TIME:
-            yield held
-            held = []
-    if held:
-        yield held
+        if room <= 0:
+            batches.append([])
+            room = size
+        batches[-1].append(cell)
+        room -= len(cell)
+    return batches
 
 
 def _write_cells(root: Path, shell: Shell, at: Addresses, cells: list[Cell]) -> Written:

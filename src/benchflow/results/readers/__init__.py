@@ -13,17 +13,17 @@ from pathlib import Path
 from benchflow.results.files import UnreadableRecord
 from benchflow.results.model import Problem
 from benchflow.results.readers import atif, inspect_log, inspect_steps
-from benchflow.results.readers.detect import read_source
+from benchflow.results.readers.detect import How, read_source
 from benchflow.results.records import Collection, Format, Record, Step
 
 
-def read_all(paths: list[Path], *, trajectories: bool) -> Collection:
+def read_all(paths: list[Path], how: How) -> Collection:
     """`benchflow.results.records.collect`."""
     records: dict[str, Record] = {}
     problems: list[Problem] = []
     for path in paths:
         with _no_collector():
-            found, faults = read_source(path, trajectories)
+            found, faults = read_source(path, how)
         problems += faults
         # Published lists use a trial's name more than once; only another source repeats a trial.
         times: Counter[tuple[str, ...]] = Counter()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,11 @@ from benchflow.results.text import printable
 from benchflow.results.values import (
     count,
     mapping,
+    moment,
     number,
-    seconds_between,
+    seconds_from,
     sequence,
+    to_json,
     word,
 )
 
@@ -32,7 +35,6 @@ MAX_FILES, MAX_DEPTH = 100, 5
 #: Calls by which agents declare their work finished: Terminus 2, SWE-agent and Inspect,
 #: OpenHands, Cline, Goose and others.
 DONE = frozenset({"mark_task_complete", "submit", "finish", "attempt_completion", "task_complete"})
-_to_json = json.JSONEncoder(ensure_ascii=False).encode
 #: What mini-swe-agent prints to hand in its work.
 DONE_MARK = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
@@ -42,6 +44,7 @@ class Summary:
     """What a trial's row needs of its trajectory. None: not told by it."""
 
     steps: int | None = None
+    repeats: int | None = None
     said_done: bool | None = None
     usage: Usage = field(default_factory=Usage)
     agent: str = ""
@@ -76,6 +79,7 @@ def read(path: Path) -> tuple[list[Record], list[Problem]]:
         cause_message="a trajectory alone: no verifier's result beside it",
         said_done=summary.said_done,
         steps=summary.steps,
+        repeats=summary.repeats,
         usage=summary.usage,
         started_at=summary.started_at,
         folder=path.parent,
@@ -104,6 +108,7 @@ def summarize(paths: tuple[Path, ...]) -> tuple[Summary, list[Problem]]:
     return (
         Summary(
             steps=len(own),
+            repeats=repeats(_asked(own)),
             said_done=_said_done(own),
             usage=add(usages),
             agent=word(agent.get("name"), 80),
@@ -188,18 +193,19 @@ def _document_steps(
 ) -> Iterator[Step]:
     default = word(mapping(document.get("agent")).get("model_name"), 80)
     raw = [step for step in sequence(document.get("steps")) if isinstance(step, dict)]
-    first = next((step["timestamp"] for step in raw if step.get("timestamp")), None)
+    first = moment(next((step["timestamp"] for step in raw if step.get("timestamp")), None))
     for step in raw:
         n += 1
         metrics = mapping(step.get("metrics"))
         is_agent = step.get("source") == "agent"
+        now = moment(step.get("timestamp"))
         yield Step(
             n=n,
             role=word(step.get("source"), 20) or "?",
             text=_text(step.get("message")),
             reasoning=_text(step.get("reasoning_content")),
-            calls=tuple(_calls(step)) if "tool_calls" in step or "observation" in step else (),
-            at=seconds_between(first, step.get("timestamp")),
+            calls=_calls(step) if "tool_calls" in step or "observation" in step else (),
+            at=seconds_from(first, now),
             model=(word(step.get("model_name"), 80) or default) if is_agent else "",
             input_tokens=count(metrics.get("prompt_tokens")),
             output_tokens=count(metrics.get("completion_tokens")),
@@ -215,18 +221,22 @@ def _document_steps(
                 yield found
 
 
-def _calls(step: Mapping[str, Any]) -> Iterator[Call]:
-    results: dict[str, list[str]] = {}
-    for result in sequence(mapping(step.get("observation")).get("results")):
-        source = mapping(result).get("source_call_id")
-        key = source if isinstance(source, str) else ""
-        results.setdefault(key, []).append(_text(mapping(result).get("content")))
-    for call in map(mapping, sequence(step.get("tool_calls"))):
-        found = "\n".join(results.pop(str(call.get("tool_call_id")), ()))
-        arguments = printable(_to_json(call.get("arguments")), MAX_TEXT)
-        yield Call(word(call.get("function_name"), 80), arguments, found)
-    for rest in results.values():  # what no call of this step asked for is still shown
-        yield Call("", "", "\n".join(rest))
+def _calls(step: Mapping[str, Any]) -> tuple[Call, ...]:
+    results: dict[str, str] = {}
+    for result in map(mapping, sequence(mapping(step.get("observation")).get("results"))):
+        source = result.get("source_call_id")
+        key, text = source if isinstance(source, str) else "", _text(result.get("content"))
+        results[key] = f"{results[key]}\n{text}" if key in results else text
+    found = [
+        Call(
+            word(call.get("function_name"), 80),
+            printable(to_json(call.get("arguments")), MAX_TEXT),
+            results.pop(str(call.get("tool_call_id")), ""),
+        )
+        for call in map(mapping, sequence(step.get("tool_calls")))
+    ]
+    # What no call of this step asked for is still shown.
+    return (*found, *(Call("", "", rest) for rest in results.values()))
 
 
 def _text(value: Any) -> str:
@@ -255,6 +265,24 @@ def _said_done(own: list[Any]) -> bool | None:
         call.get("function_name") in DONE or DONE_MARK in str(call.get("arguments"))
         for call in calls
     )
+
+
+def _asked(own: list[Any]) -> Iterator[tuple[Any, Any]]:
+    """The calls of an agent's own steps, the last one first."""
+    for step in reversed(own):
+        for call in map(mapping, reversed(sequence(mapping(step).get("tool_calls")))):
+            yield call.get("function_name"), call.get("arguments")
+
+
+def repeats(calls: Iterator[tuple[Any, Any]]) -> int:
+    """How often the first of `calls` (tool, arguments) stands in a row; 0 where there is none."""
+    last = next(calls, None)
+    if last is None:
+        return 0
+    try:
+        return 1 + sum(1 for _ in takewhile(lambda call: call == last, calls))
+    except RecursionError:  # arguments nested deeper than any that were meant
+        return 1
 
 
 def _usage(chain: list[Mapping[str, Any]]) -> Usage:

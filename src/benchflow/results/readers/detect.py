@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,26 +26,34 @@ _HINT = (
 Found = tuple[list[Record], list[Problem]]
 
 
-def read_source(path: Path, trajectories: bool) -> Found:
+@dataclass(frozen=True)
+class How:
+    """See `benchflow.results.records.collect`."""
+
+    trajectories: bool
+    workers: int
+
+
+def read_source(path: Path, how: How) -> Found:
     """Everything at `path`. Raises UsageError where it does not exist or is nothing we know."""
     if not path.exists():
         raise UsageError(f"{path}: there is nothing", hint=_HINT)
     if path.is_dir():
-        found = _folder(path, path, trajectories, 0)
+        found = _folder(path, path, how, 0)
         if found is None:
             raise UsageError(f"{path}: no job here and no other results", hint=_HINT)
         return found
-    found = _child(path, path, trajectories, 0)
+    found = _child(path, path, how, 0)
     if found is None:
         raise UsageError(f"{path}: not a source", hint=_HINT)
     return found
 
 
-def _folder(source: Path, folder: Path, trajectories: bool, depth: int) -> Found | None:
+def _folder(source: Path, folder: Path, how: How, depth: int) -> Found | None:
     if is_trial(folder):
-        return harbor.read_alone(source, folder, trajectories)
+        return harbor.read_alone(source, folder, how.trajectories)
     if is_job(folder):
-        return harbor.read(source, folder, trajectories)
+        return harbor.read(source, folder, how.trajectories, how.workers)
     if terminal_bench.is_run(folder):
         return terminal_bench.read(source, folder)
     records: list[Record] = []
@@ -60,7 +69,7 @@ def _folder(source: Path, folder: Path, trajectories: bool, depth: int) -> Found
         if child.is_dir() and depth == MAX_DEPTH:
             others.append(Problem(child, "lies too deep: name it as a source"))
             continue
-        found = _child(source, child, trajectories, depth)
+        found = _child(source, child, how, depth)
         if found is None:
             others.append(Problem(child, "is nothing that we can read results from"))
             continue
@@ -70,26 +79,26 @@ def _folder(source: Path, folder: Path, trajectories: bool, depth: int) -> Found
     return (records, [*problems, *others]) if recognised else None
 
 
-def _child(source: Path, child: Path, trajectories: bool, depth: int) -> Found | None:
+def _child(source: Path, child: Path, how: How, depth: int) -> Found | None:
     try:
         if child.is_dir():
-            return _folder(source, child, trajectories, depth + 1)
-        return _file(source, child, trajectories) if child.is_file() else None
+            return _folder(source, child, how, depth + 1)
+        return _file(source, child, how) if child.is_file() else None
     except PermissionError as error:
         return [], [Problem(Path(error.filename or child), "may not be read by you")]
 
 
-def _file(source: Path, path: Path, trajectories: bool) -> Found | None:
+def _file(source: Path, path: Path, how: How) -> Found | None:
     with path.open("rb") as file:
         start = file.read(4)
     if start in (b"PK\x03\x04", b"PK\x05\x06") or path.suffix == ".eval":
-        return _archive(source, path, trajectories)
+        return _archive(source, path, how)
     if path.suffix != ".jsonl" and start.lstrip()[:1] == b"{" and _is_document(path):
         return _document(source, path)
     return listed.read(path) if listed.is_list(path) else None
 
 
-def _archive(source: Path, path: Path, trajectories: bool) -> Found | None:
+def _archive(source: Path, path: Path, how: How) -> Found | None:
     if path.suffix != ".eval":
         try:
             with zipfile.ZipFile(path) as archive:
@@ -97,7 +106,7 @@ def _archive(source: Path, path: Path, trajectories: bool) -> Found | None:
                     return None
         except (zipfile.BadZipFile, OSError):
             return None
-    return inspect_log.read(source, path, trajectories)
+    return inspect_log.read(source, path, how.trajectories)
 
 
 def _is_document(path: Path) -> bool:

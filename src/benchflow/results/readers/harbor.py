@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from benchflow.results import facts, metered
 from benchflow.results.evidence import holds_something
 from benchflow.results.facts import TaskFacts
 from benchflow.results.files import UnreadableRecord, decode, read_lines, read_object
+from benchflow.results.lock import is_held
 from benchflow.results.model import Milestone, Problem, Trial, Usage, Verdict
-from benchflow.results.read import read_job, read_trial
+from benchflow.results.read import in_order, layout, read_planned, read_trial, read_trials
 from benchflow.results.readers import atif
 from benchflow.results.records import Format, Record, Rung
 from benchflow.results.values import mapping, number, seconds_between, sequence, word
+from benchflow.results.workers import chunked, spread
 
 _MAX_LINE = 1 << 20
+#: Trials that one process reads at a time.
+_CHUNK = 500
 #: Harbor's exception classes for a run that was cut off or broke down under the agent.
 _CUT_OFF = frozenset(
     {
@@ -42,14 +46,26 @@ class _Job:
     trajectories: bool
 
 
-def read(source: Path, folder: Path, trajectories: bool) -> tuple[list[Record], list[Problem]]:
+def read(
+    source: Path, folder: Path, trajectories: bool, workers: int
+) -> tuple[list[Record], list[Problem]]:
     """The finished trials of the job in `folder`; trials without a result are problems."""
-    job = read_job(folder)
-    shared = _shared(source, folder, trajectories)
-    problems = list(job.problems)
-    if not job.running:
-        problems += [Problem(path, "was not finished: no result.json") for path in job.unfinished]
-    return _records(shared, job.trials, problems), problems
+    shared, here = _shared(source, folder, trajectories), layout(folder)
+    problems = [*read_planned(folder)[1], *facts.of_job(folder)[1], *here.problems]
+    if not is_held(folder):
+        problems += [Problem(path, "was not finished: no result.json") for path in here.unfinished]
+    records: list[Record] = []
+    with spread(partial(_some, shared), chunked(here.finished, _CHUNK), workers) as found:
+        for some, faults in found:
+            records += some
+            problems += faults
+    order = in_order([(r.task, r.agent, r.model, r.started_at, r.trial) for r in records])
+    return [records[at] for at in order], problems
+
+
+def _some(job: _Job, folders: Sequence[Path]) -> tuple[list[Record], list[Problem]]:
+    trials, problems = read_trials(folders, {at: task.name for at, task in job.tasks.items()})
+    return _records(job, trials, problems), problems
 
 
 def read_alone(
@@ -76,7 +92,7 @@ def _shared(source: Path, folder: Path, trajectories: bool) -> _Job:
     )
 
 
-def _records(job: _Job, trials: tuple[Trial, ...], problems: list[Problem]) -> list[Record]:
+def _records(job: _Job, trials: Sequence[Trial], problems: list[Problem]) -> list[Record]:
     @cache
     def known(folder: str) -> TaskFacts:
         return facts.complete(job.tasks.get(folder, TaskFacts()), folder)
@@ -135,6 +151,7 @@ def _record(job: _Job, trial: Trial, task: TaskFacts, problems: list[Problem]) -
         rung_kind="milestone" if trial.milestones else "",
         phases=trial.phases,
         steps=summary.steps,
+        repeats=summary.repeats,
         usage=counted or (trial.usage if trial.usage != Usage() else summary.usage),
         metered=counted is not None,
         started_at=trial.started_at,

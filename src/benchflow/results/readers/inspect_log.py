@@ -16,7 +16,7 @@ from typing import Any
 from benchflow.results.archive import MAX_MEMBER, Archive
 from benchflow.results.files import UnreadableRecord, read_bytes
 from benchflow.results.model import Phases, Problem, Usage
-from benchflow.results.readers.atif import DONE
+from benchflow.results.readers.atif import DONE, repeats
 from benchflow.results.readers.inspect_score import judge
 from benchflow.results.records import Format, Record
 from benchflow.results.values import count, mapping, number, sequence, word
@@ -195,6 +195,7 @@ def _record(
                 agent=number(summary.get("working_time")), total=number(summary.get("total_time"))
             ),
             steps=_turns(sample) if sample else count(summary.get("turn_count")),
+            repeats=repeats(_asked(sample)) if sample else None,
             usage=_usage(mapping(summary.get("model_usage"))),
             started_at=word(summary.get("started_at"), 40),
             trajectories=(log.path,) if member else (),
@@ -220,6 +221,13 @@ def _usage(by_model: Mapping[str, Any]) -> Usage:
 def _turns(sample: Mapping[str, Any]) -> int:
     roles = [mapping(message).get("role") for message in sequence(sample.get("messages"))]
     return roles.count("assistant")
+
+
+def _asked(sample: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+    for message in map(mapping, reversed(sequence(sample.get("messages")))):
+        if message.get("role") == "assistant":
+            for call in map(mapping, reversed(sequence(message.get("tool_calls")))):
+                yield call.get("function"), call.get("arguments")
 
 
 def _said_done(sample: Mapping[str, Any]) -> bool | None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchflow.results.files import UnreadableRecord
-from benchflow.results.model import Milestone, Trial, Verdict
-from benchflow.results.read import read_trial
+from benchflow.results.ladder import read_checks
+from benchflow.results.model import Check, Verdict
 from benchflow.results.records import Record, steps
 from benchflow.site import recording, words
 from benchflow.site import steps as trajectory
@@ -35,11 +34,10 @@ def make(at: Addresses, cell: Sequence[Record], record: Record, put: Put) -> Pag
 
     `cell`: all trials of the same agent and model at the same task.
     """
-    trial = _in_full(record)
     consoles = list(_consoles(record, put))
     sections = [
         Section("outcome", "", (_headline(record), *_why(record))),
-        Section("ladder", _ladder_title(record), _ladder(record, trial)),
+        Section("ladder", _ladder_title(record), _ladder(record)),
         Section("console", "Console", tuple(consoles)),
         Section("trajectory", "What the agent did", _trajectory(record, put)),
         Section("cost", "Time and cost", (_phases(record), _usage(record))),
@@ -61,15 +59,6 @@ def make(at: Addresses, cell: Sequence[Record], record: Record, put: Put) -> Pag
         else ("list.js", "trajectory.js"),
         about={"trial": _about(record)},
     )
-
-
-def _in_full(record: Record) -> Trial | None:
-    if record.folder is None:
-        return None
-    try:
-        return read_trial(record.folder)[0]
-    except (UnreadableRecord, OSError):
-        return None  # collect has named it among the problems
 
 
 def _lede(at: Addresses, record: Record) -> tuple[Inline, ...]:
@@ -137,10 +126,12 @@ def _ladder_title(record: Record) -> str:
     return "The tests" if record.rung_kind == "test" else "The ladder"
 
 
-def _ladder(record: Record, trial: Trial | None) -> tuple[Block, ...]:
+def _ladder(record: Record) -> tuple[Block, ...]:
     if not record.rungs:
         return ()
-    proofs = {m.id: _proofs(m) for m in trial.milestones} if trial else {}
+    # What cannot be read was named among the problems when the record was made.
+    found = read_checks(record.folder) if record.folder else {}
+    proofs = {rung: tuple(map(_proof, checks)) for rung, checks in found.items()}
     return (
         Ladder(
             record.rung_kind,
@@ -152,8 +143,8 @@ def _ladder(record: Record, trial: Trial | None) -> tuple[Block, ...]:
     )
 
 
-def _proofs(milestone: Milestone) -> tuple[Proof, ...]:
-    return tuple(Proof(c.name, c.status, c.proves, c.seconds, c.message) for c in milestone.checks)
+def _proof(check: Check) -> Proof:
+    return Proof(check.name, check.status, check.proves, check.seconds, check.message)
 
 
 def _consoles(record: Record, put: Put) -> Iterator[Console]:
