@@ -58,7 +58,7 @@ def main() -> None:
             title = f"{size:,} made-up trials"
             grown[size] = measure(title, job, folder / f"site-{size}", *limits)
     print("  growth: trials, wall s, processor s, processor ms a trial, peak MB")
-    for size, run in grown.items():
+    for size, run in sorted(grown.items()):
         each = 1000 * run.cpu / size
         print(f"  {size:>9,} {run.wall:>9.1f} {run.cpu:>9.1f} {each:>7.2f} {run.peak_mb:>8,.0f}")
 
