@@ -82,6 +82,13 @@ def test_the_fast_gates_hold(name: str, fast: dict[str, dict[str, Any]]) -> None
     assert weak(fast[name]) == {}
 
 
+def test_the_record_is_of_tasks_that_exist_and_of_gates_that_hold() -> None:
+    recorded = json.loads((ROOT / "tasks" / "gates.json").read_text())["tasks"]
+    assert set(recorded) <= set(names())
+    statuses = {result["status"] for task in recorded.values() for result in task["gates"].values()}
+    assert statuses <= {"passed", "not applicable"}
+
+
 @pytest.mark.slow
 def test_every_gate_holds_for_what_changed() -> None:
     tasks = touched()
