@@ -38,6 +38,7 @@ VERBS = {
     "resume": "Go on with a job that was stopped.",
     "sweep": "Run a whole matrix from a file; go on after anything.",
     "watch": "Look at a job or a sweep while it runs.",
+    "clean": "Say what is kept on this machine, and make room.",
 }
 
 BROKEN_PIPE = 141

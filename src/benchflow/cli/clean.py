@@ -1,0 +1,88 @@
+"""`benchflow clean`: what is kept on this machine, and room made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from benchflow.cli.options import json_option, print_json
+
+
+@dataclass(frozen=True)
+class Store:
+    """One thing that is kept below `benchflow.home`; `option` removes it, "" where nothing does."""
+
+    name: str
+    megabytes: int
+    what: str
+    option: str = ""
+
+
+@click.command("clean")
+@click.option("--evidence", is_flag=True, help="Remove the trials of gates; what they said stays.")
+@click.option("--images", is_flag=True, help="Remove all built images and their layers.")
+@json_option
+def command(evidence: bool, images: bool, as_json: bool) -> None:
+    """Say what benchflow keeps on this machine, and make room.
+
+    Jobs are yours and are never touched. All else can be made again: what leftovers of killed runs
+    there are is removed at once, and what an option names. Refused while a sandbox is in use.
+
+    \b
+    Examples:
+      benchflow clean
+      benchflow clean --evidence
+      benchflow clean --images --evidence
+    """
+    from benchflow import sandbox
+    from benchflow.cli.table import table
+    from benchflow.home import home
+    from benchflow.sandbox import room
+
+    leftovers = sandbox.gc()
+    if evidence or images:
+        room.refuse_while_used()
+    if evidence:
+        _remove_evidence(home() / "checks")
+    if images:
+        room.remove_images()
+    stores = _stores(home(), room.stored_bytes())
+    if as_json:
+        print_json({"schema": 1, "home": home(), "leftovers": leftovers, "stores": stores})
+        return
+    for name in leftovers:
+        click.echo(f"removed {name}, which a killed run left")
+    rows = [[s.name, f"{s.megabytes} MB", s.what, s.option] for s in stores]
+    click.echo(f"in {home()}:")
+    click.echo(table(["kept", "size", "what it is", "removed by"], rows, indent="  "))
+
+
+def _stores(home: Path, images: int) -> list[Store]:
+    return [
+        Store("checks", _megabytes(home / "checks"), "trials of the gates", "clean --evidence"),
+        Store("images", images // 1_000_000, "environments, layer by layer", "clean --images"),
+        Store("agents", _megabytes(home / "agents"), "coding agents with their runtimes"),
+        Store("staged", _megabytes(home / "staged"), "tasks as jobs run them"),
+    ]
+
+
+def _megabytes(top: Path) -> int:
+    """What the files below `top` take on the disk; what cannot be read counts nothing."""
+    blocks = 0
+    for folder, _, files in top.walk():
+        for name in files:
+            try:
+                blocks += (folder / name).lstat().st_blocks
+            except OSError:
+                continue
+    return blocks * 512 // 1_000_000
+
+
+def _remove_evidence(checks: Path) -> None:
+    import shutil
+
+    for folder in sorted(checks.iterdir()) if checks.is_dir() else []:
+        if folder.is_dir() and not folder.is_symlink():
+            shutil.rmtree(folder)

@@ -1,0 +1,66 @@
+"""`benchflow clean` in a home of its own: what is kept, what goes, and what holds it back."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.run import ours
+
+BENCHFLOW = str(Path(sys.executable).parent / "benchflow")
+
+
+def benchflow(home: Path, *arguments: str, status: int = 0) -> str:
+    done = subprocess.run(
+        [BENCHFLOW, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "BENCHFLOW_HOME": str(home), "BENCHFLOW_TASKS": str(home.parent / "t")},
+    )
+    assert done.returncode == status, done.stderr
+    return done.stdout if not status else done.stderr
+
+
+def sizes(text: str) -> dict[str, int]:
+    return {store["name"]: store["megabytes"] for store in json.loads(text)["stores"]}
+
+
+def test_evidence_goes_and_what_the_gates_said_stays(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    ours.words(tmp_path / "t")
+    benchflow(home, "check", "test/words", "--gate", "coverage")
+    trial = home / "checks" / "test-words-0-oracle" / "trial"
+    trial.mkdir(parents=True)
+    (trial / "disk.img").write_bytes(b"x" * 3_000_000)
+    assert sizes(benchflow(home, "clean", "--json"))["checks"] == 3
+    assert "clean --evidence" in benchflow(home, "clean")
+    assert sizes(benchflow(home, "clean", "--evidence", "--json"))["checks"] == 0
+    assert not trial.exists()
+    assert "(known)" in benchflow(home, "check", "test/words", "--gate", "coverage")
+
+
+@pytest.mark.slow
+def test_images_go_but_not_under_a_sandbox(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    script = (
+        "from benchflow.sandbox import Sandbox, debian\n"
+        "with Sandbox.start(debian()) as box: print('up', flush=True); input()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "BENCHFLOW_HOME": str(home)},
+    ) as process:
+        assert process.stdout is not None and process.stdout.readline() == "up\n"
+        assert "sandboxes are in use" in benchflow(home, "clean", "--images", status=2)
+        assert sizes(benchflow(home, "clean", "--json"))["images"] > 50
+        process.communicate("\n", timeout=60)
+    assert sizes(benchflow(home, "clean", "--images", "--json"))["images"] == 0
+    assert not list(home.glob("images/*/*.json"))
