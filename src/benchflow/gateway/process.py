@@ -107,6 +107,15 @@ class GatewayClient:
             ) from error
 
 
+def prepare(folder: Path, config: Config, ledger: Path) -> None:
+    """Write down what the gateway of a folder is to do, whole or not at all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    whole = {"schema": 1, "config": config.model_dump(mode="json"), "ledger": str(ledger.resolve())}
+    new = folder / "config.json.new"
+    new.write_text(json.dumps(whole, indent=1))
+    new.replace(folder / "config.json")
+
+
 def find(folder: Path) -> GatewayClient | None:
     """The gateway that runs for a folder; None when it does not."""
     try:
@@ -154,8 +163,7 @@ def _start(
     folder: Path, config: Config, ledger: Path, keys: Mapping[str, str] | None
 ) -> GatewayClient:
     (folder / "gateway.json").unlink(missing_ok=True)
-    whole = {"schema": 1, "config": config.model_dump(mode="json"), "ledger": str(ledger.resolve())}
-    (folder / "config.json").write_text(json.dumps(whole, indent=1))
+    prepare(folder, config, ledger)
     command = [sys.executable, "-m", "benchflow.gateway.serve", str(folder.resolve())]
     with (folder / _LOG).open("ab") as log:
         actions = [

@@ -2,7 +2,9 @@
 
 FOLDER holds `config.json` (`benchflow.gateway.config.Config`, and where the ledger is). The process
 writes `gateway.json` there once it answers: {"url", "pid", "started", "secret"}. The keys come in
-its environment, and stay in its memory: it makes itself unreadable for others (not dumpable).
+its environment, and stay in its memory: it makes itself unreadable for others (not dumpable). When
+it ends by itself or is told to, `gateway.json` and its secret go with it; after a kill they stay,
+so that the next one goes on with the same tokens.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from benchflow.gateway.redact import Redactor
 from benchflow.gateway.server import Gateway
 from benchflow.gateway.trials import Trials
 
+SECRET, ADDRESS = "secret", "gateway.json"
 _PR_SET_DUMPABLE = 4  # <linux/prctl.h>
 _SWEEP = 2.0
 
@@ -75,6 +78,9 @@ async def serve(folder: Path) -> None:
     await forwarder.close()
     if scripted is not None:
         await scripted.cleanup()
+    # Tokens are made from the secret: with nobody left who has one, it is of no use but a thief's.
+    for name in (SECRET, ADDRESS):
+        (folder / name).unlink(missing_ok=True)
 
 
 async def _serve_policies(config: Config) -> tuple[Config, web.AppRunner | None]:
@@ -99,7 +105,7 @@ async def _serve_policies(config: Config) -> tuple[Config, web.AppRunner | None]
 
 def _secret(folder: Path) -> str:
     """The gateway's own secret, kept over restarts: trials' tokens are made from it."""
-    path = folder / "secret"
+    path = folder / SECRET
     try:
         return path.read_text()
     except FileNotFoundError:
@@ -126,10 +132,11 @@ def _announce(folder: Path, url: str, secret: str) -> None:
     me = Inhabitant.of(os.getpid())
     assert me is not None
     facts = {"schema": 1, "url": url, "pid": me.pid, "started": me.started, "secret": secret}
-    descriptor = os.open(folder / "gateway.json.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    new = folder / f"{ADDRESS}.new"
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as file:
         json.dump(facts, file)
-    (folder / "gateway.json.new").replace(folder / "gateway.json")
+    new.replace(folder / ADDRESS)
 
 
 async def _until_nobody_needs_it(control: Control, linger: float) -> None:

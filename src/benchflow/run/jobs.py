@@ -40,6 +40,7 @@ def start(plan: Plan, listener: Listener, gate: Gate | None = None) -> Job:
             hint=f"go on with it: benchflow resume {job.name}; or choose another --job-name",
         ) from None
     with lock.hold(job):
+        models.prepare(job, plan.gateway)
         record.write(plan)
         tasks = {str(planned.staged): planned.task for planned in plan.tasks}
         _play(
@@ -81,6 +82,7 @@ def resume(
     clean_up()
     saved = record.read(job)
     with lock.hold(job):
+        models.settle(job)
         config, mended = _mend(job, saved, retry_errors=retry_errors)
         tasks = _restage(saved)
         before = read_job(job)

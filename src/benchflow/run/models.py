@@ -10,11 +10,12 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.gateway import process, providers
 from benchflow.gateway.config import Budget, Config, Limits, Route
+from benchflow.gateway.meter import replay
 from benchflow.gateway.process import GatewayClient
 from benchflow.results import metered
 from benchflow.results.faults import add_fault
@@ -105,22 +106,49 @@ class Models:
         self.finish(event.config.trials_dir / event.config.trial_name)
 
     def finish(self, trial: Path) -> None:
-        """End one trial; a model that failed at its end is a fault of ours, not the agent's."""
+        """End one trial and write its totals down."""
         known = {each["trial"] for each in self.client.totals()["trials"]}
-        if trial.name not in known:
-            return
-        totals = self.client.close(trial.name)
-        write_json(trial / metered.NAME, {"schema": 1, **totals})
-        if totals["failing"] and not totals["budget_exhausted"]:
-            calls = (
-                f"the last {totals['failing']} calls" if totals["failing"] > 1 else "the last call"
-            )
-            error = InfrastructureError(f"{calls} failed: {totals['last_failure']}")
-            add_fault(trial, f"calls to {totals['model']}", error)
+        if trial.name in known:
+            _write_totals(trial, self.client.close(trial.name))
+
+    def close_all(self) -> None:
+        """End the trials that were cut off: nobody works on any, and their tokens are void."""
+        for each in self.client.totals()["trials"]:
+            if each["trial"] != HOST:
+                self.client.close(each["trial"])
 
     def close(self) -> None:
         """Stop the gateway: the job is over."""
         self.client.stop()
+
+
+def settle(job: Path) -> list[Path]:
+    """Write down the totals of finished trials that have none: the orchestrator was killed between
+    the trial's result and them. Returns those trials."""
+    settled = []
+    for name, tally in replay(job / LEDGER).tallies.items():
+        trial = job / name
+        if (trial / "result.json").is_file() and not (trial / metered.NAME).exists():
+            _write_totals(trial, tally.summary())
+            settled.append(trial)
+    return settled
+
+
+def _write_totals(trial: Path, totals: dict[str, Any]) -> None:
+    """A model that failed at a trial's end is a fault of ours, not the agent's."""
+    if totals["failing"] and not totals["budget_exhausted"]:
+        calls = f"the last {totals['failing']} calls" if totals["failing"] > 1 else "the last call"
+        error = InfrastructureError(f"{calls} failed: {totals['last_failure']}")
+        add_fault(trial, f"calls to {totals['model']}", error)
+    # Last: a trial that has it is settled.
+    write_json(trial / metered.NAME, {"schema": 1, **totals})
+
+
+def prepare(job: Path, config: Config | None) -> None:
+    """Write down which gateway a job needs, before the job itself is: so whoever is killed in
+    between leaves a job that can be resumed, or none."""
+    if config is not None:
+        process.prepare(folder(job), config, job / LEDGER)
 
 
 def start(job: Path, config: Config | None) -> Models | None:
@@ -157,7 +185,10 @@ def again(job: Path, change: Callable[[Config], Config]) -> Models | None:
     running = process.find(folder(job))
     if wanted != config and running is not None:
         running.stop()
-    return start(job, wanted)
+    models = start(job, wanted)
+    if models is not None:
+        models.close_all()
+    return models
 
 
 #: What was taken out of the environment, for gateways of later jobs of this process.

@@ -19,7 +19,7 @@ from benchflow.results import lock
 from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.model import Job, Trial, Verdict
 from benchflow.results.read import read_job
-from benchflow.run import jobs, limits, record
+from benchflow.run import jobs, limits, models, record
 from benchflow.run.agents import PlannedTask, configure, who
 from benchflow.run.board import Listener
 from benchflow.run.metered import is_metered
@@ -148,6 +148,8 @@ def _run(
     *,
     retry_errors: bool,
 ) -> None:
+    for folder in record.of_sweep(file.name, jobs_dir):
+        models.settle(folder)
     for job in (begun := survey(file, jobs_dir)).jobs:
         # Our own record is whole; Harbor's result.json may be torn, or not be there yet.
         left = int(record.read(job.path)["n_trials"]) - len(job.trials)
