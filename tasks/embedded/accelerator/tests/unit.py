@@ -1,0 +1,160 @@
+"""A station: a machine with cards, its analyser, and the ways in which checks put questions."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bus import Access, Bus, violations
+
+from benchflow.boot import Machine
+from benchflow.boot.errors import CheckMisuse
+from benchflow.boot.shell import Shell
+
+ROOT = ("root", "skagen-77")
+ANNA = ("anna", "tide-4402")
+BERT = ("bert", "ebb-1190")
+NO_CARD = 3
+DENIED = 4
+BAD = 2
+HARMLESS = re.compile(r"kvarn: (loading out-of-tree module|module verification failed)")
+ABOUT = re.compile(
+    r"(?i)kvarn|k4\b|\bedu\b|swiotlb|\bdma\b|resource sanity|nobody cared|WARNING:|\bBUG\b|Oops|"
+    r"Call Trace|general protection|refused to change|stall|hung_task|blocked for more|"
+    r"page allocation failure|unable to handle|use-after-free|corrupt"
+)
+# Outside the kernel: 4096 out of tree, 8192 unsigned.
+TAINTS = 4096 | 8192
+
+
+def factorial(n: int) -> int:
+    """n! modulo 2^32."""
+    result = 1
+    for factor in range(2, min(n, 40) + 1):
+        result = result * factor % (1 << 32)
+    return result
+
+
+def text(word: str, lines: int) -> bytes:
+    """What `make_text` makes in the guest."""
+    return "".join(f"{word}-{i}\n" for i in range(1, lines + 1)).encode()
+
+
+def make_text(word: str, lines: int) -> str:
+    """A command that prints `lines` different lines."""
+    return f"seq -f {word}-%g 1 {lines}"
+
+
+def sha(data: bytes) -> str:
+    """As sha256sum prints it."""
+    return hashlib.sha256(data).hexdigest()
+
+
+@dataclass
+class Station:
+    """One machine. `slots` are the cards' PCI addresses, ascending."""
+
+    machine: Machine
+    bus: Bus
+    slots: Sequence[str]
+    cards: dict[str, str] = field(default_factory=dict)  # PCI address → the bus's name
+    session: Shell | None = None
+
+    def root(self) -> Shell:
+        """Root's session, which is kept from one question to the next."""
+        if self.session is None or self.session.user != ROOT[0] or self.session.over:
+            self.session = self.machine.login(*ROOT)
+        return self.session
+
+    def as_user(self, user: str, password: str) -> Shell:
+        """A person's own log-in at the console; ends root's session."""
+        self.session = self.machine.login(user, password)
+        return self.session
+
+    def say(self, command: str, seconds: float = 60) -> str:
+        """What a command prints for root; it has to succeed."""
+        return self.root().run(command, timeout=seconds, check=True).stdout.strip()
+
+    def status(self, command: str, seconds: float = 60) -> int:
+        """The exit status of a command of root's."""
+        return self.root().run(command, timeout=seconds).status
+
+    def anna(self, command: str, seconds: float = 60) -> str:
+        """What a command prints for anna; it has to succeed."""
+        return self.say(f"runuser -u anna -- bash -c {shlex.quote(command)}", seconds)
+
+    def anna_status(self, command: str, seconds: float = 60) -> int:
+        """The exit status of a command of anna's."""
+        return self.status(f"runuser -u anna -- bash -c {shlex.quote(command)}", seconds)
+
+    def come_up(self) -> None:
+        """Wait for the state that is asked for after every start."""
+        shell = self.root()
+        state = shell.run("systemctl is-system-running --wait", timeout=120).stdout.strip()
+        failed = shell.run("systemctl --failed --no-legend --plain").stdout
+        assert state == "running", f"{state}: {failed}"
+
+    def card(self, address: str) -> str:
+        """The analyser's name of the card in a slot: the one that sees our word for that slot."""
+        if address not in self.cards:
+            word = secrets.randbelow(1 << 32)
+            mark = self.bus.mark()
+            self.say(f"kvarn -c {address} alive {word:08x}")
+            seen = {a.card for a in self.bus.since(mark) if a.write and a.value == word}
+            assert len(seen) == 1, f"the word for {address} was seen in {len(seen)} slots"
+            self.cards[address] = seen.pop()
+        return self.cards[address]
+
+    def interrupts(self) -> int:
+        """How many the kernel counted for the driver."""
+        return int(
+            self.say("awk '/kvarn/ {for (i = 2; $i ~ /^[0-9]+$/; i++) n += $i} END {print n+0}' "
+                     "/proc/interrupts")
+        )  # fmt: skip
+
+    def complaints(self) -> list[str]:
+        """What the kernel's log says against the driver, up to now."""
+        lines = self.say("dmesg -r | grep -E '^<[0-4]>' ; dmesg -r | grep -A 4 'cut here'; :")
+        return [
+            line for line in lines.splitlines() if ABOUT.search(line) and not HARMLESS.search(line)
+        ]
+
+    def taints(self) -> int:
+        """The kernel's taints beyond those of a module from outside."""
+        return int(self.say("cat /proc/sys/kernel/tainted")) & ~TAINTS
+
+    def broken_rules(self) -> list[str]:
+        """Of the data sheet, up to now."""
+        return violations(self.bus.all())
+
+
+def station(machines, name: str, disk, path: Path, slots: Sequence[str], cpus: int = 1) -> Station:
+    """A machine with a card in each of `slots`: a device number on bus 0, or "bridge:<number>"."""
+    bus = Bus(path)
+    extra: list[str] = list(bus.arguments)
+    addresses = []
+    for slot in slots:
+        where, _, number = slot.rpartition(":")
+        if where == "bridge":
+            extra += ["-device", "pci-bridge,id=riser,chassis_nr=1,shpc=off,addr=0x1e"]
+            extra += ["-device", f"edu,bus=riser,addr=0x{number}"]
+        elif where:
+            raise CheckMisuse(f"slot {slot!r}")
+        else:
+            extra += ["-device", f"edu,addr=0x{number}"]
+        addresses.append(f"0000:{'01' if where else '00'}:{number}.0")
+    machine = machines.create(name, disks=[disk], cpus=cpus, vga=False, extra_args=extra)
+    return Station(machine, bus, addresses)
+
+
+def by_card(accesses: Sequence[Access]) -> dict[str, int]:
+    """How many of them each card had."""
+    counts: dict[str, int] = {}
+    for access in accesses:
+        counts[access.card] = counts.get(access.card, 0) + 1
+    return counts

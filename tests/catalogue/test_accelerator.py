@@ -1,0 +1,211 @@
+"""embedded/accelerator: its parts agree with each other, and the analyser can tell yes from no."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import math
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from benchflow.tasks import Task, find
+
+TASK = Path(__file__).parents[2] / "tasks/embedded/accelerator"
+C_COMPILER = shutil.which("gcc") or shutil.which("cc")
+CARD, OTHER = "0x55f5", "0x66a6"
+
+
+def module(name: str) -> ModuleType:
+    """A helper of the checks, under a name that no other task's helper has."""
+    spec = importlib.util.spec_from_file_location(f"accel_{name}", TASK / "tests" / f"{name}.py")
+    assert spec and spec.loader
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = loaded
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    return find("embedded/accelerator")
+
+
+@pytest.fixture(scope="module")
+def bus() -> ModuleType:
+    return module("bus")
+
+
+def line(what: str, register: int, value: int, size: int = 4, card: str = CARD) -> bytes:
+    return (
+        f"memory_region_ops_{what} cpu 0 mr {card} addr {0xFEB00000 + register:#x} "
+        f"value {value:#x} size {size} name 'edu-mmio'\n"
+    ).encode()
+
+
+def transfer(memory: int, store: int, count: int) -> list[bytes]:
+    return [
+        line("write", 0x80, memory),
+        line("write", 0x88, store),
+        line("write", 0x90, count),
+        line("write", 0x98, 5),
+    ]
+
+
+def test_every_demand_is_proved_and_every_check_proves_one(task: Task) -> None:
+    checks = [check for milestone in task.milestones for check in milestone.checks]
+    assert len(task.milestones) == 16 and len(checks) >= 50
+    assert {r for check in checks for r in check.proves} == set(task.requirements)
+    assert all(check.proves for check in checks)
+
+
+def test_the_oracle_knows_every_rung_in_the_order_of_the_ladder(task: Task) -> None:
+    script = (TASK / "solution/solve.sh").read_text()
+    ladder = re.search(r'^ladder="([^"]+)"', script, re.MULTILINE)
+    assert ladder and ladder[1].split() == [milestone.id for milestone in task.milestones]
+    for milestone in task.milestones[1:]:
+        assert re.search(rf"\bhas {milestone.id}\b", script), f"{milestone.id} cannot be left out"
+
+
+def test_scripts_parse() -> None:
+    scripts = [TASK / "solution/solve.sh", *sorted((TASK / "exploits").glob("*.sh"))]
+    assert len(scripts) >= 6
+    for script in scripts:
+        subprocess.run(["bash", "-n", str(script)], check=True)
+
+
+def test_what_the_letter_says_is_what_the_checks_use() -> None:
+    letter = (TASK / "instruction.md").read_text()
+    checks = (TASK / "tests/unit.py").read_text()
+    passwords = re.findall(r'^[A-Z]+ = \("\w+", "(.*)"\)$', checks, re.MULTILINE)
+    assert len(passwords) == 3 and all(f"`{word}`" in letter for word in passwords)
+    header = (TASK / "environment/card/kvarn.h").read_bytes()
+    known = (TASK / "tests/kvarn.h.sha256").read_text().split()[0]
+    assert hashlib.sha256(header).hexdigest() == known
+
+
+def test_accesses_are_read_from_a_trace(bus: ModuleType, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    analyser = bus.Bus(trace)
+    assert analyser.all() == [] and str(trace) in analyser.arguments
+    other = line("write", 0, 1).replace(b"edu-mmio", b"hpet")
+    first = line("write", 0x08, 10) + other + line("read", 0x20, 1, card=OTHER)
+    trace.write_bytes(first[:-7])
+    assert [(a.card, a.write, a.register, a.value) for a in analyser.all()] == [(CARD, True, 8, 10)]
+    mark = analyser.mark()
+    trace.write_bytes(first)
+    assert [(a.card, a.write, a.register) for a in analyser.since(mark)] == [(OTHER, False, 0x20)]
+
+
+def test_a_flooded_record_is_the_guests_fault(bus: ModuleType, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    trace.write_bytes(line("write", 0x08, 10) * 20)
+    bus.MOST = 10
+    try:
+        with pytest.raises(AssertionError, match="flooded"):
+            bus.Bus(trace).all()
+    finally:
+        bus.MOST = 500_000
+
+
+def test_transfers_are_put_together(bus: ModuleType) -> None:
+    trace = [
+        *transfer(0x1000, 0x40010, 7),
+        line("read", 0x24, 0x100),
+        line("write", 0x80, 0x40400),
+        line("write", 0x88, 0x2000),
+        line("write", 0x98, 7),
+    ]
+    inward, outward = bus.transfers(bus.parse(b"".join(trace)))
+    assert inward == bus.Transfer(CARD, True, 0x1000, 0x40010, 7)
+    assert outward == bus.Transfer(CARD, False, 0x2000, 0x40400, 7)
+
+
+GOOD = [
+    line("read", 0x00, 0x010000ED),
+    line("write", 0x08, 5),
+    line("read", 0x24, 1),
+    line("write", 0x64, 1),
+    line("write", 0x08, 6),
+    line("write", 0x08, 7, card=OTHER),
+    line("read", 0x20, 0x80),
+    line("write", 0x08, 7),
+    *transfer((1 << 28) - 3071, 0x40400, 3071),
+    line("read", 0x98, 4),
+    *[row.replace(b"size 4", b"size 8") for row in transfer(0x1000, 0x40000, 1)],
+]
+
+
+def test_a_driver_that_keeps_the_rules_is_not_accused(bus: ModuleType) -> None:
+    assert bus.violations(bus.parse(b"".join(GOOD))) == []
+
+
+@pytest.mark.parametrize(
+    ("trace", "word"),
+    [
+        ([line("write", 0x08, 5), line("write", 0x08, 6)], "mill works"),
+        ([line("write", 0x08, 5), line("read", 0x20, 1), line("write", 0x08, 6)], "mill works"),
+        ([line("write", 0x08, 5), line("read", 0x24, 0x100), line("write", 0x08, 6)], "mill works"),
+        ([*transfer(0x1000, 0x40000, 1), line("write", 0x90, 2)], "carrier works"),
+        (transfer(0x1000, 0x40000, 4096), "4096 bytes"),
+        (transfer(0x1000, 0x40000, 0), "0 bytes"),
+        (transfer(0x1000, 0x3FFFF, 1), "0x3ffff"),
+        (transfer(0x10000000, 0x40000, 1), "memory"),
+        (transfer((1 << 28) - 1, 0x40000, 2), "memory"),
+        ([line("read", 0x84, 0)], "not such a register"),
+        ([line("write", 0x24, 0)], "not such a register"),
+        ([line("write", 0x64, 1, size=8)], "not such an access"),
+        ([line("read", 0x04, 1, size=1)], "not such an access"),
+    ],
+)
+def test_each_rule_that_is_broken_is_named(bus: ModuleType, trace: list[bytes], word: str) -> None:
+    (wrong,) = bus.violations(bus.parse(b"".join(trace)))
+    assert word in wrong
+
+
+def test_questions_are_reads_of_status_and_go(bus: ModuleType) -> None:
+    trace = [line("read", 0x20, 1), line("read", 0x98, 0), line("read", 0x24, 1), *GOOD[1:2]]
+    assert bus.questions(bus.parse(b"".join(trace))) == 2
+
+
+def test_the_verifier_knows_factorials() -> None:
+    source = (TASK / "tests/unit.py").read_text()
+    start = source.index("def factorial")
+    facts: dict[str, object] = {}
+    exec(source[start : source.index("\ndef ", start + 1)], facts)  # the rest needs the verifier
+    factorial = facts["factorial"]
+    assert callable(factorial)
+    for n in (0, 1, 2, 12, 13, 20, 33, 34, 41):
+        assert factorial(n) == math.factorial(n) % 2**32
+    assert factorial(4_000_000_000) == 0
+
+
+@pytest.mark.skipif(C_COMPILER is None, reason="needs a C compiler")
+def test_the_library_and_the_tool_compile(tmp_path: Path) -> None:
+    include = ["-I", str(TASK / "environment/card"), "-I", str(TASK / "solution/driver")]
+    for name in ("libkvarn.c", "kvarn.c"):
+        subprocess.run(
+            [str(C_COMPILER), "-std=gnu11", "-Wall", "-Werror", "-fPIC", *include, "-c",
+             str(TASK / "solution/user" / name), "-o", str(tmp_path / name)],
+            check=True,
+        )  # fmt: skip
+
+
+@pytest.mark.skipif(C_COMPILER is None, reason="needs a C compiler")
+@pytest.mark.parametrize("name", ["TOUR", "THREADS", "BAD", "FAULTS", "IDLE"])
+def test_the_checks_programs_compile_against_the_header(name: str, tmp_path: Path) -> None:
+    programs = module("programs")
+    values = {"ALIVE": "1u", "FACT": 5, "SEED": "3u", "WORD": "0" * 32, "PING": "16u"}
+    source = tmp_path / "program.c"
+    source.write_bytes(programs.fill(getattr(programs, name), **values))
+    assert "@" not in source.read_text()
+    subprocess.run(
+        [str(C_COMPILER), "-Wall", "-Wno-pointer-to-int-cast", "-I",
+         str(TASK / "environment/card"), "-fsyntax-only", str(source)],
+        check=True,
+    )  # fmt: skip
