@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import shutil
 import subprocess
 import time
 from dataclasses import replace
@@ -15,10 +17,13 @@ from tests.results.jobfolders import trial
 from tests.run.ours import words
 from tests.run.plain import BENCHFLOW, benchflow
 
+from benchflow.cli.live import display
 from benchflow.cli.screen import headline, screen
 from benchflow.results import lock
 from benchflow.results.text import printable
-from benchflow.run.overview import Cell, Onlooker, Overview, of_job
+from benchflow.run.board import Board
+from benchflow.run.onlooker import Onlooker, of_job
+from benchflow.run.overview import Cell, Overview
 
 HERE = Path(__file__).parent
 AGENTS = [
@@ -152,6 +157,31 @@ def test_rubbish_in_a_job_is_passed_over(tmp_path: Path) -> None:
     assert text == printable(text, 100_000)
     assert "/hostile" in text
     assert Onlooker(lambda: [job_of(tmp_path, "empty", harbor=None, tasks=4)]).look().planned == 6
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_run_of_several_trials_shows_the_same_screen(tmp_path: Path) -> None:
+    job = job_of(tmp_path)
+    begin(job, "a", 0, "agent")
+    spend(job, "a", 1)
+    terminal = Terminal()
+    with lock.hold(job), display(quiet=False, stream=terminal) as listener:
+        listener.tick(Board(planned=6, job=job))
+    shown = printable(terminal.getvalue(), 100_000)
+    assert "0 of 6 trials finished, 1 under way; 1,050 tokens, $0.0015" in shown
+    assert "— (1 running, 1 to do)" in shown
+
+
+def test_a_job_that_goes_away_is_no_fault(tmp_path: Path) -> None:
+    job = job_of(tmp_path)
+    onlooker = Onlooker(lambda: [job])
+    onlooker.look()
+    shutil.rmtree(job)
+    assert onlooker.look().finished == ()
 
 
 def overview(cells: int) -> Overview:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from benchflow.run.overview import Onlooker
+    from benchflow.run.onlooker import Onlooker
 
 #: With more trials than this, plain output has no line for a phase or a milestone.
 _FEW = 4
@@ -134,7 +134,7 @@ class _Live:
         if board.job is None:
             return None
         if board.job not in self._onlookers:
-            from benchflow.run.overview import of_job
+            from benchflow.run.onlooker import of_job
 
             found = of_job(board.job)
             alone = board.planned == 1 and not found.is_of_sweep

@@ -12,7 +12,8 @@ import click
 from benchflow.cli.options import jobs_dir_option, json_option, print_json
 
 if TYPE_CHECKING:
-    from benchflow.run.overview import Onlooker, Overview
+    from benchflow.run.onlooker import Onlooker
+    from benchflow.run.overview import Overview
 
 _LOOK_SECONDS = 1.0
 #: Without a terminal: how often a line says how far it is.
@@ -62,7 +63,7 @@ def _onlooker(job: str, jobs_dir: Path) -> Onlooker:
     from benchflow.results import lock
     from benchflow.results.read import find_jobs, is_job
     from benchflow.run import record
-    from benchflow.run.overview import Onlooker, of_job, of_sweep
+    from benchflow.run.onlooker import Onlooker, of_job, of_sweep
 
     if not job:
         running = [each for each in find_jobs(jobs_dir) if lock.is_held(each)]

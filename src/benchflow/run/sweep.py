@@ -22,6 +22,7 @@ from benchflow.results.read import read_job
 from benchflow.run import jobs, limits, models, record
 from benchflow.run.agents import PlannedTask, configure, who
 from benchflow.run.board import Listener
+from benchflow.run.engine import Interrupted
 from benchflow.run.metered import is_metered
 from benchflow.run.plan import Plan, assemble
 from benchflow.run.request import RunRequest
@@ -137,6 +138,8 @@ def run(
             _run(file, jobs_dir, listener, on_job, retry_errors=retry_errors)
         except BudgetSpent as end:
             return replace(survey(file, jobs_dir), stopped=end.message)
+        except Interrupted as stop:
+            raise Interrupted(stop.message, hint="go on with the same benchflow sweep") from None
     return survey(file, jobs_dir)
 
 
