@@ -14,6 +14,7 @@ from benchflow.site.arrays import MIN_FAMILIES, Trials, one_spelling
 from benchflow.site.caveats import IF_FAMILIES, changes, doubted, gaps, mixtures
 from benchflow.site.climbing import rungs, steps
 from benchflow.site.findings import findings, findings_json
+from benchflow.site.pages import overview
 from benchflow.site.spending import budgets, reach, worth
 from benchflow.site.statistics import (
     CLAIMED_WRONGLY,
@@ -25,6 +26,7 @@ from benchflow.site.statistics import (
     over_claims,
     skills,
 )
+from benchflow.site.study import Study
 
 
 def design(chances: dict[tuple[str, str], float], n_tasks: int = 20, n: int = 3) -> Trials:
@@ -249,3 +251,27 @@ def test_all_of_it_is_json() -> None:
     assert data["agent_or_model"]["effects"]["basis"]["n_trials"] == 180
     assert data["skills"] == {"refused": "no task names its skills"}
     assert set(data["entries"][0]["plus_minus"]) == {"rerun", "tasks", "total"}
+
+
+def test_probes_of_the_tasks_are_ranked_only_where_nothing_else_ran() -> None:
+    probes = [
+        record(f"t{i}", who == "oracle", agent=who, model="")
+        for who in ("oracle", "nop", "ladder:boot", "exploit:forged")
+        for i in range(3)
+    ]
+    agents = [record(f"t{i}", i > 0, agent=who, model="m") for who in "ab" for i in range(3)]
+    alone, both = Study("t", collection(*probes)), Study("t", collection(*probes, *agents))
+    assert set(alone.ranked) == {"oracle", "nop", "ladder:boot", "exploit:forged"}
+    assert both.ranked == ("a m", "b m")
+    assert set(both.entries) == {*both.ranked, *alone.ranked}
+    assert findings(both.collection).summary.n_trials == len(agents)
+    assert (
+        findings(both.collection)
+        .mixtures[-1]
+        .startswith("12 trials by probes of the tasks are in no figure")
+    )
+    assert (
+        overview.make(both, lambda path, text: None)
+        .lede[0]
+        .startswith("2 agents and models and 4 probes tried 3 tasks 18 times")
+    )

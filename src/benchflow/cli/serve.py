@@ -23,7 +23,8 @@ from benchflow.cli.options import need_analysis
 def command(source: tuple[Path, ...], port: int, title: str, level: float) -> None:
     """Serve the pages of benchflow site on 127.0.0.1, made when asked for.
 
-    Open pages are told when a trial ends and show it within a few seconds. Nothing is written and
+    The overview shows the trials that are at work: phase, ladder so far, time. Open pages are told
+    when a trial begins, goes on or ends, and show it within a few seconds. Nothing is written and
     nothing but this machine can connect. Ends with Ctrl-C.
 
     \b
@@ -43,7 +44,7 @@ def command(source: tuple[Path, ...], port: int, title: str, level: float) -> No
 
     third = vendor()
     heading = title or title_of(source)
-    live = Live(lambda: Study(heading, collect([*source]), level), [*source], third)
+    live = Live(lambda: Study(heading, collect([*source]), level, live=True), [*source], third)
     try:
         server = serve(live, port)
     except OSError as error:

@@ -26,6 +26,7 @@ class TaskFacts:
     skills: tuple[str, ...] = ()
     expert_minutes: float | None = None
     hint: int | None = None
+    milestones: tuple[str, ...] = ()
 
 
 def of_job(job: Path) -> tuple[dict[str, TaskFacts], list[Problem]]:
@@ -46,6 +47,7 @@ def of_job(job: Path) -> tuple[dict[str, TaskFacts], list[Problem]]:
             skills=words(task.get("skills")),
             expert_minutes=number(task.get("expert_minutes")),
             hint=count(task.get("hint")),
+            milestones=words(task.get("milestones")),
         )
         for task in tasks
         if isinstance(task, dict)

@@ -14,6 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from benchflow.results.model import Phases, Problem, Usage, Verdict
+from benchflow.results.running import Unfinished
 
 
 class Format(StrEnum):
@@ -154,10 +155,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Collection:
-    """Records of several sources, and everything in them that could not be read as it should be."""
+    """Records of several sources, and everything in them that could not be read as it should be.
+
+    `unfinished`: trials that had no result when their folder was read. They are in no figure.
+    """
 
     records: tuple[Record, ...]
     problems: tuple[Problem, ...]
+    unfinished: tuple[Unfinished, ...] = ()
 
 
 def collect(paths: list[Path], *, trajectories: bool = True, workers: int = 1) -> Collection:

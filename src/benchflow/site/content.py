@@ -36,6 +36,7 @@ class Cell:
 
     `tone`: resolved, failed, error, none, or `h0`…`h10` for a share on a heat map. `dots` are
     attempts: (tone, title, href) each. `note` is said on hovering and to screen readers.
+    `since`: seconds since 1970, from which on a served page counts the time that is shown.
     """
 
     value: Any
@@ -45,15 +46,17 @@ class Cell:
     span: Span | None = None
     dots: tuple[tuple[str, str, str], ...] = ()
     note: str = ""
+    since: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`key` names it in JSON; `help` explains it under the table."""
+    """`key` names it in JSON; `help` explains it under the table; `prose` breaks anywhere."""
 
     key: str
     label: str
     numeric: bool = False
+    prose: bool = False
     help: str = ""
     href: str = ""
 

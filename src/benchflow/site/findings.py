@@ -16,6 +16,7 @@ from benchflow.site.caveats import Change, Doubt, Gaps
 from benchflow.site.climbing import Rungs
 from benchflow.site.dump import dumped
 from benchflow.site.failures import Label, labels
+from benchflow.site.probes import agents_only, said_of
 from benchflow.site.spending import Budgets, Reach, Worth
 from benchflow.site.statistics import (
     AgentOrModel,
@@ -55,7 +56,7 @@ class Findings:
 
 def findings(table: Collection, level: float = 0.95) -> Findings:
     """Raises UsageError when there is no trial that counts."""
-    trials = Trials.of(table.records)
+    trials = Trials.of(agents_only(table.records))
     summary = summarize_trials(trials, level)
     goals = (
         spending.GOALS if any(r.rung_kind == "milestone" for r in trials.records) else ("resolved",)
@@ -83,7 +84,7 @@ def findings(table: Collection, level: float = 0.95) -> Findings:
         gaps=caveats.gaps(trials),
         by_name=caveats.by_name(trials, level),
         changes=tuple(caveats.changes(trials, decided, level)),
-        mixtures=caveats.mixtures(trials),
+        mixtures=(*caveats.mixtures(trials), *said_of(table.records)),
         problems=table.problems,
     )
 

@@ -2,7 +2,8 @@
 
 Bound to 127.0.0.1 and nothing else; a request under another name is refused, so that no page of
 the web can read it by rebinding a name. Files are looked at every two seconds, and pages that are
-open are told by server-sent events when something changed.
+open are told by server-sent events when something changed: `version`, that all pages
+did (a trial began or ended); `progress`, that only what is under way did.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path, PurePosixPath
+from stat import S_ISDIR
 from urllib.parse import unquote, urlsplit
 
+from benchflow.results import facts, running
 from benchflow.site.addresses import trial_page
 from benchflow.site.build import shell_of
 from benchflow.site.html import Shell, policy
@@ -52,28 +55,43 @@ class Live:
         self._third = third
         self._lock = threading.RLock()
         self._seen: object = None
+        self._progress: object = None
         self._looked = 0.0
         self._study: Study
         self._shell: Shell
         self._makers: dict[str, Maker] = {}
         self._files: OrderedDict[str, str] = OrderedDict()
         self.version = 0
+        self.steps = 0
         self.look()
 
-    def look(self) -> int:
-        """Reads the sources again where they changed; the number of the reading that holds."""
+    def look(self) -> tuple[int, int]:
+        """Reads the sources again where they changed. How often they were read since the start,
+        and how often what is under way was: a trial that goes on changes the second number alone,
+        one that began or ended both."""
         with self._lock:
             now = time.monotonic()
             if self._seen is None or now - self._looked >= _LOOK_SECONDS:
                 self._looked = now
                 state = _state(self._sources)
                 if state != self._seen:
-                    self._load()
+                    self._load(self._read())
                     self._seen = state
-            return self.version
+                    self.version += 1
+                progress = [running.state(one.path) for one in self._study.collection.unfinished]
+                if progress != self._progress:
+                    self._look_again()
+                    self._progress = progress
+                    self.steps += 1
+            return self.version, self.steps
 
-    def _load(self) -> None:
-        study = self._read()
+    def _look_again(self) -> None:
+        found = self._study.collection.unfinished
+        tasks = {job: facts.of_job(job)[0] for job in {one.path.parent for one in found}}
+        fresh = tuple(running.look(one.path, tasks[one.path.parent]) for one in found)
+        self._load(self._study.seen_anew(fresh))
+
+    def _load(self, study: Study) -> None:
         self._study, self._shell = study, shell_of(study, self._third, live=True)
         self._makers = dict(plan(study))
         for record in study.records:
@@ -81,7 +99,6 @@ class Live:
             make = partial(trial.make, study.at, cell, record)
             self._makers[trial_page(record.uid)] = make
         self._files.clear()
-        self.version += 1
 
     def file(self, path: str) -> bytes | None:
         """A file of the site by its path from the root; None where there is none."""
@@ -166,18 +183,24 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Cache-Control", "no-store")
         self.send_header("Connection", "close")
         self.end_headers()
-        told, beat = 0, 0.0
+        told, beat = (0, 0), 0.0
         try:
             while True:
-                version = self._live.look()
+                news = self._live.look()
                 now = time.monotonic()
-                if version != told or now - beat > _BEAT_SECONDS:
-                    self.wfile.write(f"event: version\ndata: {version}\n\n".encode())
-                    self.wfile.flush()
-                    told, beat = version, now
+                if news[0] != told[0] or now - beat > _BEAT_SECONDS:
+                    self._tell("version", news[0])
+                    beat = now
+                if news[1] != told[1]:
+                    self._tell("progress", news[1])
+                told = news
                 time.sleep(_LOOK_SECONDS)
         except OSError:
             self.close_connection = True
+
+    def _tell(self, event: str, data: int) -> None:
+        self.wfile.write(f"event: {event}\ndata: {data}\n\n".encode())
+        self.wfile.flush()
 
     def log_message(self, format: str, *values: object) -> None:
         """Requests are not logged: the terminal shows where to look, and errors."""
@@ -195,7 +218,7 @@ def _page_of(path: str) -> str:
 
 
 def _state(sources: list[Path]) -> object:
-    """What changes when a trial ends or a file is written anew: names, sizes and times."""
+    """What changes when a trial begins or ends or a file is written anew."""
     found: list[tuple[str, int, int]] = []
     for source in sources:
         for path in [source, *_results(source)]:
@@ -203,13 +226,16 @@ def _state(sources: list[Path]) -> object:
                 stat = path.stat()
             except OSError:
                 continue
-            found.append((str(path), stat.st_size, stat.st_mtime_ns))
+            # What is written in a trial's folder while it runs is no news of the whole.
+            of_folder = S_ISDIR(stat.st_mode)
+            found.append((str(path), *((0, 0) if of_folder else (stat.st_size, stat.st_mtime_ns))))
     return found
 
 
 def _results(source: Path) -> list[Path]:
-    """Job and trial folders and the records in them, two levels deep."""
+    """Job and trial folders and the records in them, two levels deep; logs always change."""
     if not source.is_dir():
         return []
-    levels = ("*", "*/result.json", "*/*/result.json", "result.json")
-    return [path for level in levels for path in sorted(source.glob(level))]
+    levels = ("*", "*/*/", "*/result.json", "*/*/result.json")
+    found = (path for level in levels for path in sorted(source.glob(level)))
+    return [path for path in found if path.suffix != ".log"]

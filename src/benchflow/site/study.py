@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 from benchflow.results.model import Problem, Verdict
 from benchflow.results.records import Collection, Record
+from benchflow.results.running import Unfinished
 from benchflow.results.versions import apart
 from benchflow.site.addresses import Addresses
 from benchflow.site.arrays import Trials
+from benchflow.site.probes import agents_only
 from benchflow.site.statistics import Attempts, Difficulty, Refused, attempts, difficulty
 from benchflow.site.summary import Pair, Summary, summarize_trials
 
@@ -21,12 +23,13 @@ MAX_COMPARED = 40
 
 @dataclass(frozen=True)
 class Study:
-    """A collection with addresses for everything in it. `level` is the intervals' confidence."""
+    """A collection with addresses for everything in it. `level` is the intervals' confidence;
+    `live`: its pages come from a server that brings them up to date."""
 
     title: str
     collection: Collection
     level: float = 0.95
-    version: str = ""
+    live: bool = False
 
     @cached_property
     def records(self) -> tuple[Record, ...]:
@@ -46,13 +49,12 @@ class Study:
     @cached_property
     def summary(self) -> Summary | None:
         """Rates, tiers and pairs; None where no trial counts."""
-        counts = any(record.verdict is not Verdict.ERROR for record in self.records)
-        return summarize_trials(self.trials, self.level) if counts else None
+        return summarize_trials(self.trials, self.level) if self.trials.records else None
 
     @cached_property
     def trials(self) -> Trials:
-        """What the statistics are made from."""
-        return Trials.of(self.records)
+        """What the statistics are made from: agents' trials, or probes where they are alone."""
+        return Trials.of(agents_only(self.records))
 
     @cached_property
     def attempts(self) -> dict[str, Attempts]:
@@ -69,9 +71,15 @@ class Study:
 
     @cached_property
     def entries(self) -> tuple[str, ...]:
-        """Agents and models, best first; those with errors alone at the end."""
+        """Agents and models, best first; then those with errors alone; then the tasks' probes."""
+        everybody = sorted({record.who for record in self.records})
+        return tuple(dict.fromkeys((*self.ranked, *everybody)))
+
+    @cached_property
+    def ranked(self) -> tuple[str, ...]:
+        """The entries without the probes, where there are others."""
         if self.summary is None:
-            return tuple(sorted({record.who for record in self.records}))
+            return tuple(sorted({record.who for record in agents_only(self.records)}))
         return (*(entry.who for entry in self.summary.entries), *self.summary.unknown)
 
     @cached_property
@@ -86,6 +94,14 @@ class Study:
         for record in self.records:
             grouped[record.who, record.task].append(record)
         return dict(grouped)
+
+    def seen_anew(self, unfinished: tuple[Unfinished, ...]) -> Study:
+        """The same study with what is under way looked at again; nothing is computed anew."""
+        fresh = replace(self, collection=replace(self.collection, unfinished=unfinished))
+        names = {field.name for field in fields(self)}
+        # What was computed lies beside the fields (functools.cached_property).
+        vars(fresh).update({k: value for k, value in vars(self).items() if k not in names})
+        return fresh
 
     def of_task(self, task: str) -> list[Record]:
         """The trials of a task, entry by entry."""

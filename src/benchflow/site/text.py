@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from benchflow.site.reading.figures import p_value, points
 from benchflow.site.summary import Pair
+from benchflow.site.words import plural
 
 
 def sentence(pair: Pair) -> str:
@@ -27,7 +28,7 @@ def sentence(pair: Pair) -> str:
     if need is None or need.tasks is None:
         return text
     attempts = (
-        f" or {need.attempts} attempts at each task"
+        f" or {plural(need.attempts, 'attempt')} at each task"
         if need.attempts
         else "; no number of attempts at these tasks would"
     )

@@ -54,6 +54,11 @@ def moment(iso: str) -> str:
     return f"{at.astimezone(UTC) if at.tzinfo else at:%Y-%m-%d %H:%M}{zone}"
 
 
+def iso(seconds: float) -> str:
+    """Seconds since 1970 as an ISO 8601 time in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
 def count(number: float | None) -> str:
     """12345 → “12,345”."""
     return MISSING if _absent(number) else f"{_known(number):,.0f}"

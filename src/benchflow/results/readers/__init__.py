@@ -15,19 +15,22 @@ from benchflow.results.model import Problem
 from benchflow.results.readers import atif, inspect_log, inspect_steps
 from benchflow.results.readers.detect import How, read_source
 from benchflow.results.records import Collection, Format, Record, Step
+from benchflow.results.running import Unfinished
 
 
 def read_all(paths: list[Path], how: How) -> Collection:
     """`benchflow.results.records.collect`."""
     records: dict[str, Record] = {}
     problems: list[Problem] = []
+    unfinished: dict[Path, Unfinished] = {}
     for path in paths:
         with _no_collector():
-            found, faults = read_source(path, how)
-        problems += faults
+            found = read_source(path, how)
+        problems += found.problems
+        unfinished.update((one.path.absolute(), one) for one in found.unfinished)
         # Published lists use a trial's name more than once; only another source repeats a trial.
         times: Counter[tuple[str, ...]] = Counter()
-        for record in found:
+        for record in found.records:
             name = (record.job, record.agent, record.model, record.task, record.trial)
             uid = _uid(*name, str(times[name]))
             times[name] += 1
@@ -38,7 +41,7 @@ def read_all(paths: list[Path], how: How) -> Collection:
                 problems.append(
                     Problem(path, f"{record.trial} stands in {where} too and differs; that counts")
                 )
-    return Collection(tuple(records.values()), tuple(problems))
+    return Collection(tuple(records.values()), tuple(problems), tuple(unfinished.values()))
 
 
 def read_steps(record: Record) -> Iterator[Step]:

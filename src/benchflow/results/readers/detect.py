@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchflow.errors import UsageError
 from benchflow.results.files import UnreadableRecord, read_bytes
@@ -14,6 +15,7 @@ from benchflow.results.model import Problem
 from benchflow.results.read import is_job, is_trial
 from benchflow.results.readers import atif, harbor, inspect_log, listed, terminal_bench
 from benchflow.results.records import Record
+from benchflow.results.running import Unfinished
 
 #: How deep below a source its jobs, runs and files are looked for.
 MAX_DEPTH = 4
@@ -23,7 +25,13 @@ _HINT = (
     "a Terminal-Bench run or an Inspect log (docs/results.md)"
 )
 
-Found = tuple[list[Record], list[Problem]]
+
+class Found(NamedTuple):
+    """What is in a source."""
+
+    records: list[Record]
+    problems: list[Problem]
+    unfinished: Sequence[Unfinished] = ()
 
 
 @dataclass(frozen=True)
@@ -51,13 +59,14 @@ def read_source(path: Path, how: How) -> Found:
 
 def _folder(source: Path, folder: Path, how: How, depth: int) -> Found | None:
     if is_trial(folder):
-        return harbor.read_alone(source, folder, how.trajectories)
+        return Found(*harbor.read_alone(source, folder, how.trajectories))
     if is_job(folder):
-        return harbor.read(source, folder, how.trajectories, how.workers)
+        return Found(*harbor.read(source, folder, how.trajectories, how.workers))
     if terminal_bench.is_run(folder):
-        return terminal_bench.read(source, folder)
+        return Found(*terminal_bench.read(source, folder))
     records: list[Record] = []
     problems: list[Problem] = []
+    unfinished: list[Unfinished] = []
     others: list[Problem] = []
     recognised = False
     for child in sorted(folder.iterdir()):
@@ -74,9 +83,10 @@ def _folder(source: Path, folder: Path, how: How, depth: int) -> Found | None:
             others.append(Problem(child, "is nothing that we can read results from"))
             continue
         recognised = True
-        records += found[0]
-        problems += found[1]
-    return (records, [*problems, *others]) if recognised else None
+        records += found.records
+        problems += found.problems
+        unfinished += found.unfinished
+    return Found(records, [*problems, *others], unfinished) if recognised else None
 
 
 def _child(source: Path, child: Path, how: How, depth: int) -> Found | None:
@@ -85,7 +95,7 @@ def _child(source: Path, child: Path, how: How, depth: int) -> Found | None:
             return _folder(source, child, how, depth + 1)
         return _file(source, child, how) if child.is_file() else None
     except PermissionError as error:
-        return [], [Problem(Path(error.filename or child), "may not be read by you")]
+        return Found([], [Problem(Path(error.filename or child), "may not be read by you")])
 
 
 def _file(source: Path, path: Path, how: How) -> Found | None:
@@ -95,7 +105,7 @@ def _file(source: Path, path: Path, how: How) -> Found | None:
         return _archive(source, path, how)
     if path.suffix != ".jsonl" and start.lstrip()[:1] == b"{" and _is_document(path):
         return _document(source, path)
-    return listed.read(path) if listed.is_list(path) else None
+    return Found(*listed.read(path)) if listed.is_list(path) else None
 
 
 def _archive(source: Path, path: Path, how: How) -> Found | None:
@@ -106,7 +116,7 @@ def _archive(source: Path, path: Path, how: How) -> Found | None:
                     return None
         except (zipfile.BadZipFile, OSError):
             return None
-    return inspect_log.read(source, path, how.trajectories)
+    return Found(*inspect_log.read(source, path, how.trajectories))
 
 
 def _is_document(path: Path) -> bool:
@@ -126,14 +136,14 @@ def _document(source: Path, path: Path) -> Found | None:
     try:
         value: Any = json.loads(read_bytes(path, atif.MAX_BYTES))
     except UnreadableRecord as error:
-        return [], [Problem(path, str(error))]
+        return Found([], [Problem(path, str(error))])
     except (ValueError, RecursionError):
-        return [], [Problem(path, "is torn or no JSON")]
+        return Found([], [Problem(path, "is torn or no JSON")])
     if atif.is_trajectory(value):
-        return atif.read(path)
+        return Found(*atif.read(path))
     if inspect_log.is_log(value):
-        return inspect_log.read_json(source, path)
+        return Found(*inspect_log.read_json(source, path))
     if terminal_bench.is_results(value):
-        return terminal_bench.read(source, path.parent)
+        return Found(*terminal_bench.read(source, path.parent))
     keys = value.keys() if isinstance(value, dict) else ()
-    return listed.read(path) if {"agent", "task", "trial"} <= set(keys) else None
+    return Found(*listed.read(path)) if {"agent", "task", "trial"} <= set(keys) else None

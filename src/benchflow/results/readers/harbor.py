@@ -16,6 +16,7 @@ from benchflow.results.model import Milestone, Problem, Trial, Usage, Verdict
 from benchflow.results.read import in_order, layout, read_planned, read_trial, read_trials
 from benchflow.results.readers import atif
 from benchflow.results.records import Format, Record, Rung
+from benchflow.results.running import Unfinished, look
 from benchflow.results.values import mapping, number, seconds_between, sequence, word
 from benchflow.results.workers import chunked, spread
 
@@ -48,8 +49,9 @@ class _Job:
 
 def read(
     source: Path, folder: Path, trajectories: bool, workers: int
-) -> tuple[list[Record], list[Problem]]:
-    """The finished trials of the job in `folder`; trials without a result are problems."""
+) -> tuple[list[Record], list[Problem], list[Unfinished]]:
+    """The trials of the job in `folder`; one without a result is a problem too, where nobody works
+    on the job."""
     shared, here = _shared(source, folder, trajectories), layout(folder)
     problems = [*read_planned(folder)[1], *facts.of_job(folder)[1], *here.problems]
     if not is_held(folder):
@@ -60,7 +62,8 @@ def read(
             records += some
             problems += faults
     order = in_order([(r.task, r.agent, r.model, r.started_at, r.trial) for r in records])
-    return [records[at] for at in order], problems
+    unfinished = [look(path, shared.tasks) for path in here.unfinished]
+    return [records[at] for at in order], problems, unfinished
 
 
 def _some(job: _Job, folders: Sequence[Path]) -> tuple[list[Record], list[Problem]]:

@@ -10,7 +10,7 @@ from typing import Any
 from benchflow.analysis.budget import Front
 from benchflow.site import charts, words
 from benchflow.site.content import Block, Cell, Column, Figure, Page, Section, Table
-from benchflow.site.pages.common import Put, nothing, share_cell, text, who_cell
+from benchflow.site.pages.common import Put, by_reason, nothing, share_cell, text, who_cell
 from benchflow.site.spending import GOALS, Budgets, Reach, Worth, budgets, reach, worth
 from benchflow.site.study import Study
 
@@ -64,7 +64,7 @@ def _blocks(study: Study, found: Budgets, measure: _Measure) -> Iterator[Block]:
 
 
 def _reasons(refused: Mapping[str, str]) -> str:
-    return "; ".join(f"{who}, because {why}" for who, why in refused.items())
+    return "; ".join(f"{names}, because {why}" for why, names in by_reason(refused))
 
 
 def _budgets(found: Budgets, measure: _Measure) -> Figure:
@@ -154,7 +154,7 @@ def _lines(points: list[dict[str, Any]], names: list[str], measure: _Measure, ti
 
 def _worth(study: Study, found: Worth, measure: _Measure) -> Iterator[Block]:
     if found.front is None:
-        if len(study.entries) > 1:
+        if len(study.ranked) > 1:
             yield nothing(f"Score against {found.measure} cannot be told: {found.refused}.")
         return
     yield _front(study, found, found.front, measure)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from benchflow.analysis.rates import Rate
@@ -18,6 +19,7 @@ Put = Callable[[str, str], None]
 #: Makes one page, and puts its files beside it.
 Maker = Callable[[Put], Page]
 
+_MOST_NAMES = 12
 OVERVIEW = Link("Overview", "index.html")
 BOTH_KINDS = (
     "± other tasks is the honest error: how far the figure may move on other tasks of the same "
@@ -106,6 +108,16 @@ def known_columns(table: Table) -> Table:
 def nothing(why: str) -> Prose:
     """Where there is nothing to show, the reason in words."""
     return Prose(((why,),), "note")
+
+
+def by_reason(refused: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """(reason, the names that it holds for), each reason once."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for name, why in refused.items():
+        names[why].append(name)
+    for why, found in names.items():
+        more = f" and {len(found) - _MOST_NAMES} more" if len(found) > _MOST_NAMES else ""
+        yield why, ", ".join(found[:_MOST_NAMES]) + more
 
 
 def median(values: Iterable[float | None]) -> float | None:

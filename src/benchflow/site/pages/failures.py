@@ -9,14 +9,14 @@ from benchflow.analysis.estimate import Estimate
 from benchflow.site import words
 from benchflow.site.content import Block, Cell, Column, Page, Section, Span, Table
 from benchflow.site.failures import DOUBTED, PHASES, TITLES, Label, crossed, labels
-from benchflow.site.pages.common import Put, nothing, number, text, who_cell
+from benchflow.site.pages.common import Put, by_reason, nothing, number, text, who_cell
 from benchflow.site.statistics import over_claims
 from benchflow.site.study import Study
 
 
 def make(study: Study, put: Put) -> Page:
     """Failures by cause, and over-claiming."""
-    found = labels(study.records)
+    found = labels(study.trials.records)
     return Page(
         path="failures.html",
         title="Where and why they stop",
@@ -41,17 +41,18 @@ def _causes(study: Study, found: tuple[Label, ...]) -> Iterator[Block]:
     causes = Counter(one.cause for one in found)
     cells = Counter((one.cause, one.who) for one in found)
     failed = Counter(one.who for one in found)
+    entries = [who for who in study.ranked if failed[who]]
     rows = tuple(
         (
             Cell(cause, TITLES.get(cause, cause) + ("*" if cause in DOUBTED else ""), note=cause),
-            *(_part(cells[cause, who], failed[who]) for who in study.entries),
+            *(_part(cells[cause, who], failed[who]) for who in entries),
             number(total),
         )
         for cause, total in causes.most_common()
     )
     columns = (
         Column("cause", "Cause"),
-        *(Column(who, who, href=study.at.entry(who)) for who in study.entries),
+        *(Column(who, who, href=study.at.entry(who)) for who in entries),
         Column("all", "All", numeric=True),
     )
     yield Table("causes", "Of each one's failures.", columns, rows, look="heat")
@@ -111,8 +112,8 @@ def _claims(study: Study) -> Iterator[Block]:
             for who, one in found.claims.items()
         )
         yield Table("claims", "Intervals for other tasks.", columns, rows)
-    for who, why in found.refused.items():
-        yield nothing(f"{who}: {why}.")
+    for why, names in by_reason(found.refused):
+        yield nothing(f"{names}: {why}.")
 
 
 def _estimate(one: Estimate | None) -> Cell:

@@ -59,17 +59,18 @@ def _endings(study: Study) -> tuple[Block, ...]:
 def _crossed(
     study: Study, key: str, label: str, causes: Counter[str], found: Counter[tuple[str, str]]
 ) -> Table:
+    entries = [who for who in study.entries if any(found[cause, who] for cause in causes)]
     rows = tuple(
         (
             text(cause),
-            *(number(found[cause, who], str(found[cause, who] or "")) for who in study.entries),
+            *(number(found[cause, who], str(found[cause, who] or "")) for who in entries),
             number(total),
         )
         for cause, total in causes.most_common()
     )
     columns = (
         Column("cause", label),
-        *(Column(who, who, numeric=True, href=study.at.entry(who)) for who in study.entries),
+        *(Column(who, who, numeric=True, href=study.at.entry(who)) for who in entries),
         Column("all", "All", numeric=True),
     )
     return Table(key, "", columns, rows, look="cross")
@@ -86,7 +87,7 @@ def _each(study: Study) -> tuple[Block, ...]:
             Column("trial", "Trial"),
             Column("who", "Agent and model"),
             Column("cause", "Cause"),
-            Column("message", "Message"),
+            Column("message", "Message", prose=True),
         ),
         tuple(
             (text(r.trial, trial_page(r.uid)), text(r.who), text(r.cause), text(r.cause_message))
@@ -107,7 +108,7 @@ def _problems(study: Study) -> tuple[Block, ...]:
         Table(
             "problems",
             "",
-            (Column("path", "File or folder"), Column("message", "What is wrong")),
+            (Column("path", "File or folder"), Column("message", "What is wrong", prose=True)),
             tuple(map(_problem, study.problems)),
             tools=len(study.problems) > 8,
         ),

@@ -19,6 +19,7 @@ from benchflow.site.content import (
     Section,
     Table,
 )
+from benchflow.site.pages import under_way
 from benchflow.site.pages.common import (
     BOTH_KINDS,
     Put,
@@ -29,6 +30,7 @@ from benchflow.site.pages.common import (
     text,
     who_cell,
 )
+from benchflow.site.probes import is_probe, said_of
 from benchflow.site.study import Study, counts
 from benchflow.site.summary import Entry, Pair
 from benchflow.site.text import sentence
@@ -41,16 +43,18 @@ def make(study: Study, put: Put) -> Page:
     resolved, failed, errors = counts(study.records)
     sections = [
         Section("numbers", "", (_numbers(study),)),
+        under_way.section(study),
         Section("tiers", "Who resolves how much", _tiers(study)),
         Section("supports", "What this data supports", _statements(study, decided=True)),
         Section("open", "What it does not", _statements(study, decided=False)),
+        Section("probes", "Probes of the tasks", _probes(study)),
         Section("sources", "Where it comes from", _sources(study)),
     ]
     return Page(
         path="index.html",
         title=study.title,
         lede=(
-            f"{words.plural(len(study.entries), 'agent and model', 'agents and models')} tried "
+            f"{_who(study)} tried "
             f"{words.plural(len(study.tasks), 'task')} {len(study.records):,} times: "
             f"{resolved:,} trials resolved, {failed:,} failed, "
             f"{words.plural(errors, 'infrastructure error')}, counted apart.",
@@ -58,6 +62,38 @@ def make(study: Study, put: Put) -> Page:
         sections=tuple(section for section in sections if section.blocks),
         nav="index.html",
     )
+
+
+def _who(study: Study) -> str:
+    agents = words.plural(len(study.ranked), "agent and model", "agents and models")
+    probes = len(study.entries) - len(study.ranked)
+    if any(is_probe(record) for record in study.records) and not probes:
+        return words.plural(len(study.ranked), "probe")
+    return agents + (f" and {words.plural(probes, 'probe')}" if probes else "")
+
+
+def _probes(study: Study) -> tuple[Block, ...]:
+    """A line each for what ran on the tasks without being an agent, where agents ran too."""
+    ranked = frozenset(study.ranked)
+    rows = []
+    for who in study.entries:
+        if who in ranked:
+            continue
+        found = study.of_entry(who)
+        resolved, failed, errors = counts(found)
+        tasks = number(len({record.task for record in found}))
+        rows.append((who_cell(study, who), number(resolved), number(failed), number(errors), tasks))
+    columns = (
+        Column("who", "Probe"),
+        Column("resolved", "Resolved", numeric=True),
+        Column("failed", "Failed", numeric=True),
+        Column("errors", "Errors", numeric=True),
+        Column("tasks", "Tasks", numeric=True),
+    )
+    said = tuple(nothing(f"{one[0].upper()}{one[1:]}.") for one in said_of(study.records))
+    if not rows:
+        return said
+    return (*said, Table("probes", "", columns, tuple(rows), tools=len(rows) > 8))
 
 
 def _numbers(study: Study) -> Facts:
@@ -93,7 +129,7 @@ def _tiers(study: Study) -> tuple[Block, ...]:
         table,
     )
     if not rows:
-        return (Prose(((BOTH_KINDS,),), "note"), table)
+        return (table,)
     return (figure, table) if figure.svg else (figure,)
 
 

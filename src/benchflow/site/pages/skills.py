@@ -79,7 +79,7 @@ def _plain(study: Study, skills_of: dict[str, tuple[str, ...]]) -> Table:
     for skill in sorted({skill for names in skills_of.values() for skill in names}):
         tasks = [task for task in study.tasks if skill in skills_of[task]]
         cells = [text(skill), number(len(tasks))]
-        for who in study.entries:
+        for who in study.ranked:
             value = share(r for task in tasks for r in study.cells.get((who, task), ()))
             shown = share_cell(value)
             cells.append(Cell(shown.value, shown.text, tone=heat(value)))
@@ -87,7 +87,7 @@ def _plain(study: Study, skills_of: dict[str, tuple[str, ...]]) -> Table:
     columns = (
         Column("skill", "Skill"),
         Column("tasks", "Tasks", numeric=True),
-        *(Column(who, who, href=study.at.entry(who)) for who in study.entries),
+        *(Column(who, who, href=study.at.entry(who)) for who in study.ranked),
     )
     return Table("plain", "Plain shares resolved, by skill.", columns, tuple(rows), look="heat")
 

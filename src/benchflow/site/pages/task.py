@@ -275,7 +275,7 @@ def _stops(study: Study, records: Sequence[Record]) -> tuple[Block, ...]:
             (
                 Column("rung", "First failure"),
                 Column("trials", "Trials", numeric=True),
-                Column("message", "One of the messages"),
+                Column("message", "One of the messages", prose=True),
             ),
             rows,
         ),

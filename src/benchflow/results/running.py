@@ -1,0 +1,153 @@
+"""Trials that have no result yet: where each is, from what its folder holds so far.
+
+Nobody has judged them: they are in no figure. What their files say is as hostile as ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchflow.results.facts import TaskFacts
+from benchflow.results.files import UnreadableRecord, decode, read_bytes, read_object
+from benchflow.results.ladder import STATUSES
+from benchflow.results.lock import is_held
+from benchflow.results.text import one_line
+from benchflow.results.values import mapping, word
+
+#: From first to last. `sandbox`: it is being made ready, or the agent has written nothing yet.
+PHASES = ("sandbox", "agent", "hand-over", "verifier")
+_MAX_PROGRESS = 8 << 20
+_MAX_RUNGS = 500
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """A trial without a result. `running`: a process works on its job at this moment.
+
+    `rungs`: (id, status) in ladder order, as far as the verifier has told; "" is not yet known.
+    `started` and `changed` are seconds since 1970; None where the folder does not say.
+    """
+
+    path: Path
+    job: str
+    trial: str
+    task: str
+    agent: str
+    model: str
+    phase: str
+    running: bool
+    started: float | None
+    changed: float | None
+    rungs: tuple[tuple[str, str], ...] = ()
+    note: str = ""
+
+    @property
+    def who(self) -> str:
+        """Agent and model, as reports name them."""
+        return f"{self.agent} {self.model}".strip()
+
+    @property
+    def n_passed(self) -> int:
+        """How many rungs are known to have passed."""
+        return sum(status == "passed" for _, status in self.rungs)
+
+
+def look(trial: Path, tasks: Mapping[str, TaskFacts]) -> Unfinished:
+    """The unfinished trial in a folder; `tasks` by the folder that each is run from."""
+    try:
+        config = read_object(trial / "config.json")
+    except UnreadableRecord:
+        config = {}
+    staged = str(mapping(config.get("task")).get("path") or "")
+    task = tasks.get(staged, TaskFacts())
+    rungs, note = _progress(trial, task.milestones)
+    agent, model = _who(mapping(config.get("agent")))
+    return Unfinished(
+        path=trial,
+        job=word(trial.parent.name),
+        trial=word(trial.name),
+        task=task.name or word(Path(staged).name) or "?",
+        agent=agent,
+        model=model,
+        phase=_phase(trial),
+        running=is_held(trial.parent),
+        started=_when(trial / "config.json"),
+        changed=max(
+            (at for path in _signs(trial) if (at := _when(path)) is not None), default=None
+        ),
+        rungs=rungs,
+        note=note,
+    )
+
+
+def state(trial: Path) -> tuple[object, ...]:
+    """What changes when there is something new to see of an unfinished trial."""
+    return (is_held(trial.parent), *(_when(path) for path in _signs(trial)))
+
+
+def _who(agent: Mapping[str, Any]) -> tuple[str, str]:
+    """As `benchflow run -a` would name it; an agent's own name is in its result, at the end."""
+    kind = word(agent.get("import_path")).rpartition(":")[2].removesuffix("Agent").lower()
+    given = mapping(agent.get("kwargs"))
+    part = word(given.get("stop_after") or given.get("exploit"), 60)
+    name = word(agent.get("name"), 80) or kind or "oracle"
+    model = word(agent.get("model_name"), 80)
+    return (f"{name}:{part}" if part else name), model.rpartition("/")[2]
+
+
+def _verifiers(trial: Path) -> list[Path]:
+    return [trial / "verifier", *sorted((trial / "steps").glob("*/verifier"))]
+
+
+def _signs(trial: Path) -> Iterator[Path]:
+    yield from (trial / "config.json", trial / "agent", trial / "artifacts")
+    for folder in _verifiers(trial):
+        yield from (folder, folder / "progress.jsonl")
+
+
+def _phase(trial: Path) -> str:
+    if any(_names(folder) for folder in _verifiers(trial)):
+        return "verifier"
+    if _names(trial / "artifacts") - {"logs"}:
+        return "hand-over"
+    if _names(trial / "agent") or (trial / "model.json").exists():
+        return "agent"
+    return "sandbox"
+
+
+def _names(folder: Path) -> set[str]:
+    try:
+        return {path.name for path in folder.iterdir()}
+    except OSError:
+        return set()
+
+
+def _progress(trial: Path, known: tuple[str, ...]) -> tuple[tuple[tuple[str, str], ...], str]:
+    found = dict.fromkeys(known, "")
+    note = ""
+    for folder in _verifiers(trial):
+        prefix = "" if folder.parent == trial else f"{word(folder.parent.name)}/"
+        try:
+            lines = read_bytes(folder / "progress.jsonl", _MAX_PROGRESS).splitlines()
+        except UnreadableRecord:
+            continue
+        for line in lines:
+            try:
+                event = mapping(decode(line))
+            except UnreadableRecord:
+                continue  # the last line may be under way
+            if event.get("event") == "milestone" and event.get("status") in STATUSES:
+                found[prefix + word(event.get("id"), 80)] = str(event["status"])
+            elif event.get("event") == "check":
+                note = one_line(f"{word(event.get('name'))}: {word(event.get('status'), 20)}")
+    return tuple(found.items())[:_MAX_RUNGS], note
+
+
+def _when(path: Path) -> float | None:
+    try:
+        return path.lstat().st_mtime
+    except OSError:
+        return None
