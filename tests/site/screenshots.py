@@ -21,6 +21,7 @@ LOOKS: dict[str, dict[str, Any]] = {
         "color_scheme": "light",
         "is_mobile": True,
     },
+    "paper": {"viewport": {"width": 718, "height": 1016}},  # A4 within its margins
 }
 
 
@@ -40,6 +41,7 @@ def main() -> None:
     with browser() as opened:
         for look, options in LOOKS.items():
             with page(opened, **options) as (tab, faults):
+                tab.emulate_media(media="print" if look == "paper" else "screen")
                 for name in names:
                     tab.goto(f"{(site / name.partition('#')[0]).as_uri()}#{name.partition('#')[2]}")
                     tab.wait_for_timeout(700)

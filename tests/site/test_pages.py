@@ -17,6 +17,7 @@ from benchflow.site.study import Study
 from conftest import LONG
 
 WIDE = {"viewport": {"width": 1280, "height": 800}}
+PAPER = {"viewport": {"width": 718, "height": 1016}}  # A4 within its margins, in CSS pixels
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True}
 FOCUSABLE = (
     "index.html",
@@ -246,3 +247,14 @@ def test_the_first_page_takes_less_than_a_second_of_a_processor(
         metrics = session.send("Performance.getMetrics")["metrics"]
         took = next(m["value"] for m in metrics if m["name"] == "TaskDuration")
         assert 0 < took < 1
+
+
+def test_pages_fit_on_paper(opened: Browser, site: Path, study: Study) -> None:
+    with page(opened, **PAPER) as (tab, faults):
+        tab.emulate_media(media="print")
+        for name in _one_of_each(site, study):
+            tab.goto((site / name).as_uri())
+            tab.locator("h1").wait_for()
+            assert tab.evaluate("document.documentElement.scrollWidth") <= 718, name
+        assert tab.pdf(format="A4").startswith(b"%PDF")
+        assert faults == []

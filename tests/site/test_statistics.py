@@ -15,6 +15,7 @@ from benchflow.site.caveats import IF_FAMILIES, changes, doubted, gaps, mixtures
 from benchflow.site.climbing import rungs, steps
 from benchflow.site.findings import findings, findings_json
 from benchflow.site.pages import overview
+from benchflow.site.pages import skills as skills_page
 from benchflow.site.spending import budgets, reach, worth
 from benchflow.site.statistics import (
     CLAIMED_WRONGLY,
@@ -27,6 +28,7 @@ from benchflow.site.statistics import (
     skills,
 )
 from benchflow.site.study import Study
+from benchflow.site.twins import to_json
 
 
 def design(chances: dict[tuple[str, str], float], n_tasks: int = 20, n: int = 3) -> Trials:
@@ -275,3 +277,31 @@ def test_probes_of_the_tasks_are_ranked_only_where_nothing_else_ran() -> None:
         .lede[0]
         .startswith("2 agents and models and 4 probes tried 3 tasks 18 times")
     )
+
+
+def test_the_page_of_skills_tells_a_horizon_or_why_there_is_none() -> None:
+    def said(rows: list[Record]) -> list[object]:
+        page = skills_page.make(Study("t", collection(*rows)), lambda path, text: None)
+        twin = json.loads(to_json(page))
+        found = twin["sections"]["horizon"]
+        assert isinstance(found, list)
+        return found
+
+    def made(minutes: list[float], agent: str) -> list[Record]:
+        generator = np.random.default_rng(3)
+        return [
+            record(f"t{i}", bool(generator.random() < 1 / (1 + long / 60)), agent=agent,
+                   expert_minutes=long)
+            for i, long in enumerate(minutes)
+            for _ in range(8)
+        ]  # fmt: skip
+
+    lengths = [float(5 * 2 ** (i / 3)) for i in range(24)]
+    table, refused = said([*made(lengths, "a"), *made([30.0] * 24, "b")])
+    assert isinstance(table, dict) and isinstance(refused, dict)
+    (row,) = table["rows"]
+    low, high = row["interval"]
+    assert row["who"] == "a m" and low < row["horizon"] < high and low < 3600 < high
+    assert refused["text"][0].startswith("No horizon for b m: the tasks differ less than fourfold")
+    (none,) = said([record(f"t{i}", agent=who) for who in "ab" for i in range(3)])
+    assert none == {"text": ["No horizon can be told: no task states how long an expert needs."]}

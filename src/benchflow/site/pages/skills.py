@@ -10,24 +10,42 @@ from benchflow.analysis.skills import SkillEffects
 from benchflow.analysis.within import Effects
 from benchflow.site import words
 from benchflow.site.content import Block, Cell, Column, Page, Section, Table
-from benchflow.site.pages.common import Put, heat, nothing, number, share_cell, text, who_cell
-from benchflow.site.statistics import AgentOrModel, Refused, agent_or_model, behaviours, skills
+from benchflow.site.pages.common import (
+    Put,
+    by_reason,
+    heat,
+    nothing,
+    number,
+    seconds_cell,
+    share_cell,
+    text,
+    who_cell,
+)
+from benchflow.site.statistics import (
+    AgentOrModel,
+    Refused,
+    agent_or_model,
+    behaviours,
+    horizons,
+    skills,
+)
 from benchflow.site.study import Study, share
 
 
 def make(study: Study, put: Put) -> Page:
-    """Three questions to the same trials."""
+    """Four questions to the same trials."""
     return Page(
         path="skills.html",
         title="Who is good at what",
         lede=(
             "How much better or worse each does on the tasks of a skill than its own general level "
             "and the tasks' difficulty lead one to expect; whether it is the agent or the model; "
-            "and how each goes about it.",
+            "how long a task each can carry; and how each goes about it.",
         ),
         sections=(
             Section("effects", "By skill", tuple(_skills(study))),
             Section("parts", "Agent or model", tuple(_parts(study))),
+            Section("horizon", "How long a task each can carry", tuple(_horizons(study))),
             Section("behaviour", "Behaviour at equal difficulty", tuple(_behaviour(study))),
         ),
         nav="skills.html",
@@ -150,6 +168,41 @@ def _differences(title: str, effects: Effects) -> Table:
         Column("p", "p, corrected", numeric=True),
     )
     return Table(title, "", columns, rows)
+
+
+def _horizons(study: Study) -> Iterator[Block]:
+    found = horizons(study.trials, study.level)
+    if isinstance(found, Refused):
+        yield nothing(f"No horizon can be told: {found.refused}.")
+        return
+    rows = tuple(
+        (
+            who_cell(study, who),
+            seconds_cell(60 * one.value),
+            Cell(
+                [60 * one.low, 60 * one.high],
+                f"{words.duration(60 * one.low)} to {words.duration(60 * one.high)}",
+            ),
+            number(one.n_tasks),
+        )
+        for who, horizon in found.items()
+        if (one := horizon.estimate) is not None
+    )
+    if rows:
+        columns = (
+            Column("who", "Agent and model"),
+            Column("horizon", "An expert's time for it", numeric=True),
+            Column("interval", "Interval"),
+            Column("tasks", "Tasks", numeric=True),
+        )
+        caption = (
+            "The length of a task that each resolves half the time, by the expert minutes that "
+            "the tasks state (logistic in their logarithm, Fieller's interval)."
+        )
+        yield Table("horizon", caption, columns, rows)
+    refused = {who: one.refused for who, one in found.items() if one.estimate is None}
+    for why, names in by_reason(refused):
+        yield nothing(f"No horizon for {names}: {why}.")
 
 
 def _behaviour(study: Study) -> Iterator[Block]:
