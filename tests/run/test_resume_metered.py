@@ -110,6 +110,7 @@ def test_a_killed_job_goes_on_and_every_trial_has_its_own_totals(place: Path) ->
     assert not gateway_files(job) & {"secret", "gateway.json"}
 
 
+@pytest.mark.slow
 def test_a_job_that_was_killed_before_its_gateway_came_up(place: Path) -> None:
     """The gateway's configuration is written before the job's record, so that it can be resumed."""
     run_json("run", "test/words", *COMMAND, cwd=place, PYTHONPATH=str(HERE))
