@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -41,6 +42,24 @@ def test_no_connection_leaves_the_machine(tmp_path: Path) -> None:
     )  # fmt: skip
     text = trace.read_text()
     assert "AF_INET" not in text
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_what_libraries_print_is_not_on_our_standard_output(tmp_path: Path, as_json: bool) -> None:
+    plain.separate(tmp_path / "task")
+    done = subprocess.run(
+        [BENCHFLOW, "run", "task", "-a", "chatty:Chatty", *(["--json"] if as_json else [])],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Provider List" in done.stderr and "Provider List" not in done.stdout
+    if as_json:
+        assert json.loads(done.stdout)["jobs"][0]["trials"][0]["agent"] == "chatty"
+    else:
+        assert "hand-over" in done.stdout and "1 trial: 1 failed" in done.stdout
 
 
 def test_harbors_telemetry_is_off_unless_the_user_turns_it_on() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, TextIO
 
 from benchflow.cli.table import SIGNS, duration, signs
@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 #: With more trials than this, plain output has no line for a phase or a milestone.
 _FEW = 4
 _LOOK_SECONDS = 1.0
+
+
+@contextmanager
+def display_alone(*, quiet: bool) -> Iterator[Listener]:
+    """Like `display`, while what libraries print goes to stderr: stdout is for what we say, and
+    with --json for one document."""
+    with display(quiet=quiet) as listener, redirect_stdout(sys.stderr):
+        yield listener
 
 
 @contextmanager

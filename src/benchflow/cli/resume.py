@@ -28,12 +28,12 @@ def command(job: str, errors: bool, jobs_dir: Path, as_json: bool) -> int:
     from benchflow.run.engine import keep_quiet
 
     keep_quiet()
-    from benchflow.cli.live import display
+    from benchflow.cli.live import display_alone
     from benchflow.cli.show import finish, job_folder
     from benchflow.run.jobs import resume
 
     folder = job_folder(job, jobs_dir)
-    with display(quiet=as_json) as listener:
+    with display_alone(quiet=as_json) as listener:
         finished, mended = resume(folder, listener, retry_errors=errors)
     for problem in mended:
         click.echo(f"mended: {problem.path} {problem.message}", err=True)

@@ -152,7 +152,7 @@ def command(
     from benchflow.run.request import STALL_MINUTES, RunRequest
 
     keep_quiet()
-    from benchflow.cli.live import display
+    from benchflow.cli.live import display_alone
     from benchflow.cli.show import finish
     from benchflow.run import limits
     from benchflow.run.jobs import start
@@ -195,7 +195,7 @@ def command(
             f"{min(prepared.config.n_concurrent_trials, prepared.n_trials)} at once, "
             f"in {_shown(prepared.job_dir)}"
         )
-    with display(quiet=as_json) as listener:
+    with display_alone(quiet=as_json) as listener:
         job = start(prepared, listener)
     return finish(job, as_json=as_json)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +60,7 @@ def command(file: Path, only_plan: bool, retry: str | None, jobs_dir: Path, as_j
     from benchflow.run.engine import keep_quiet
 
     keep_quiet()
-    from benchflow.cli.live import display
+    from benchflow.cli.live import display_alone
     from benchflow.cli.show import shown
     from benchflow.errors import InfrastructureError
     from benchflow.run import sweep
@@ -75,11 +76,14 @@ def command(file: Path, only_plan: bool, retry: str | None, jobs_dir: Path, as_j
             print_json(_document(found))
         return 0
 
+    stdout = sys.stdout
+
     def say(job: Path, trials: int) -> None:
         if not as_json:
-            click.echo(f"\njob {shown(job)}: {trials} {'trial' if trials == 1 else 'trials'}")
+            plural = "trial" if trials == 1 else "trials"
+            click.echo(f"\njob {shown(job)}: {trials} {plural}", file=stdout)
 
-    with display(quiet=as_json) as listener:
+    with display_alone(quiet=as_json) as listener:
         found = sweep.run(asked, jobs_dir, listener, say, retry_errors=retry == "error")
     if as_json:
         print_json(_document(found))

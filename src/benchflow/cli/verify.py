@@ -59,7 +59,7 @@ def command(
 
     Exit status: 0 resolved, 1 failed, 4 when the verifier itself broke.
     """
-    from benchflow.cli.live import display
+    from benchflow.cli.live import display_alone
     from benchflow.cli.show import print_trial, shown
     from benchflow.results import dump
     from benchflow.results.model import Verdict
@@ -77,7 +77,7 @@ def command(
         sandboxed=sandbox != "none",
         keep=keep,
     )
-    with display(quiet=as_json) as listener:
+    with display_alone(quiet=as_json) as listener:
         outcome = verify(request, listener)
     if as_json:
         print_json({"schema": 1, "notes": outcome.notes, "trial": dump.trial(outcome.trial)})
