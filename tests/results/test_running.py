@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from benchflow.results import facts
+from benchflow.results import facts, journal
 from benchflow.results.lock import hold
 from benchflow.results.records import collect
-from benchflow.results.running import look, state
+from benchflow.results.running import Unfinished, look, state
 from benchflow.results.synthetic import Design, write_job
 
 
@@ -32,12 +32,18 @@ def trial(tmp_path: Path) -> Path:
     return begun
 
 
+def _look(trial: Path, *, knows: bool = True) -> Unfinished:
+    tasks = facts.of_job(trial.parent)[0] if knows else {}
+    (seen,) = look(trial.parent, [trial], tasks)
+    return seen
+
+
 def _phase(trial: Path) -> str:
-    return look(trial, facts.of_job(trial.parent)[0]).phase
+    return _look(trial).phase
 
 
 def test_phases_and_rungs_follow_the_folder(trial: Path) -> None:
-    seen = look(trial, facts.of_job(trial.parent)[0])
+    seen = _look(trial)
     assert (seen.task, seen.who, seen.phase) == ("synthetic/task-01", "ladder:x", "sandbox")
     assert seen.rungs == (("image", ""), ("kernel", ""), ("login", ""))
     (trial / "agent" / "script.txt").write_text("")
@@ -51,10 +57,22 @@ def test_phases_and_rungs_follow_the_folder(trial: Path) -> None:
     ]
     lines = [*map(json.dumps, progress), '{"event": "milestone", "id": "ker']
     (trial / "verifier" / "progress.jsonl").write_text("\n".join(lines))
-    seen = look(trial, facts.of_job(trial.parent)[0])
+    seen = _look(trial)
     assert (seen.phase, seen.note, seen.n_passed) == ("verifier", "test_kernel: running", 1)
     assert seen.rungs == (("image", "passed"), ("kernel", ""), ("login", ""))
     assert state(trial) != before
+
+
+def test_the_journal_of_a_job_goes_before_what_the_folder_holds(trial: Path) -> None:
+    before = state(trial)
+    journal.enter(trial.parent, trial.name, "agent", 60.0)
+    journal.enter(trial.parent, "another", "boot", 60.0)
+    assert state(trial) != before
+    assert _phase(trial) == "agent"
+    journal.enter(trial.parent, trial.name, "boot", 600.0)
+    with (trial.parent / journal.NAME).open("a") as file:
+        file.write('[1]\n{"schema": 9, "trial": "begun__1", "phase": "x"}\n{"schema": 1, "tri')
+    assert _phase(trial) == "boot"
 
 
 def test_it_is_in_no_figure_and_a_problem_only_where_nobody_works_on_it(trial: Path) -> None:
@@ -72,7 +90,7 @@ def test_hostile_progress_is_passed_over(trial: Path) -> None:
     secret.write_text(json.dumps({"event": "milestone", "id": "secret", "status": "passed"}))
     path = trial / "verifier" / "progress.jsonl"
     path.symlink_to(secret)
-    assert look(trial, {}).rungs == ()
+    assert _look(trial, knows=False).rungs == ()
     path.unlink()
     evil = [
         "[" * 100_000,
@@ -84,6 +102,6 @@ def test_hostile_progress_is_passed_over(trial: Path) -> None:
     ]
     path.write_text("\n".join(evil), encoding="utf-8")
     (trial / "config.json").write_text('{"task": [], "agent": "x"}')
-    seen = look(trial, {})
+    seen = _look(trial, knows=False)
     assert seen.rungs == (("x", "passed"),)
     assert "\x1b" not in repr(seen)

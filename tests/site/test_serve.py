@@ -14,9 +14,11 @@ import pytest
 from browser import page
 from playwright.sync_api import Browser, Error, Page
 
+from benchflow.results import journal
 from benchflow.results.lock import hold
 from benchflow.results.records import collect
 from benchflow.results.synthetic import Design, write_job
+from benchflow.run.models import LEDGER
 from benchflow.site.addresses import trial_page
 from benchflow.site.build import build
 from benchflow.site.server import Live, serve
@@ -153,6 +155,10 @@ def test_a_running_trial_is_followed_to_its_end(
             progress.write('{"event": "check", "name": "test_<i>", "status": "running"}\n')
         _until(tab, f"{row}.innerText.includes('1 of 1')")
         assert "test_<i>: running" in tab.locator("#under-way").inner_text()
+        with (job / LEDGER).open("a") as ledger:
+            ledger.write('{"schema": 1}\n')
+        journal.enter(job, trial.name, "boot", 600.0)
+        _until(tab, f"{row}.innerText.includes('boot')")
         assert tab.evaluate("window.same"), "only what is under way was replaced"
         shown = f"{row}.querySelector('[data-since]').innerText"
         before = tab.evaluate(shown)

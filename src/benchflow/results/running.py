@@ -5,11 +5,12 @@ Nobody has judged them: they are in no figure. What their files say is as hostil
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchflow.results import journal
 from benchflow.results.facts import TaskFacts
 from benchflow.results.files import UnreadableRecord, decode, read_bytes, read_object
 from benchflow.results.ladder import STATUSES
@@ -17,8 +18,6 @@ from benchflow.results.lock import is_held
 from benchflow.results.text import one_line
 from benchflow.results.values import mapping, word
 
-#: From first to last. `sandbox`: it is being made ready, or the agent has written nothing yet.
-PHASES = ("sandbox", "agent", "hand-over", "verifier")
 _MAX_PROGRESS = 8 << 20
 _MAX_RUNGS = 500
 
@@ -27,6 +26,9 @@ _MAX_RUNGS = 500
 class Unfinished:
     """A trial without a result. `running`: a process works on its job at this moment.
 
+    `phase`: as the job's journal has it (`benchflow.results.journal`). Where there is none, it is
+    judged by what the folder holds: `sandbox` (it is being made ready, or the agent has written
+    nothing yet), `agent`, `hand-over`, `verifier`.
     `rungs`: (id, status) in ladder order, as far as the verifier has told; "" is not yet known.
     `started` and `changed` are seconds since 1970; None where the folder does not say.
     """
@@ -55,8 +57,18 @@ class Unfinished:
         return sum(status == "passed" for _, status in self.rungs)
 
 
-def look(trial: Path, tasks: Mapping[str, TaskFacts]) -> Unfinished:
-    """The unfinished trial in a folder; `tasks` by the folder that each is run from."""
+def look(
+    job: Path, trials: Iterable[Path], tasks: Mapping[str, TaskFacts]
+) -> tuple[Unfinished, ...]:
+    """Unfinished trials of a job, by their folders; `tasks` by the folder that each is run from."""
+    is_running, phases = is_held(job), journal.read(job)
+    return tuple(
+        _look(trial, tasks, is_running, word(phases.get(trial.name, {}).get("phase"), 20))
+        for trial in trials
+    )
+
+
+def _look(trial: Path, tasks: Mapping[str, TaskFacts], is_running: bool, phase: str) -> Unfinished:
     try:
         config = read_object(trial / "config.json")
     except UnreadableRecord:
@@ -64,16 +76,16 @@ def look(trial: Path, tasks: Mapping[str, TaskFacts]) -> Unfinished:
     staged = str(mapping(config.get("task")).get("path") or "")
     task = tasks.get(staged, TaskFacts())
     rungs, note = _progress(trial, task.milestones)
-    agent, model = _who(mapping(config.get("agent")))
+    agent = mapping(config.get("agent"))
     return Unfinished(
         path=trial,
         job=word(trial.parent.name),
         trial=word(trial.name),
         task=task.name or word(Path(staged).name) or "?",
-        agent=agent,
-        model=model,
-        phase=_phase(trial),
-        running=is_held(trial.parent),
+        agent=word(agent_of(agent), 80),
+        model=word(agent.get("model_name"), 80).rpartition("/")[2],
+        phase=phase or _phase(trial),
+        running=is_running,
         started=_when(trial / "config.json"),
         changed=max(
             (at for path in _signs(trial) if (at := _when(path)) is not None), default=None
@@ -85,17 +97,19 @@ def look(trial: Path, tasks: Mapping[str, TaskFacts]) -> Unfinished:
 
 def state(trial: Path) -> tuple[object, ...]:
     """What changes when there is something new to see of an unfinished trial."""
-    return (is_held(trial.parent), *(_when(path) for path in _signs(trial)))
+    watched = (trial.parent / journal.NAME, *_signs(trial))
+    return (is_held(trial.parent), *(_when(path) for path in watched))
 
 
-def _who(agent: Mapping[str, Any]) -> tuple[str, str]:
-    """As `benchflow run -a` would name it; an agent's own name is in its result, at the end."""
-    kind = word(agent.get("import_path")).rpartition(":")[2].removesuffix("Agent").lower()
-    given = mapping(agent.get("kwargs"))
-    part = word(given.get("stop_after") or given.get("exploit"), 60)
-    name = word(agent.get("name"), 80) or kind or "oracle"
-    model = word(agent.get("model_name"), 80)
-    return (f"{name}:{part}" if part else name), model.rpartition("/")[2]
+def agent_of(config: Mapping[str, Any]) -> str:
+    """The agent of a configuration as Harbor writes it, as `benchflow run -a` would name it. (Its
+    own name is in its result, at the end.) The text may be hostile."""
+    given = mapping(config.get("kwargs"))
+    name = str(config.get("name") or config.get("import_path") or "oracle").rpartition(":")[2]
+    name = str(given.get("layer") or name).partition("/")[0]
+    for kind, key in (("ladder", "stop_after"), ("exploit", "exploit"), ("scripted", "script")):
+        name = f"{kind}:{Path(str(given[key])).name}" if key in given else name
+    return name
 
 
 def _verifiers(trial: Path) -> list[Path]:

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchflow.errors import UsageError
+from benchflow.results import running
 from benchflow.results.text import one_line
-from benchflow.results.values import mapping
 from benchflow.run.request import RunRequest
 from benchflow.tasks import Task
 
@@ -45,11 +45,7 @@ def who(config: Mapping[str, Any]) -> str:
 
     `config`: as Harbor writes it into a file, without what has its default value.
     """
-    given = mapping(config.get("kwargs"))
-    name = str(config.get("name") or config.get("import_path") or "oracle").rpartition(":")[2]
-    name = str(given.get("layer") or name).partition("/")[0]
-    for kind, key in (("ladder", "stop_after"), ("exploit", "exploit"), ("scripted", "script")):
-        name = f"{kind}:{Path(str(given[key])).name}" if key in given else name
+    name = running.agent_of(config)
     return one_line(" ".join(str(part) for part in (name, config.get("model_name")) if part), 120)
 
 

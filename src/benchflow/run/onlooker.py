@@ -16,14 +16,14 @@ from typing import Any
 
 from benchflow.gateway import ledger
 from benchflow.gateway.meter import Meter
-from benchflow.results import facts, lock
+from benchflow.results import facts, journal, lock
 from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.ladder import STATUSES
 from benchflow.results.model import Trial, Verdict
 from benchflow.results.read import read_trial
 from benchflow.results.text import one_line
 from benchflow.results.values import count, mapping, sequence
-from benchflow.run import journal, record
+from benchflow.run import record
 from benchflow.run.agents import who
 from benchflow.run.board import Phase
 from benchflow.run.models import LEDGER
@@ -45,7 +45,7 @@ class _Seen:
     phases: Tail
     calls: Tail
     meter: Meter = field(default_factory=Meter)
-    last: dict[str, dict[str, Any]] = field(default_factory=dict)
+    last: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     finished: dict[str, Finished] = field(default_factory=dict)
     configs: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     rungs: dict[str, tuple[Tail, list[str], list[str]]] = field(default_factory=dict)
@@ -141,9 +141,7 @@ def _begin(job: Path) -> _Seen:
 
 
 def _read(job: Path, seen: _Seen) -> None:
-    for event in seen.phases.events():
-        if isinstance(event.get("trial"), str) and event.get("schema") == journal.SCHEMA:
-            seen.last[event["trial"]] = event
+    seen.last |= journal.last(seen.phases.events())
     for event in seen.calls.all_events():
         if event.get("schema") == ledger.SCHEMA:
             seen.meter.apply(event)

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchflow.results import journal
 from benchflow.results.files import UnreadableRecord
 from benchflow.results.ladder import STATUSES
 from benchflow.results.read import read_trial
 from benchflow.results.text import one_line
 from benchflow.run.board import Board, Listener, Phase, TrialState
-from benchflow.run.journal import Journal
 from benchflow.run.tail import Tail
 from benchflow.tasks import Task
 
@@ -31,7 +31,6 @@ class Watch:
         self._listener = listener
         self._tasks = tasks
         self._tails: dict[str, Tail] = {}
-        self._journal = Journal(board.job) if board.job is not None else None
 
     def attach(self, job: Job) -> None:
         """Subscribes to the events of `job`."""
@@ -64,8 +63,8 @@ class Watch:
             )
         state = self.board.trials[name]
         state.enter(phase, limit)
-        if self._journal is not None:
-            self._journal.enter(state)
+        if self.board.job is not None:
+            journal.enter(self.board.job, name, state.phase.value, state.limit)
         self._listener.phase(self.board, state)
         return state
 

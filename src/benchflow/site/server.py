@@ -15,11 +15,13 @@ from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import groupby
 from pathlib import Path, PurePosixPath
 from stat import S_ISDIR
 from urllib.parse import unquote, urlsplit
 
-from benchflow.results import facts, running
+from benchflow.results import facts, journal, running
+from benchflow.run.models import LEDGER
 from benchflow.site.addresses import trial_page
 from benchflow.site.build import shell_of
 from benchflow.site.html import Shell, policy
@@ -30,6 +32,7 @@ from benchflow.site.study import Study
 from benchflow.site.twins import to_json, to_markdown
 from benchflow.site.vendor import ASSETS, Vendor
 
+_GROWING = {journal.NAME, LEDGER}
 _LOOK_SECONDS = 2.0
 _BEAT_SECONDS = 15.0
 _KEPT_FILES = 2000
@@ -87,8 +90,11 @@ class Live:
 
     def _look_again(self) -> None:
         found = self._study.collection.unfinished
-        tasks = {job: facts.of_job(job)[0] for job in {one.path.parent for one in found}}
-        fresh = tuple(running.look(one.path, tasks[one.path.parent]) for one in found)
+        fresh = tuple(
+            one
+            for job, those in groupby(found, lambda one: one.path.parent)
+            for one in running.look(job, [one.path for one in those], facts.of_job(job)[0])
+        )
         self._load(self._study.seen_anew(fresh))
 
     def _load(self, study: Study) -> None:
@@ -233,9 +239,10 @@ def _state(sources: list[Path]) -> object:
 
 
 def _results(source: Path) -> list[Path]:
-    """Job and trial folders and the records in them, two levels deep; logs always change."""
+    """Job and trial folders and the records in them, two levels deep, without what grows while a
+    job runs."""
     if not source.is_dir():
         return []
     levels = ("*", "*/*/", "*/result.json", "*/*/result.json")
     found = (path for level in levels for path in sorted(source.glob(level)))
-    return [path for path in found if path.suffix != ".log"]
+    return [path for path in found if path.suffix != ".log" and path.name not in _GROWING]

@@ -62,7 +62,7 @@ def read(
             records += some
             problems += faults
     order = in_order([(r.task, r.agent, r.model, r.started_at, r.trial) for r in records])
-    unfinished = [look(path, shared.tasks) for path in here.unfinished]
+    unfinished = [*look(folder, here.unfinished, shared.tasks)]
     return [records[at] for at in order], problems, unfinished
 
 
