@@ -52,6 +52,19 @@ def test_what_passed_is_recorded_until_the_task_changes(top: Path) -> None:
     assert state(top) == "1/13 gates"
 
 
+def test_the_common_cheats_are_those_of_the_record(top: Path) -> None:
+    benchflow(top, "check", "test/words", "--gate", "coverage", "--record")
+    path = top / "gates.json"
+    record = json.loads(path.read_text())
+    (entry,) = record["tasks"].values()
+    entry["gates"]["corpus"] = {**entry["gates"]["coverage"], "gate": "corpus"}
+    path.write_text(json.dumps(record))
+    assert state(top) == "2/13 gates"
+    entry["corpus"] = "0" * 8
+    path.write_text(json.dumps(record))
+    assert state(top) == "1/13 gates"
+
+
 def test_a_record_that_is_cut_off_is_named(top: Path) -> None:
     benchflow(top, "check", "test/words", "--gate", "coverage", "--record")
     record = top / "gates.json"

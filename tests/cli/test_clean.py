@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from tests.run import ours
 
+from benchflow.results.lock import hold
+
 BENCHFLOW = str(Path(sys.executable).parent / "benchflow")
 
 
@@ -39,6 +41,10 @@ def test_evidence_goes_and_what_the_gates_said_stays(tmp_path: Path) -> None:
     (trial / "disk.img").write_bytes(b"x" * 3_000_000)
     assert sizes(benchflow(home, "clean", "--json"))["checks"] == 3
     assert "clean --evidence" in benchflow(home, "clean")
+    (trial.parent / "benchflow.json").write_text("{}")
+    with hold(trial.parent):
+        assert "is being worked on" in benchflow(home, "clean", "--evidence", status=2)
+    assert trial.exists()
     assert sizes(benchflow(home, "clean", "--evidence", "--json"))["checks"] == 0
     assert not trial.exists()
     assert "(known)" in benchflow(home, "check", "test/words", "--gate", "coverage")

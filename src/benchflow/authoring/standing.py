@@ -2,6 +2,7 @@
 
 `benchflow check --record` writes it. An entry holds for a task's content, its cheats and `boot` as
 they were (`key`): once one of them changes, the entry is about something else and says nothing.
+What it says of the cheats common to all tasks holds for those cheats (`corpus`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 from benchflow.authoring.check import GATES, remembered
 from benchflow.authoring.gate import GateResult, Status
-from benchflow.authoring.trials import Trials
+from benchflow.authoring.trials import Trials, corpus_digest
 from benchflow.errors import UsageError
 from benchflow.run.board import Silence
 from benchflow.tasks import Task
@@ -50,7 +51,7 @@ def standing(task: Task) -> Standing | None:
     if entry is None:
         return None
     try:
-        gates = {name: GateResult.from_json(entry["gates"][name]) for name in entry["gates"]}
+        gates = {name: GateResult.from_json(result) for name, result in _holding(entry).items()}
         return Standing(gates, stale=entry["key"] != Trials(task, Silence()).key)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _broken(_file(task), task.name) from error
@@ -70,7 +71,7 @@ def record(task: Task) -> Path:
     path, key = _file(task), Trials(task, Silence()).key
     entries = _read(path)
     before = entries.get(task.name, {})
-    gates = dict(before.get("gates", {})) if before.get("key") == key else {}
+    gates = _holding(before) if before.get("key") == key else {}
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
     for name, result in remembered(task).items():
         # Where evidence lies is a fact of one machine.
@@ -78,12 +79,23 @@ def record(task: Task) -> Path:
         known = {k: v for k, v in gates.get(name, {}).items() if k != "recorded"}
         gates[name] = gates[name] if told == known else {**told, "recorded": day}
     ordered = {name: gates[name] for name in GATES if name in gates}
-    entries[task.name] = {"version": task.version, "key": key, "gates": ordered}
+    entries[task.name] = {
+        "version": task.version,
+        "key": key,
+        "corpus": corpus_digest(),
+        "gates": ordered,
+    }
     text = json.dumps({"schema": 1, "tasks": dict(sorted(entries.items()))}, indent=1)
     scratch = path.with_suffix(".new")
     scratch.write_text(text + "\n", encoding="utf-8")
     scratch.replace(path)
     return path
+
+
+def _holding(entry: dict[str, Any]) -> dict[str, Any]:
+    """The gates of an entry, without what it says of common cheats that are others today."""
+    same = entry["corpus"] == corpus_digest()
+    return {name: result for name, result in entry["gates"].items() if same or name != "corpus"}
 
 
 def _file(task: Task) -> Path:

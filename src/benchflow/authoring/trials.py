@@ -46,7 +46,7 @@ class Trials:
     def folder(self, gate: str) -> Path:
         """Where the evidence of `gate` is, or will be."""
         # The common cheats are ours: an answer about them holds for what they are today.
-        more = f"-{_corpus_digest()}" if gate == "corpus" else ""
+        more = f"-{corpus_digest()}" if gate == "corpus" else ""
         return home() / "checks" / f"{self.task.slug}-{self.key}-{gate}{more}"
 
     def nop(self) -> tuple[Trial, ...]:
@@ -187,5 +187,5 @@ def fresh(folder: Path) -> Path:
 
 
 @functools.cache
-def _corpus_digest() -> str:
+def corpus_digest() -> str:
     return digest_of(Path(__file__).parent, ["corpus"])[:8]

@@ -83,6 +83,13 @@ def _megabytes(top: Path) -> int:
 def _remove_evidence(checks: Path) -> None:
     import shutil
 
+    from benchflow.errors import UsageError
+    from benchflow.results.lock import is_held
+
+    if busy := [job.parent for job in checks.glob("*/benchflow.json") if is_held(job.parent)]:
+        raise UsageError(
+            f"{busy[0].name} is being worked on", hint="wait for benchflow check to end, or stop it"
+        )
     for folder in sorted(checks.iterdir()) if checks.is_dir() else []:
         if folder.is_dir() and not folder.is_symlink():
             shutil.rmtree(folder)

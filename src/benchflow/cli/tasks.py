@@ -76,7 +76,8 @@ def _state(task: Task) -> str:
 
     if not task.is_benchflow:
         return ""
-    return "not verified" if task.unverified else str(standing(task) or "no gates recorded")
+    recorded = str(standing(task) or "no gates recorded")
+    return f"not verified, {recorded}" if task.unverified else recorded
 
 
 @command.command("show")

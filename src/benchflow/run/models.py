@@ -83,7 +83,9 @@ def _check_policies(routes: Iterable[Route]) -> None:
     """A scripted model goes by its file's name alone."""
     seen: dict[str, str] = {}
     for route in routes:
-        other = seen.setdefault(route.upstream, route.policy) if route.policy else route.policy
+        if not route.policy:
+            continue
+        other = seen.setdefault(route.upstream, route.policy)
         if other != route.policy:
             raise UsageError(
                 f"two scripted models have the name {route.upstream}: {other} and {route.policy}",
