@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import math
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tests.catalogue.checkers import helper
 
 from benchflow.tasks import Task, find
 
 TASK = Path(__file__).parents[2] / "tasks/embedded/accelerator"
 C_COMPILER = shutil.which("gcc") or shutil.which("cc")
 CARD, OTHER = "0x55f5", "0x66a6"
-
-
-def module(name: str) -> ModuleType:
-    """A helper of the checks, under a name that no other task's helper has."""
-    spec = importlib.util.spec_from_file_location(f"accel_{name}", TASK / "tests" / f"{name}.py")
-    assert spec and spec.loader
-    loaded = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = loaded
-    spec.loader.exec_module(loaded)
-    return loaded
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +27,7 @@ def task() -> Task:
 
 @pytest.fixture(scope="module")
 def bus() -> ModuleType:
-    return module("bus")
+    return helper("embedded/accelerator", "bus")
 
 
 def line(what: str, register: int, value: int, size: int = 4, card: str = CARD) -> bytes:
@@ -199,7 +188,7 @@ def test_the_library_and_the_tool_compile(tmp_path: Path) -> None:
 @pytest.mark.skipif(C_COMPILER is None, reason="needs a C compiler")
 @pytest.mark.parametrize("name", ["TOUR", "THREADS", "BAD", "FAULTS", "IDLE"])
 def test_the_checks_programs_compile_against_the_header(name: str, tmp_path: Path) -> None:
-    programs = module("programs")
+    programs = helper("embedded/accelerator", "programs")
     values = {"ALIVE": "1u", "FACT": 5, "SEED": "3u", "WORD": "0" * 32, "PING": "16u"}
     source = tmp_path / "program.c"
     source.write_bytes(programs.fill(getattr(programs, name), **values))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import importlib.util
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tests.catalogue.checkers import helper
 
 from benchflow.tasks import Task, find
 
@@ -25,13 +24,8 @@ def task() -> Task:
 
 
 @pytest.fixture(scope="module")
-def unit(task: Task) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("unit", task.path / "tests" / "unit.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["unit"] = module
-    spec.loader.exec_module(module)
-    return module
+def unit() -> ModuleType:
+    return helper("spin/appliance", "unit")
 
 
 def test_every_demand_is_proved_and_every_check_proves_one(task: Task) -> None:

@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import lzma
 import re
 import shutil
 import struct
 import subprocess
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from tests.catalogue.checkers import helper
 
 from benchflow.tasks import Task, find
 
 TASK = Path(__file__).parents[2] / "tasks/from-source/tiny-linux"
 ORDER = (TASK / "environment/order").read_text().strip()
 C_COMPILER = shutil.which("gcc") or shutil.which("cc")
-
-
-def module(name: str) -> ModuleType:
-    """A helper of the checks, under a name that no other task's helper has."""
-    spec = importlib.util.spec_from_file_location(f"tiny_{name}", TASK / "tests" / f"{name}.py")
-    assert spec and spec.loader
-    loaded = importlib.util.module_from_spec(spec)
-
-    sys.modules[spec.name] = loaded
-    spec.loader.exec_module(loaded)
-    return loaded
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +62,7 @@ def test_the_verifier_computes_the_tag_that_the_driver_computes(tmp_path: Path) 
         "seal_tag((unsigned char *)v[1], strlen(v[1]), strtoull(v[2], 0, 10))); }\n"
     )
     subprocess.run([str(C_COMPILER), "-o", tmp_path / "tag", source], check=True)
-    seal = module("seal")
+    seal = helper("from-source/tiny-linux", "seal")
     for challenge, count in (("a", 1), ("x" * 64, 2**40 + 7), ("0123456789abcdef", 4711)):
         answer = subprocess.run(
             [tmp_path / "tag", challenge, str(count)], check=True, capture_output=True, text=True
@@ -86,7 +73,7 @@ def test_the_verifier_computes_the_tag_that_the_driver_computes(tmp_path: Path) 
 
 
 def test_programs_are_told_apart() -> None:
-    elf = module("elf")
+    elf = helper("from-source/tiny-linux", "elf")
     shell = elf.parse(Path("/bin/sh").resolve().read_bytes())
     assert (shell.dynamic and "ld-linux" in shell.interpreter) or "ld-musl" in shell.interpreter
     assert any(name.startswith("libc") for name in shell.needed)
@@ -107,7 +94,7 @@ def kernel_file(packed: bytes) -> bytes:
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
 def test_a_kernel_is_opened_and_read(pack) -> None:  # type: ignore[no-untyped-def]
-    vmlinux = module("vmlinux")
+    vmlinux = helper("from-source/tiny-linux", "vmlinux")
     config = gzip.compress(b'CONFIG_SEAL=y\nCONFIG_SEAL_ORDER="x"\n# CONFIG_MODULES is not set\n')
     image = b"\x7fELF..\0Linux version 6.1.176-x (order@x) (gcc) #1 Sat\n\0IKCFG_ST" + config
     kernel = vmlinux.unpack(kernel_file(pack(image + b"IKCFG_ED")))
@@ -121,7 +108,7 @@ def test_a_kernel_is_opened_and_read(pack) -> None:  # type: ignore[no-untyped-d
     ids=["nothing", "zstd", "damaged", "bomb"],
 )
 def test_what_is_no_kernel_is_refused(packed: bytes) -> None:
-    vmlinux = module("vmlinux")
+    vmlinux = helper("from-source/tiny-linux", "vmlinux")
     with pytest.raises(vmlinux.BadKernel):
         vmlinux.unpack(kernel_file(packed))
 

@@ -71,7 +71,10 @@ def record(task: Task) -> Path:
     path, key = _file(task), Trials(task, Silence()).key
     entries = _read(path)
     before = entries.get(task.name, {})
-    gates = _holding(before) if before.get("key") == key else {}
+    try:
+        gates = _holding(before) if before.get("key") == key else {}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise _broken(path, task.name) from error
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
     for name, result in remembered(task).items():
         # Where evidence lies is a fact of one machine.
@@ -94,7 +97,7 @@ def record(task: Task) -> Path:
 
 def _holding(entry: dict[str, Any]) -> dict[str, Any]:
     """The gates of an entry, without what it says of common cheats that are others today."""
-    same = entry["corpus"] == corpus_digest()
+    same = entry.get("corpus") == corpus_digest()
     return {name: result for name, result in entry["gates"].items() if same or name != "corpus"}
 
 

@@ -1,0 +1,21 @@
+"""Loads what stands beside a task's checks, for tests of it."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+TASKS = Path(__file__).parents[2] / "tasks"
+
+
+def helper(task: str, name: str) -> ModuleType:
+    """`tests/NAME.py` of a task of the catalogue, under a name that no other task's has."""
+    own = f"{task.replace('/', '_').replace('-', '_')}_{name}"
+    spec = importlib.util.spec_from_file_location(own, TASKS / task / "tests" / f"{name}.py")
+    assert spec and spec.loader
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[own] = loaded
+    spec.loader.exec_module(loaded)
+    return loaded
