@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -16,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchflow.errors import InfrastructureError, TaskError
-from benchflow.sandbox import Sandbox, build, context, debian, idmap, images, mirror
+from benchflow.sandbox import Sandbox, build, context, debian, idmap, images, layout, mirror
 from benchflow.sandbox.base import debian_suite
 from benchflow.sandbox.dockerfile import base_references
 
@@ -265,3 +267,25 @@ def test_two_recipes_are_built_side_by_side(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert both == [True, True]
+
+
+def test_an_image_layout_names_its_blobs_by_their_content_and_knows_no_time(tmp_path: Path) -> None:
+    indexes = []
+    for number in range(2):
+        archive = tmp_path / "base.tar"
+        archive.write_bytes(b"\0" * 10240)
+        folder = tmp_path / f"layout-{number}"
+        layout.write(folder, archive, {"Cmd": ["bash"]}, architecture="amd64")
+        assert not archive.exists()
+        blobs = {blob.name: blob.read_bytes() for blob in (folder / "blobs/sha256").iterdir()}
+        assert all(hashlib.sha256(data).hexdigest() == name for name, data in blobs.items())
+        index = json.loads((folder / "index.json").read_text())
+        manifest = json.loads(blobs[index["manifests"][0]["digest"].removeprefix("sha256:")])
+        for part in (manifest["config"], *manifest["layers"]):
+            assert part["size"] == len(blobs[part["digest"].removeprefix("sha256:")])
+        config = json.loads(blobs[manifest["config"]["digest"].removeprefix("sha256:")])
+        assert config["rootfs"]["diff_ids"] == [manifest["layers"][0]["digest"]]
+        # buildah refuses to build on an image whose history does not name each layer.
+        assert len(config["history"]) == len(manifest["layers"])
+        indexes.append(index)
+    assert indexes[0] == indexes[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import shutil
 import urllib.error
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchflow.errors import InfrastructureError, MissingTool, TaskError
-from benchflow.sandbox import base, mirror, paths, userns
+from benchflow.sandbox import base, layout, mirror, paths, userns
 from benchflow.sandbox.idmap import IdMap
 from benchflow.sandbox.model import Image, ImageConfig
 
@@ -21,6 +22,8 @@ _ENOUGH_SPACE = 256 * 1024 * 1024
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #: `STEP 2/5: RUN …`, with the stage before it where there are several.
 _STEP = re.compile(rb"(\[\d+/\d+\] )?STEP \d")
+#: OCI's names of architectures, by the kernel's.
+_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 _PASSED_ON = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 
 
@@ -39,7 +42,7 @@ class Builder:
         self.place.mkdir(exist_ok=True)
         # The builder's ids make their own directories here; the one above is closed to others.
         self.place.chmod(0o777)
-        for leftover in self.place.glob("context-*"):
+        for leftover in (*self.place.glob("context-*"), *self.place.glob("base")):
             shutil.rmtree(leftover)
         if (self.place / "root").is_dir():
             self._buildah("rm", "--all", what="clearing a killed build")
@@ -53,29 +56,15 @@ class Builder:
     def bootstrap(self, suite: str) -> Image:
         """Make the Debian base of `suite` and import it under the registry's name for it."""
         self._progress(f"making a Debian {suite} base from this machine's mirror")
-        archive = base.bootstrap(suite, self.place, self.id_map)
-        container = self._buildah("from", "scratch", what="importing the base").decode().split()[-1]
-        self._buildah(
-            "add", container, f"/mnt/place/{archive.name}", "/", what="importing the base"
-        )
-        self._buildah(
-            "config",
-            "--cmd",
-            "bash",
-            "--env",
-            f"PATH={_PATH}",
-            container,
-            what="importing the base",
-        )
+        archive, machine = base.bootstrap(suite, self.place, self.id_map), platform.machine()
+        folder, what = self.place / "base", "importing the base"
+        config = {"Env": [f"PATH={_PATH}"], "Cmd": ["bash"]}
+        layout.write(folder, archive, config, architecture=_ARCHITECTURES.get(machine, machine))
+        pulled = self._buildah("pull", f"oci:/mnt/place/{folder.name}", what=what)
         names = _names(suite)
-        self._buildah("commit", "--rm", container, names[0], what="importing the base")
-        self._buildah("tag", *names, what="importing the base")
-        userns.check(
-            ["rm", f"/mnt/place/{archive.name}"],
-            self.id_map,
-            what="importing the base",
-            shown={"place": self.place},
-        )
+        self._buildah("tag", pulled.decode().split()[-1], *names, what=what)
+        self._buildah("rmi", f"localhost/mnt/place/{folder.name}", what=what)
+        shutil.rmtree(folder)
         return self._image(names[0])
 
     def pull(self, reference: str) -> Image:
