@@ -59,7 +59,7 @@ def test_it_serves_pages_twins_and_what_they_load(port: int, job: Path) -> None:
         ("/", b"\n<!doctype html>"),
         ("/matrix.md", b"# The matrix"),
         (f"/{place}", b"\n<!doctype html>"),
-        (f"/{place.removesuffix('.html')}/steps-0.js", b"benchflow.put("),
+        (f"/{place.removesuffix('.html')}.steps-0.js", b"benchflow.put("),
         ("/trials/rows-0.js", b"benchflow.put("),
         ("/assets/app.js", b"// What every page has"),
     ):

@@ -24,12 +24,31 @@ def evidence_in(path: Path) -> dict[str, Path]:
         for name in _EVIDENCE
         if name.partition("/")[0] in here and holds_something(path / name)
     }
+    for cast in _of_verifiers(path, here, "console.cast"):
+        found[cast.relative_to(path).as_posix()] = cast
+    return found
+
+
+def qemu_records(path: Path) -> list[Path]:
+    """The records of QEMU's commands in a trial's folder, one a machine."""
+    try:
+        here = {entry.name for entry in os.scandir(path)}
+    except OSError:
+        return []
+    return _of_verifiers(path, here, ".qemu.json")
+
+
+def _of_verifiers(path: Path, here: set[str], ending: str) -> list[Path]:
+    """The verifiers' files with this ending, of a trial whose folder holds the names `here`."""
     folders = [path / "verifier"] if "verifier" in here else []
     folders += sorted((path / "steps").glob("*/verifier")) if "steps" in here else []
+    found: list[Path] = []
     for folder in folders:
-        children = folder.iterdir() if folder.is_dir() else iter(())
-        for cast in sorted(p for p in children if p.name.endswith("console.cast")):
-            found[cast.relative_to(path).as_posix()] = cast
+        try:
+            names = sorted(entry.name for entry in os.scandir(folder))
+        except OSError:
+            continue
+        found += [folder / name for name in names if name.endswith(ending)]
     return found
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 from benchflow.results.model import Phases, Problem, Usage, Verdict
 from benchflow.results.running import Unfinished
@@ -122,8 +123,7 @@ class Record:
         return next((rung.id for rung in reversed(self.rungs) if rung.passed), "")
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """One tool call; `arguments` is JSON text, `result` what came back. Both may be cut (`…`)."""
 
     tool: str
@@ -131,8 +131,7 @@ class Call:
     result: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One step of a trajectory, in order. `at`: seconds since the trajectory's first time stamp.
 
     role: system, user, agent. `subagent` is empty for the main agent. `copied`: repeated from an

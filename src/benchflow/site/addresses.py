@@ -46,6 +46,6 @@ def trial_page(uid: str) -> str:
     return f"trials/{uid[:2]}/{uid}.html"
 
 
-def trial_folder(uid: str) -> str:
-    """Folder of what a trial's page loads when asked."""
-    return f"trials/{uid[:2]}/{uid}"
+def trial_file(uid: str, name: str) -> str:
+    """What a trial's page loads when asked: beside the page, because folders cost more."""
+    return f"trials/{uid[:2]}/{uid}.{name}"

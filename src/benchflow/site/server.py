@@ -213,10 +213,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _page_of(path: str) -> str:
-    """The page that makes the file `path`: itself, its twin's, or that of the folder's trial."""
+    """The page that makes the file `path`: itself, its twin's, or that of its trial."""
     parts = path.split("/")
-    if len(parts) == 4 and parts[0] == "trials":
-        return "/".join(parts[:3]) + ".html"
+    if len(parts) == 3 and parts[0] == "trials":
+        return f"trials/{parts[1]}/{parts[2].partition('.')[0]}.html"
     if path.startswith("trials/rows-"):
         return "trials.html"
     whole = PurePosixPath(path)

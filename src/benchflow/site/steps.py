@@ -36,29 +36,35 @@ def _chunk(file: str, lines: list[str]) -> tuple[str, str, int]:
 
 def _line(step: Step) -> str:
     """The step as JSON; written out, because there are millions and an encoder is slow to start."""
-    parts = [f'"n": {step.n}, "role": {_quoted(step.role)}']
-    parts += [
-        f'"{key}": {_quoted(value)}'
-        for key in ("text", "reasoning", "model", "subagent")
-        if (value := getattr(step, key))
-    ]
-    if step.calls:
-        parts.append(f'"calls": [{", ".join(map(_call, step.calls))}]')
+    n, role, text, reasoning, calls, at, model, inputs, outputs, cost, subagent, copied = step
+    line = f'{{"n": {n}, "role": {_quoted(role)}'
+    if text:
+        line += f', "text": {_quoted(text)}'
+    if reasoning:
+        line += f', "reasoning": {_quoted(reasoning)}'
+    if model:
+        line += f', "model": {_quoted(model)}'
+    if subagent:
+        line += f', "subagent": {_quoted(subagent)}'
+    if calls:
+        line += f', "calls": [{", ".join(map(_call, calls))}]'
     # Numbers are whole or finite: as Python writes them they are JSON.
-    parts += [
-        f'"{key}": {value!r}'
-        for key in ("at", "input_tokens", "output_tokens", "cost_usd")
-        if (value := getattr(step, key)) is not None
-    ]
-    if step.copied:
-        parts.append('"copied": true')
-    return f"{{{', '.join(parts)}}}"
+    if at is not None:
+        line += f', "at": {at!r}'
+    if inputs is not None:
+        line += f', "input_tokens": {inputs!r}'
+    if outputs is not None:
+        line += f', "output_tokens": {outputs!r}'
+    if cost is not None:
+        line += f', "cost_usd": {cost!r}'
+    return line + (', "copied": true}' if copied else "}")
 
 
 def _call(call: Call) -> str:
-    parts = (
-        f'"{key}": {_quoted(value)}'
-        for key in ("tool", "arguments", "result")
-        if (value := getattr(call, key))
-    )
+    tool, arguments, result = call
+    parts = [f'"tool": {_quoted(tool)}'] if tool else []
+    if arguments:
+        parts.append(f'"arguments": {_quoted(arguments)}')
+    if result:
+        parts.append(f'"result": {_quoted(result)}')
     return f"{{{', '.join(parts)}}}"

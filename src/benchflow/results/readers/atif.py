@@ -12,6 +12,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import from_json
+
 from benchflow.results.files import UnreadableRecord, read_bytes
 from benchflow.results.model import Problem, Usage, Verdict
 from benchflow.results.records import Call, Format, Record, Step
@@ -155,12 +157,19 @@ def _load(path: Path) -> Mapping[str, Any]:
     if not data:
         raise UnreadableRecord("is empty: cut off in the middle of a write")
     try:
-        value = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise UnreadableRecord(f"is torn or no JSON ({type(error).__name__})") from error
+        value = from_json(data)  # twice as quick as Python's own, and stricter
+    except ValueError:
+        value = _load_slowly(data)
     if not is_trajectory(value):
         raise UnreadableRecord("is no ATIF trajectory")
     return mapping(value)
+
+
+def _load_slowly(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableRecord(f"is torn or no JSON ({type(error).__name__})") from error
 
 
 def _faults(document: Mapping[str, Any]) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from benchflow.results.evidence import qemu_records
 from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.records import Record
 from benchflow.results.text import one_line, printable
@@ -99,8 +100,7 @@ def versions(record: Record) -> tuple[Block, ...]:
 def _boots(record: Record) -> Iterator[Block]:
     if record.folder is None:
         return
-    folders = [record.folder / "verifier", *sorted((record.folder / "steps").glob("*/verifier"))]
-    for path in (path for folder in folders for path in sorted(folder.glob("*.qemu.json"))):
+    for path in qemu_records(record.folder):
         yield from _machine(path)
 
 

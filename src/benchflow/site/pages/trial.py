@@ -9,7 +9,7 @@ from benchflow.results.model import Check, Verdict
 from benchflow.results.records import Record, steps
 from benchflow.site import recording, words
 from benchflow.site import steps as trajectory
-from benchflow.site.addresses import Addresses, trial_folder, trial_page
+from benchflow.site.addresses import Addresses, trial_file, trial_page
 from benchflow.site.content import (
     Block,
     Cell,
@@ -154,7 +154,7 @@ def _consoles(record: Record, put: Put) -> Iterator[Console]:
         if found is None:
             continue
         machine = name.removeprefix("verifier/").removesuffix(".console.cast")
-        stem = f"{trial_folder(record.uid)}/console-{number_}"
+        stem = trial_file(record.uid, f"console-{number_}")
         put(f"{stem}.js", recording.script(f"{stem}.js", found))
         put(f"{stem}.txt", recording.plain(found))
         yield Console(
@@ -172,7 +172,7 @@ def _consoles(record: Record, put: Put) -> Iterator[Console]:
 def _trajectory(record: Record, put: Put) -> tuple[Block, ...]:
     if not record.trajectories:
         return ()
-    name = f"{trial_folder(record.uid)}/steps-{{}}.js"
+    name = trial_file(record.uid, "steps-{}.js")
     n_steps = 0
     for file, script, length in trajectory.scripts(name, steps(record)):
         put(file, script)
