@@ -157,7 +157,7 @@ def make(study: Study, pair: Pair, put: Put) -> Page:
         facts.append(("Tasks that would tell them apart", number(need.tasks)))
         attempts_ = "no number would" if need.attempts is None else words.count(need.attempts)
         facts.append(("Attempts a task that would", Cell(need.attempts, attempts_)))
-    rows = [_interval_row(pair)]
+    rows = [_interval_row(pair) | {"name": "first − second"}]  # the title names them in full
     chart = charts.intervals(rows, "difference, percentage points", _domain(rows), "The difference")
     table = Table(
         "difference",
@@ -174,7 +174,7 @@ def make(study: Study, pair: Pair, put: Put) -> Page:
         path=study.at.pair(pair.a, pair.b),
         title=f"{pair.a} and {pair.b}",
         crumbs=(OVERVIEW, Link("Comparisons", "comparisons.html")),
-        kicker="",
+        kicker="Two compared",
         lede=(f"{sentence(pair)}.",),
         sections=(
             Section(
