@@ -14,6 +14,7 @@ from benchflow.boot.tools import run_tool
 
 DISK = "/app/out/server.img"
 HIDDEN_PORT = 9099
+SETTLE = "timeout 240 systemctl is-system-running --wait"
 START = 300.0  # reference seconds from power-on to a login prompt, with every time-out of systemd
 
 
@@ -23,32 +24,37 @@ class Server:
     def __init__(self, machines, image_path, work, nonce):
         self.board, self.banner = nonce(), nonce()
         self.added = []
+        self.quieted = None
         disk = work / "server.img"
         subprocess.run(["cp", "--sparse=always", image_path, disk], check=True)
         mark_release(disk, self.banner)
         self.machine = machines.create(
             "server",
             disks=[Disk(disk)],
-            cpus=2,
             nics=[Nic(forwards=[22, facts.PORT, HIDDEN_PORT])],
             extra_args=["-smbios", f"type=1,product={self.board}"],
         )
 
+    def piet(self):
+        return self.machine.login("piet", facts.PIET, timeout=START)
+
     def ingrid(self):
-        return self.machine.login("ingrid", facts.INGRID, timeout=START)
+        """Her shell; from her login on the kernel keeps quiet on the console."""
+        shell = self.machine.login("ingrid", facts.INGRID, timeout=START)
+        if shell is not self.quieted:
+            shell.run(as_root("dmesg -n 1"), timeout=60)
+            self.quieted = shell
+        return shell
 
     def root(self, command, timeout=60.0):
         """Run a shell command as root through Ingrid's own sudo; returns what it printed."""
-        inner = command.replace("'", "'\\''")
-        line = f"echo {facts.INGRID} | sudo -S -p '' sh -c '{inner}'"
-        result = self.ingrid().run(line, timeout=timeout)
+        result = self.ingrid().run(as_root(command), timeout=timeout)
         assert result.status == 0, f"{command}: status {result.status}: {result.stdout[-500:]}"
         return result.stdout
 
     def settled(self):
         """The state of the system once it has nothing left to start."""
-        waiting = "timeout 240 systemctl is-system-running --wait"
-        return self.ingrid().run(waiting, timeout=START).stdout.strip()
+        return self.ingrid().run(SETTLE, timeout=START).stdout.strip()
 
     def tally(self):
         return Tally(self.machine.forward(facts.PORT))
@@ -59,6 +65,18 @@ class Server:
         answer = client.ask("ADD " + record)
         assert answer == f"OK {number}", f"ADD was answered {answer!r}"
         self.added.append(f"{number}|{record}")
+
+
+def as_root(command):
+    """The line by which Ingrid runs a shell command as root."""
+    inner = command.replace("'", "'\\''")
+    return f"echo {facts.INGRID} | sudo -S -p '' sh -c '{inner}'"
+
+
+def told(shell, command):
+    """What a command prints, exact: Piet cannot forbid the kernel to write to his console."""
+    shell.run(f"{command} > /tmp/told", timeout=60)
+    return shell.read_file("/tmp/told").decode(errors="replace")
 
 
 def mark_release(disk, banner):

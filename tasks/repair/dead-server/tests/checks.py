@@ -7,7 +7,7 @@ import socket
 import owner_data
 import pytest
 import server as facts
-from atlas import DISK, HIDDEN_PORT, START, Server, owners_files, sound
+from atlas import DISK, HIDDEN_PORT, SETTLE, START, Server, owners_files, sound, told
 from owner_data import CHECKSUMS, DOCUMENTS, PROGRAMS, RECORDS
 from ssh_proof import prove_host_key
 from tally import balance, paper, proof
@@ -105,17 +105,18 @@ def test_start_ends_at_a_login(server):
     if found[0]:
         server.machine.power_cut()  # nobody can log in: the other checks need not wait for it
         raise AssertionError(f"the start ended with {found[0]!r}")
-    server.machine.login("piet", facts.PIET, timeout=START)
+    server.piet()
 
 
 @check("multi-user", proves=["R4"])
 def test_data_is_mounted_as_it_always_was(server):
-    shell = server.machine.login("piet", facts.PIET, timeout=START)
-    mount = shell.run("findmnt -n -o UUID,FSTYPE,OPTIONS /srv/tally").stdout.split()
+    shell = server.piet()
+    shell.run(SETTLE, timeout=START)  # until then drivers that are loaded write to the console
+    mount = told(shell, "findmnt -n -o UUID,FSTYPE,OPTIONS /srv/tally").split()
     assert mount[:2] == [facts.DATA_UUID, "ext4"], mount
     options = set(mount[2].split(","))
     assert {"rw", "nodev", "nosuid"} <= options, options
-    root = shell.run("findmnt -n -o UUID,OPTIONS /").stdout.split()
+    root = told(shell, "findmnt -n -o UUID,OPTIONS /").split()
     assert root[0] == facts.SYSTEM_UUID and "rw" in root[1].split(","), root
 
 
@@ -133,8 +134,8 @@ def test_every_volume_is_checked_and_needed(volumes):
 
 @check("multi-user", proves=["R4"])
 def test_swap_is_in_use(server):
-    shell = server.machine.login("piet", facts.PIET, timeout=START)
-    assert len(shell.run("cat /proc/swaps").stdout.splitlines()) == 2
+    shell = server.piet()
+    assert len(told(shell, "cat /proc/swaps").splitlines()) == 2
     shell.leave("exit")  # from here on the console is Ingrid's
 
 
