@@ -20,6 +20,7 @@ _MAX_COUNT = 2**53
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 _quoted = json.encoder.encode_basestring
 _MAX_CACHED = 160
+_TEXT_ALONE = {str}
 
 
 def parse(text: str | bytes) -> Any:
@@ -115,7 +116,7 @@ def seconds_from(start: datetime | None, end: datetime | None) -> float | None:
 
 def to_json(value: Any) -> str:
     """`value` as one line of JSON, characters as they are."""
-    if type(value) is dict and all(type(item) is str for item in value.values()):
+    if type(value) is dict and set(map(type, value.values())) == _TEXT_ALONE:
         # What most tool calls ask for; ten times as quick as setting an encoder up.
-        return "{" + ", ".join(f"{_quoted(k)}: {_quoted(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join([f"{_quoted(k)}: {_quoted(v)}" for k, v in value.items()]) + "}"
     return _encode(value)

@@ -183,18 +183,21 @@ def _faults(document: Mapping[str, Any]) -> list[str]:
             found.setdefault("id", f"step {place} has step_id {word(step.get('step_id'), 20)!r}")
         if step.get("source") not in ("system", "user", "agent"):
             found.setdefault("source", f"step {place} has source {word(step.get('source'), 20)!r}")
-        results = sequence(mapping(step.get("observation")).get("results"))
-        named = [name for r in results if (name := mapping(r).get("source_call_id")) is not None]
-        calls = {
-            name
-            for call in sequence(step.get("tool_calls"))
-            if isinstance(name := mapping(call).get("tool_call_id"), str)
-        }
-        if any(not isinstance(name, str) or name not in calls for name in named):
+        if "observation" in step and not _results_are_of_calls(step):
             found.setdefault("call", f"step {place} has the result of a call that it lacks")
     if not sequence(document.get("steps")):
         found["none"] = "has no steps"
     return list(found.values())
+
+
+def _results_are_of_calls(step: Mapping[str, Any]) -> bool:
+    found = [mapping(call).get("tool_call_id") for call in sequence(step.get("tool_calls"))]
+    calls = {name for name in found if isinstance(name, str)}
+    for result in sequence(mapping(step["observation"]).get("results")):
+        name = mapping(result).get("source_call_id")
+        if name is not None and not (isinstance(name, str) and name in calls):
+            return False
+    return True
 
 
 def _document_steps(
@@ -232,20 +235,19 @@ def _document_steps(
 
 def _calls(step: Mapping[str, Any]) -> tuple[Call, ...]:
     results: dict[str, str] = {}
-    for result in map(mapping, sequence(mapping(step.get("observation")).get("results"))):
-        source = result.get("source_call_id")
-        key, text = source if isinstance(source, str) else "", _text(result.get("content"))
+    for result in sequence(mapping(step.get("observation")).get("results")):
+        source = mapping(result).get("source_call_id")
+        key, text = source if type(source) is str else "", _text(mapping(result).get("content"))
         results[key] = f"{results[key]}\n{text}" if key in results else text
-    found = [
-        Call(
-            word(call.get("function_name"), 80),
-            printable(to_json(call.get("arguments")), MAX_TEXT),
-            results.pop(str(call.get("tool_call_id")), ""),
-        )
-        for call in map(mapping, sequence(step.get("tool_calls")))
-    ]
-    # What no call of this step asked for is still shown.
-    return (*found, *(Call("", "", rest) for rest in results.values()))
+    found = []
+    for call in sequence(step.get("tool_calls")):
+        get = mapping(call).get
+        arguments = printable(to_json(get("arguments")), MAX_TEXT)
+        result = results.pop(str(get("tool_call_id")), "")
+        found.append(Call(word(get("function_name"), 80), arguments, result))
+    if results:  # what no call of this step asked for is still shown
+        found += [Call("", "", rest) for rest in results.values()]
+    return tuple(found)
 
 
 def _text(value: Any) -> str:
