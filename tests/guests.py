@@ -27,8 +27,9 @@ class MirrorUnreachable(RuntimeError):
 
 def testdata() -> Path:
     """The cache of fetched and built guests."""
+    # An empty XDG_CACHE_HOME is one that is not set; apt must not be given a relative path.
     home = os.environ.get("BENCHFLOW_HOME") or (
-        Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "benchflow"
+        Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "benchflow"
     )
     path = Path(home) / "testdata"
     path.mkdir(parents=True, exist_ok=True)
