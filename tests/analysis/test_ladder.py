@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import optimize, special
+from scipy import optimize, special, stats
 
 from benchflow.analysis.estimate import NotEnoughData
 from benchflow.analysis.ladder import climb_logit, rung_chances, sequential_logit
@@ -58,6 +58,31 @@ def test_the_effect_is_the_one_of_greatest_likelihood_and_its_error_the_clustere
     sandwich = bread @ summed.T @ summed @ bread * g / (g - 1) * (n - 1) / (n - k)
     half = (found.high[0] - found.low[0]) / 2
     assert half == pytest.approx(2.0639 * np.sqrt(sandwich[-1, -1]), rel=1e-3)
+
+
+def test_counting_like_rows_together_changes_neither_effects_nor_errors() -> None:
+    """Against statsmodels with a row for each rung that a trial reached, three groups."""
+    from statsmodels.genmod.families import Binomial
+    from statsmodels.genmod.generalized_linear_model import GLM
+
+    rng = np.random.default_rng(11)
+    n_rungs, n = 5, 600
+    groups = np.repeat(["a", "b", "c"], n // 3)
+    tasks = rng.integers(0, 20, n)
+    ease = rng.normal(0.8, 0.7, 20)[tasks] + np.repeat([0.5, 0.0, -0.4], n // 3)
+    fell = rng.random((n, n_rungs)) > special.expit(ease)[:, None]
+    furthest = np.where(fell.any(axis=1), fell.argmax(axis=1), n_rungs)
+    found = sequential_logit(furthest, n_rungs, groups.tolist(), [f"t{i}" for i in tasks])
+
+    trial, rung = np.nonzero(furthest[:, None] >= np.arange(n_rungs))
+    sides = {"a": [1, 0], "b": [0, 1], "c": [-1, -1]}
+    design = np.hstack([np.eye(n_rungs)[rung], [sides[groups[i]] for i in trial]])
+    fitted = GLM((furthest[trial] > rung).astype(float), design, family=Binomial()).fit(
+        cov_type="cluster", cov_kwds={"groups": tasks[trial]}
+    )
+    assert found.effect[:2] == pytest.approx(fitted.params[n_rungs:], rel=1e-9)
+    width = stats.t.ppf(0.975, len(np.unique(tasks)) - 1) * fitted.bse[n_rungs:]
+    assert (found.high - found.effect)[:2] == pytest.approx(width, rel=1e-9)
 
 
 def test_a_rung_that_one_group_never_reached_is_refused() -> None:

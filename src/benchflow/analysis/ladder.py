@@ -135,16 +135,15 @@ def climb_logit(
             cov_type="cluster", cov_kwds={"groups": alike[2], "use_correction": False}
         )
     n_units, n_rows, n_columns = len(np.unique(alike[2])), int(counts.sum()), design.shape[1]
-    # The correction that statsmodels makes, by the number of rows before they were counted.
-    correction = n_units / max(n_units - 1, 1) * (n_rows - 1) / max(n_rows - n_columns, 1)
     effect = contrast @ fitted.params[len(used) :]
-    covariance = contrast @ fitted.cov_params()[len(used) :, len(used) :] @ contrast.T
-    variance = correction * np.diag(covariance)
     if n_units < 2 or not np.isfinite(effect).all() or np.abs(effect).max() > 15:
         raise NotEnoughData("some group passed all rungs or none: its effect has no finite size")
-    if not (variance >= 0).all():  # also where it is not a number
+    covariance = contrast @ fitted.cov_params()[len(used) :, len(used) :] @ contrast.T
+    if n_rows == n_columns or not (np.diag(covariance) >= 0).all():  # also: not a number
         raise NotEnoughData("the tasks are too few for a clustered standard error")
-    error = np.sqrt(variance)
+    # The correction that statsmodels makes, by the number of rows before they were counted.
+    correction = n_units / (n_units - 1) * (n_rows - 1) / (n_rows - n_columns)
+    error = np.sqrt(correction * np.diag(covariance))
     width = stats.t.ppf((1 + level) / 2, n_units - 1) * error
     return RungModel(
         groups=names,

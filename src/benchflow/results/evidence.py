@@ -24,26 +24,29 @@ def evidence_in(path: Path) -> dict[str, Path]:
         for name in _EVIDENCE
         if name.partition("/")[0] in here and holds_something(path / name)
     }
-    for cast in _of_verifiers(path, here, "console.cast"):
+    for cast in _of_verifiers(path, "console.cast"):
         found[cast.relative_to(path).as_posix()] = cast
+    return found
+
+
+def verifier_folders(path: Path) -> list[tuple[Path, str]]:
+    """The folders in which verifiers leave their files in a trial's folder, each with what stands
+    before its milestones' ids: nothing, or `STEP/` in a task of several steps."""
+    found = [(path / "verifier", "")]
+    if (path / "steps").is_dir():
+        steps = sorted((path / "steps").glob("*/verifier"))
+        found += [(folder, f"{folder.parent.name}/") for folder in steps]
     return found
 
 
 def qemu_records(path: Path) -> list[Path]:
     """The records of QEMU's commands in a trial's folder, one a machine."""
-    try:
-        here = {entry.name for entry in os.scandir(path)}
-    except OSError:
-        return []
-    return _of_verifiers(path, here, ".qemu.json")
+    return _of_verifiers(path, ".qemu.json")
 
 
-def _of_verifiers(path: Path, here: set[str], ending: str) -> list[Path]:
-    """The verifiers' files with this ending, of a trial whose folder holds the names `here`."""
-    folders = [path / "verifier"] if "verifier" in here else []
-    folders += sorted((path / "steps").glob("*/verifier")) if "steps" in here else []
+def _of_verifiers(path: Path, ending: str) -> list[Path]:
     found: list[Path] = []
-    for folder in folders:
+    for folder, _ in verifier_folders(path):
         try:
             names = sorted(entry.name for entry in os.scandir(folder))
         except OSError:

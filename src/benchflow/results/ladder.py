@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from benchflow.results.evidence import verifier_folders
 from benchflow.results.files import Absent, UnreadableRecord, read_object
 from benchflow.results.model import Check, Milestone, Problem
 from benchflow.results.text import one_line, printable
@@ -30,13 +31,9 @@ def read_ladder(
 
 def read_checks(trial: Path) -> dict[str, tuple[Check, ...]]:
     """Milestone → its checks, of the trial in a folder; nothing where they cannot be read."""
-    folders = [(trial / "verifier", "")]
-    if (trial / "steps").is_dir():
-        steps = sorted((trial / "steps").glob("*/verifier"))
-        folders += [(path, f"{path.parent.name}/") for path in steps]
     return {
         rung.id: rung.checks
-        for path, prefix in folders
+        for path, prefix in verifier_folders(trial)
         for rung in read_ladder(path, {}, prefix)[0]
     }
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchflow.results import journal
+from benchflow.results.evidence import verifier_folders
 from benchflow.results.facts import TaskFacts
 from benchflow.results.files import UnreadableRecord, decode, read_bytes, read_object
 from benchflow.results.ladder import STATUSES
@@ -112,18 +113,14 @@ def agent_of(config: Mapping[str, Any]) -> str:
     return name
 
 
-def _verifiers(trial: Path) -> list[Path]:
-    return [trial / "verifier", *sorted((trial / "steps").glob("*/verifier"))]
-
-
 def _signs(trial: Path) -> Iterator[Path]:
     yield from (trial / "config.json", trial / "agent", trial / "artifacts")
-    for folder in _verifiers(trial):
+    for folder, _ in verifier_folders(trial):
         yield from (folder, folder / "progress.jsonl")
 
 
 def _phase(trial: Path) -> str:
-    if any(_names(folder) for folder in _verifiers(trial)):
+    if any(_names(folder) for folder, _ in verifier_folders(trial)):
         return "verifier"
     if _names(trial / "artifacts") - {"logs"}:
         return "hand-over"
@@ -142,7 +139,7 @@ def _names(folder: Path) -> set[str]:
 def _progress(trial: Path, known: tuple[str, ...]) -> tuple[tuple[tuple[str, str], ...], str]:
     found = dict.fromkeys(known, "")
     note = ""
-    for folder in _verifiers(trial):
+    for folder, _ in verifier_folders(trial):
         prefix = "" if folder.parent == trial else f"{word(folder.parent.name)}/"
         try:
             lines = read_bytes(folder / "progress.jsonl", _MAX_PROGRESS).splitlines()

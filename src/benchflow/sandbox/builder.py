@@ -42,8 +42,9 @@ class Builder:
         self.place.mkdir(exist_ok=True)
         # The builder's ids make their own directories here; the one above is closed to others.
         self.place.chmod(0o777)
-        for leftover in (*self.place.glob("context-*"), *self.place.glob("base")):
+        for leftover in self.place.glob("context-*"):
             shutil.rmtree(leftover)
+        shutil.rmtree(self.place / "base", ignore_errors=True)
         if (self.place / "root").is_dir():
             self._buildah("rm", "--all", what="clearing a killed build")
             userns.check(
@@ -56,9 +57,10 @@ class Builder:
     def bootstrap(self, suite: str) -> Image:
         """Make the Debian base of `suite` and import it under the registry's name for it."""
         self._progress(f"making a Debian {suite} base from this machine's mirror")
-        archive, machine = base.bootstrap(suite, self.place, self.id_map), platform.machine()
+        archive = base.bootstrap(suite, self.place, self.id_map)
         folder, what = self.place / "base", "importing the base"
         config = {"Env": [f"PATH={_PATH}"], "Cmd": ["bash"]}
+        machine = platform.machine()
         layout.write(folder, archive, config, architecture=_ARCHITECTURES.get(machine, machine))
         pulled = self._buildah("pull", f"oci:/mnt/place/{folder.name}", what=what)
         names = _names(suite)

@@ -50,9 +50,7 @@ class Writer:
             (self._root / above).mkdir(parents=True, exist_ok=True)
             self._made.add(above)
         data = text.encode("utf-8", "replace")
-        # By its name: a hundred thousand trials have half a million files, and path objects cost.
-        with open(f"{self._root}/{path}", "wb") as file:  # noqa: PTH123
-            file.write(data)
+        (self._root / path).write_bytes(data)
         self.written += Written(0, 1, len(data))
 
     def page(self, shell: Shell, page: Page) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchflow.results.evidence import verifier_folders
 from benchflow.results.model import Trial
 from benchflow.tasks.digest import files_below
 
@@ -99,10 +100,8 @@ def _typed(piece: str) -> bytes:
 
 
 def _events(trial: Trial | None) -> Iterator[tuple[str, str]]:
-    folders = (
-        [trial.path / "verifier", *sorted(trial.path.glob("steps/*/verifier"))] if trial else []
-    )
-    casts = [cast for folder in folders for cast in sorted(folder.glob("*console.cast"))]
+    folders = verifier_folders(trial.path) if trial else []
+    casts = [cast for folder, _ in folders for cast in sorted(folder.glob("*console.cast"))]
     for cast in casts[:1]:
         for line in cast.read_text(encoding="utf-8", errors="replace").splitlines()[1:]:
             try:

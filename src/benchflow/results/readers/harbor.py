@@ -8,7 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from benchflow.results import facts, metered
-from benchflow.results.evidence import holds_something
+from benchflow.results.evidence import holds_something, verifier_folders
 from benchflow.results.facts import TaskFacts
 from benchflow.results.files import UnreadableRecord, decode, read_lines, read_object
 from benchflow.results.lock import is_held
@@ -232,11 +232,8 @@ def _minutes_by_step(trial: Trial) -> dict[str, float]:
 def _decided(trial: Path, problems: list[Problem]) -> dict[str, float]:
     """Seconds from the verifier's start until it decided each milestone (progress.jsonl)."""
     found: dict[str, float] = {}
-    files = [(trial / "verifier" / "progress.jsonl", "")]
-    if (trial / "steps").is_dir():
-        steps = sorted((trial / "steps").glob("*/verifier/progress.jsonl"))
-        files += [(path, f"{path.parent.parent.name}/") for path in steps]
-    for path, prefix in files:
+    for folder, prefix in verifier_folders(trial):
+        path = folder / "progress.jsonl"
         if not holds_something(path):
             continue
         for line_number, line in read_lines(path, _MAX_LINE):
