@@ -94,12 +94,19 @@ def test_where_there_is_no_task(tmp_path: Path) -> None:
         load(tmp_path)
 
 
-def test_the_digest_follows_what_can_move_a_score_and_nothing_else(lamp: Path) -> None:
+def test_the_digest_follows_what_can_move_a_score_and_nothing_else(lamp: Path, edit: Edit) -> None:
+    edit("task.toml", "oracle_minutes = 1\n", 'oracle_minutes = 1\nunverified = ""\n')
     before = load(lamp).digest
     (lamp / "exploits" / "another.sh").write_text("#!/bin/sh\n")
     assert load(lamp).digest == before
+    edit("task.toml", 'unverified = ""', 'unverified = "its \\"ladder\\" was not run"')
+    assert load(lamp).unverified == 'its "ladder" was not run'
+    assert load(lamp).digest == before
+    edit("task.toml", "memory_mb = 1024", "memory_mb = 2048")
+    bigger = load(lamp).digest
+    assert bigger != before
     (lamp / "solution" / "solve.sh").chmod(0o755)
-    assert load(lamp).digest != before
+    assert load(lamp).digest != bigger
 
 
 @pytest.mark.parametrize("schema", ["1.0", "1.1", "1.2", "1.3", "1.4"])
