@@ -1,9 +1,11 @@
-"""kill -9 of the orchestrator at random moments of a sweep: what is lost, and do the totals hold?
+"""kill -9 at random moments of a sweep: what is lost, and do the totals hold?
 
 A sweep of short trials asks a scripted model that runs beside it and counts what it serves: the
-truth. The orchestrator is killed again and again, at random while trials run and, every fifth
-time, while it starts and mends; then the sweep is called once more and left alone. Printed are how
-many trials ended with exactly one result, and tokens by the ledgers against those served.
+truth. Again and again, in random order, is killed: the command alone, whose trials go on; the
+command with the process that runs its job, at random while trials run and, every third time,
+while it starts and mends; the sandbox of one trial, which makes an error that is run again. Then
+the sweep is called once more and left alone. Printed are how many trials ended with exactly one
+result, and tokens by the ledgers against those served.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from timing import BENCHFLOW, headline, row, usual_environment
 
 from benchflow.gateway.meter import replay
 from benchflow.gateway.scripted import ScriptedModel
+from benchflow.results import lock
 from benchflow.sandbox import gc
 
 AGENTS = Path(__file__).parents[1] / "tests" / "run"
@@ -50,18 +53,21 @@ concurrent = {concurrent}
 agent = "asking:Asking"
 models = ["{url}/v1#policy"]
 """
+RETRY = ("--retry", "error")
 _PATIENCE = 300.0
 
 
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--kills", type=int, default=20)
+    options.add_argument("--kills", type=int, default=20, help="of the orchestrator")
+    options.add_argument("--sandboxes", type=int, default=10, help="kills of a trial's sandbox")
     options.add_argument("--trials", type=int, default=40)
     options.add_argument("--concurrent", type=int, default=2)
-    options.add_argument("--longest", type=float, default=6.0, help="seconds of work before a kill")
+    options.add_argument("--longest", type=float, default=2.0, help="seconds of work before a kill")
     options.add_argument("--seed", type=int, default=1)
     asked = options.parse_args()
-    headline(f"{asked.kills} random kill -9 in a sweep of {asked.trials} trials")
+    kills = asked.kills + asked.sandboxes
+    headline(f"{kills} random kill -9 in a sweep of {asked.trials} trials")
     with tempfile.TemporaryDirectory(prefix="benchflow-kills-") as scratch:
         folder = Path(scratch)
         write_task(folder / "task")
@@ -70,33 +76,74 @@ def main() -> int:
         with ScriptedModel.start({"policy": policy}) as model:
             text = SWEEP.format(attempts=asked.trials, concurrent=asked.concurrent, url=model.url)
             (folder / "kills.toml").write_text(text)
-            kills = Counter(kill_often(folder, asked))
-            done = json.loads(sweep(folder, "--json").communicate()[0])
+            hits = Counter(kill_often(folder, asked))
+            done = json.loads(sweep(folder, "--json", *RETRY).communicate()[0])
             served = [truth.usage.total for truth in model.totals().values()]
-        tell(folder, asked, kills, done, sum(served))
+        tell(folder, asked, hits, done, sum(served))
         row("sandboxes left behind", str(len(gc())), "0")
     return 0
 
 
 def kill_often(folder: Path, asked: argparse.Namespace) -> list[str]:
-    """Starts the sweep and kills it, as often as asked or until it is done; says when it hit."""
+    """Starts the sweep and kills, as often as asked or until all is done; says what it hit."""
     chance = random.Random(asked.seed)
+    wanted = ["command", "all"] * (asked.kills // 2) + ["sandbox"] * asked.sandboxes
+    chance.shuffle(wanted)
     hits: list[str] = []
-    for number in range(asked.kills):
+    process = sweep(folder, *RETRY)
+    for number, what in enumerate(wanted):
         seen = phases(folder)
-        process = sweep(folder)
-        early = number % 5 == 4
+        early = what == "all" and number % 3 == 0
         end = time.monotonic() + (chance.uniform(0, asked.longest) if early else _PATIENCE)
         while process.poll() is None and phases(folder) == seen and time.monotonic() < end:
             time.sleep(0.02)
         if not early:
             time.sleep(chance.uniform(0, asked.longest))
         if process.poll() is not None:
-            break
-        hits.append("at work" if phases(folder) != seen else "while it started")
-        os.kill(process.pid, signal.SIGKILL)
+            if process.returncode == 0:
+                break
+            process = sweep(folder, *RETRY)  # it has ended with errors, which run again
+            wanted.append(what)
+            continue
+        worker = next((lock.holder(job) for job in jobs(folder) if lock.is_held(job)), None)
+        if what == "sandbox":
+            boxes = children(worker)
+            hits += ["sandbox"] if boxes and kill(chance.choice(boxes)) else []
+            continue
+        if what == "all" and worker is not None:
+            kill(worker)
+        process.kill()
         process.communicate()
+        hits.append(what if phases(folder) != seen else "start")
+        process = sweep(folder, *RETRY)
+    process.communicate()
     return hits
+
+
+def kill(pid: int) -> bool:
+    """kill -9; whether there was still somebody to be hit."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def children(pid: int | None) -> list[int]:
+    """Sandboxes that a process has opened."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            text = status.read_text()
+        except OSError:
+            continue
+        if f"\nPPid:\t{pid}\n" in text and text.startswith("Name:\tbenchflow-box\n"):
+            found.append(int(status.parent.name))
+    return found
+
+
+def jobs(folder: Path) -> list[Path]:
+    return [path.parent for path in folder.glob("jobs/*/benchflow.json")]
 
 
 def sweep(folder: Path, *more: str) -> subprocess.Popen[bytes]:
@@ -122,18 +169,20 @@ def tell(
     done: dict[str, object],
     served: int,
 ) -> None:
-    jobs = [path.parent for path in folder.glob("jobs/*/benchflow.json")]
-    results = [path.parent for job in jobs for path in job.glob("*/result.json")]
+    made = jobs(folder)
+    results = [path.parent for job in made for path in job.glob("*/result.json")]
     (cell,) = done["cells"]  # type: ignore[misc]
     verdicts = {name: cell[name] for name in ("resolved", "failed", "error")}
     metered = [json.loads(p.read_text()) for t in results for p in t.glob("model.json")]
     right = sum(each["tokens"] == TOKENS * TURNS for each in metered)
-    tallies = [tally for job in jobs for tally in replay(job / "calls.jsonl").tallies.values()]
+    tallies = [tally for job in made for tally in replay(job / "calls.jsonl").tallies.values()]
     counted = sum(tally.usage.total for tally in tallies)
     lost = sum(tally.lost for tally in tallies)
     wanted = f"{asked.trials} of {asked.trials}"
-    row("kills at work, while it started", f"{kills['at work']}, {kills['while it started']}")
-    row("jobs that the sweep was made of", str(len(jobs)))
+    row("kills of the command alone", str(kills["command"]))
+    row("of command and worker, while they started", f"{kills['all']}, {kills['start']}")
+    row("of a trial's sandbox", str(kills["sandbox"]))
+    row("jobs that the sweep was made of", str(len(made)))
     row("results", f"{len(results)} of {asked.trials}", wanted)
     row("of the matrix, by the sweep itself", f"{done['finished']} of {done['planned']}", wanted)
     row("verdicts", ", ".join(f"{count} {name}" for name, count in verdicts.items() if count))

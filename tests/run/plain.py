@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
+
+from benchflow.results import lock
 
 BENCHFLOW = str(Path(sys.executable).parent / "benchflow")
 
@@ -89,6 +93,16 @@ def benchflow(
     if status is not None:
         assert done.returncode == status, f"{done.stdout}\n{done.stderr}"
     return done
+
+
+def kill_all(process: subprocess.Popen[Any], job: Path) -> None:
+    """kill -9 of a command and of the process that runs its job."""
+    for pid in (process.pid, lock.holder(job)):
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+    process.communicate()
+    while lock.is_held(job):
+        time.sleep(0.01)
 
 
 def run_json(*arguments: str, cwd: Path, status: int = 0, **env: str) -> dict[str, Any]:

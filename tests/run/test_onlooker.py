@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests.results.jobfolders import trial
 from tests.run.ours import words
-from tests.run.plain import BENCHFLOW, benchflow
+from tests.run.plain import BENCHFLOW, benchflow, kill_all
 
 from benchflow.cli.live import display
 from benchflow.cli.screen import headline, screen
@@ -238,8 +238,7 @@ def test_a_running_job_is_watched_from_elsewhere(tmp_path: Path) -> None:
         assert lines.stdout is not None
         assert lines.stdout.readline() == "0 of 2 trials finished, 1 under way\n"
     finally:
-        process.kill()
-        process.wait()
+        kill_all(process, job)
     told, _ = lines.communicate(timeout=120)
     assert lines.returncode == 0
     assert "0 of 2 trials finished, 1 cut off" in told

@@ -15,13 +15,14 @@ sys.path.append(str(Path(__file__).parents[1] / "sandbox"))
 import plain_user
 
 SCRIPT = """
-import glob, os, subprocess, sys, time
+import glob, os, signal, subprocess, sys, time
 os.chdir({folder!r})
 command = [sys.executable, "-m", "benchflow.cli.app"]
 shared = ["--sandbox-option", "share_logs=yes"]
 run = subprocess.Popen([*command, "run", "first", "second", "-n", "1", "--job-name", "j", *shared])
 while run.poll() is None and not glob.glob("jobs/j/second*/agent/begun"):
     time.sleep(0.2)
+os.kill(int(open("jobs/j/.benchflow.lock").read()), signal.SIGKILL)
 run.kill()
 run.wait()
 sys.exit(subprocess.run([*command, "resume", "j", "--json"]).returncode)

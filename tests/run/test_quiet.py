@@ -55,7 +55,9 @@ def test_what_libraries_print_is_not_on_our_standard_output(tmp_path: Path, as_j
         text=True,
         check=False,
     )
-    assert "Provider List" in done.stderr and "Provider List" not in done.stdout
+    assert "Provider List" not in done.stdout + done.stderr
+    (log,) = tmp_path.glob("jobs/*/worker.log")
+    assert "Provider List" in log.read_text()
     if as_json:
         assert json.loads(done.stdout)["jobs"][0]["trials"][0]["agent"] == "chatty"
     else:

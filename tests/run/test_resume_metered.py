@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import time
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.run.ours import words
-from tests.run.plain import BENCHFLOW, run_json
+from tests.run.plain import BENCHFLOW, kill_all, run_json
 
 from benchflow.gateway.doors import Inhabitant
 from benchflow.gateway.meter import replay
@@ -85,8 +84,7 @@ def test_a_killed_job_goes_on_and_every_trial_has_its_own_totals(place: Path) ->
     while not ledger.exists() or ledger.read_text().count('"event":"begin"') < 5:
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.05)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    kill_all(process, job)
     (kept,) = job.glob("*/model.json")
     stood = {name: (kept.parent / name).stat() for name in ("result.json", "model.json")}
     address = json.loads((job.parent / ".gateway" / "job" / "gateway.json").read_text())

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import plain
 import pytest
-from plain import BENCHFLOW, benchflow, run_json
+from plain import BENCHFLOW, benchflow, kill_all, run_json
 
 from benchflow.home import home
+from benchflow.results import lock
 
 #: Unlikely enough to be found in the process table by its argument alone.
 MARK = "86399.25"
@@ -82,7 +83,7 @@ def finished(job: Path) -> list[Path]:
     return [path.parent for path in job.glob("*/result.json")]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_every_sandbox_and_keeps_what_is_finished(
     half: Path, number: signal.Signals
 ) -> None:
@@ -123,8 +124,7 @@ def test_resume_runs_only_what_was_not_finished(half: Path) -> None:
 def test_kill_minus_nine_leaves_nothing_that_the_next_command_does_not_clean(half: Path) -> None:
     before = sandboxes()
     process = begin(half)
-    process.kill()
-    process.communicate()
+    kill_all(process, half / "jobs" / "job")
     until(lambda: not processes(MARK), 20)
     state = run_json("results", "job", cwd=half)
     assert state["counts"] == {"resolved": 1, "failed": 0, "error": 0}
@@ -142,15 +142,52 @@ def test_kill_minus_nine_leaves_nothing_that_the_next_command_does_not_clean(hal
     assert mounts() == set()
 
 
-def test_two_runs_of_one_job_are_one_too_many(half: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
+def test_trials_go_on_without_the_command_and_resume_finds_them(
+    half: Path, number: signal.Signals
+) -> None:
     process = begin(half)
-    try:
-        done = benchflow("resume", "job", cwd=half, status=2)
-        assert f"process {process.pid} works on this job" in done.stderr
-        assert run_json("results", "job", cwd=half)["running"] is True
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert process.returncode == -number
+    (asleep,) = processes(MARK)
+    state = run_json("results", "job", cwd=half)
+    assert state["running"] is True
+    (under_way,) = state["unfinished"]
+    resumed = start(half, "resume", "job")
+    assert resumed.stdout is not None
+    # What was done before is not told again; what is under way is told as it stands.
+    first = resumed.stdout.readline()
+    assert "second" in first and "agent (limit 1 min 00 s)" in first
+    assert processes(MARK) == [asleep]
+    os.kill(asleep, signal.SIGTERM)
+    output, errors = resumed.communicate(timeout=60)
+    assert resumed.returncode == 0, errors
+    assert "2 trials: 2 resolved" in output
+    assert Path(under_way).name in {path.name for path in finished(half / "jobs" / "job")}
+
+
+def test_a_killed_worker_is_said_and_its_trial_runs_again(half: Path) -> None:
+    process = begin(half)
+    worker = lock.holder(half / "jobs" / "job")
+    assert worker is not None and worker != process.pid
+    os.kill(worker, signal.SIGKILL)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 4
+    assert "the process that ran the job was killed by SIGKILL" in errors
+    assert "benchflow resume job" in errors
+
+
+def test_who_looks_on_may_stop_the_job(half: Path) -> None:
+    process = begin(half)
+    onlooker = start(half, "resume", "job")
+    assert onlooker.stdout is not None and "agent" in onlooker.stdout.readline()
+    onlooker.send_signal(signal.SIGINT)
+    _, told = onlooker.communicate(timeout=60)
+    _, errors = process.communicate(timeout=60)
+    assert (onlooker.returncode, process.returncode) == (130, 130)
+    assert "stopped by SIGINT" in errors and "has stopped" in told
+    assert processes(MARK) == []
 
 
 def test_a_torn_job_is_named_mended_and_resumed(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import time
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 
 import pytest
 from ours import words
-from plain import BENCHFLOW
+from plain import BENCHFLOW, kill_all
 
 from benchflow.results import lock
 
@@ -124,7 +123,8 @@ def test_errors_are_run_again_only_when_that_is_asked_for(sweep: Path) -> None:
     assert len(results(sweep.parent)) == 4 and not before.items() & results(sweep.parent).items()
 
 
-def test_a_killed_sweep_goes_on(sweep: Path) -> None:
+@pytest.mark.parametrize("everything", [False, True], ids=["the command alone", "all of it"])
+def test_a_killed_sweep_goes_on(sweep: Path, everything: bool) -> None:
     sweep.write_text(FILE.replace("attempts = 2", "attempts = 4\nconcurrent = 1"))
     process = subprocess.Popen(
         [BENCHFLOW, "sweep", str(sweep), "--json"],
@@ -136,8 +136,12 @@ def test_a_killed_sweep_goes_on(sweep: Path) -> None:
     while not results(sweep.parent):
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.05)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    if everything:
+        (job,) = (path.parent for path in sweep.parent.glob("jobs/*/benchflow.json"))
+        kill_all(process, job)
+    else:
+        process.kill()
+        process.wait()
     before = results(sweep.parent)
     assert 1 <= len(before) < 8
     done = call(sweep)

@@ -55,7 +55,8 @@ def command(
 
     Exit status: 0 when no gate failed, 1 when one did, 4 when one could not be run.
     """
-    from benchflow.run.engine import Interrupted, keep_quiet
+    from benchflow.run.engine import keep_quiet
+    from benchflow.run.worker import Interrupted
 
     keep_quiet()
     from benchflow.authoring.check import FAST, GATES, check

@@ -25,8 +25,8 @@ _LOOK_SECONDS = 1.0
 
 @contextmanager
 def display_alone(*, quiet: bool) -> Iterator[Listener]:
-    """Like `display`, while what libraries print goes to stderr: stdout is for what we say, and
-    with --json for one document."""
+    """Like `display`, while what libraries print in this process goes to stderr: stdout is for what
+    we say, and with --json for one document."""
     with display(quiet=quiet) as listener, redirect_stdout(sys.stderr):
         yield listener
 
@@ -99,7 +99,8 @@ class _Live:
         from rich.live import Live
 
         self._console = Console(file=stream, highlight=False)
-        self._live = Live(console=self._console, refresh_per_second=8, transient=True)
+        # Drawn at each tick and not by a thread: the job's own process is forked from this one.
+        self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._onlookers: dict[Path, Onlooker | None] = {}
         self._next_look = 0.0
 
@@ -127,14 +128,14 @@ class _Live:
         height = self._console.height - 2
         onlooker = self._onlooker(board)
         if onlooker is None:
-            self._live.update(panel(board, height))
+            self._live.update(panel(board, height), refresh=True)
         elif time.monotonic() >= self._next_look:
             from rich.text import Text
 
             from benchflow.cli.screen import screen
 
             text = Text(screen(onlooker.look(), height), no_wrap=True, overflow="ellipsis")
-            self._live.update(text)
+            self._live.update(text, refresh=True)
             self._next_look = time.monotonic() + _LOOK_SECONDS
 
     def _onlooker(self, board: Board) -> Onlooker | None:

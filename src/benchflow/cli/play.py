@@ -34,9 +34,9 @@ def command(task: str, timed: bool, hint: int, job_name: str, jobs_dir: Path) ->
     from benchflow.run.engine import keep_quiet
 
     keep_quiet()
-    from benchflow.cli.live import display
     from benchflow.cli.show import finish
     from benchflow.cli.table import duration
+    from benchflow.run.board import Silence
     from benchflow.run.jobs import start
     from benchflow.run.plan import plan
     from benchflow.run.request import RunRequest
@@ -56,8 +56,7 @@ def command(task: str, timed: bool, hint: int, job_name: str, jobs_dir: Path) ->
     )
     prepared = plan(request)
     click.echo(f"{one.name} {one.version}: the sandbox is being prepared, in {prepared.job_dir}")
-    with display(quiet=True) as listener:
-        job = start(prepared, listener)
+    job = start(prepared, Silence(), in_front=True)
     status = finish(job, as_json=False)
     worked = job.trials[0].phases.agent if job.trials else None
     if worked is not None:

@@ -133,7 +133,8 @@ def command(
     """Let agents try tasks; boot what they built; say how far each got.
 
     TASK is a name of the catalogue, a glob or the path of any Harbor task folder. Every agent,
-    with every model, tries every task -k times. Ctrl-C keeps what is finished.
+    with every model, tries every task -k times. Ctrl-C keeps what is finished. A closed terminal
+    stops nothing: look on again with benchflow resume JOB.
 
     \b
     Examples:

@@ -42,11 +42,12 @@ def enter(job: Path, trial: str, phase: str, limit: float) -> None:
 
 def last(events: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     """The last event of each trial, by the trial's name; what is no event of ours is left out."""
-    return {
-        event["trial"]: event
-        for event in events
-        if event.get("schema") == _SCHEMA and isinstance(event.get("trial"), str)
-    }
+    return {event["trial"]: event for event in events if is_event(event)}
+
+
+def is_event(event: Mapping[str, Any]) -> bool:
+    """Whether a line of the journal is one that we wrote."""
+    return event.get("schema") == _SCHEMA and isinstance(event.get("trial"), str)
 
 
 def read(job: Path) -> dict[str, Mapping[str, Any]]:

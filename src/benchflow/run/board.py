@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
@@ -43,9 +44,12 @@ class TrialState:
     note: str = ""
     result: Trial | None = None
 
-    def enter(self, phase: Phase, limit: float = 0.0) -> None:
-        """The trial goes on to `phase`, which may last `limit` seconds."""
-        self.phase, self.limit, self.phase_started = phase, limit, time.monotonic()
+    def enter(self, phase: Phase, limit: float = 0.0, since: datetime | None = None) -> None:
+        """The trial goes on to `phase`, which may last `limit` seconds; it did so at `since`, a
+        time with its zone, or just now."""
+        ago = (datetime.now(UTC) - since).total_seconds() if since and since.tzinfo else 0.0
+        self.phase, self.limit = phase, limit
+        self.phase_started = time.monotonic() - max(ago, 0.0)
 
     @property
     def elapsed(self) -> float:

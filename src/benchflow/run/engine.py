@@ -7,25 +7,19 @@ import errno
 import logging
 import os
 import signal
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchflow.errors import BenchflowError, InfrastructureError, MissingTool
 from benchflow.run import images
 from benchflow.run.models import Models
+from benchflow.run.phases import Phases
 from benchflow.run.spending import Gate
-from benchflow.run.watch import Watch
+from benchflow.run.worker import Interrupted
 
 if TYPE_CHECKING:
     from harbor.job import Job
     from harbor.models.job.config import JobConfig
-
-
-class Interrupted(BenchflowError):
-    """A signal asked us to stop; finished trials are kept."""
-
-    exit_code = 130
 
 
 def keep_quiet() -> None:
@@ -39,7 +33,7 @@ def keep_quiet() -> None:
 
 
 def run(
-    config: JobConfig, watch: Watch, models: Models | None = None, gate: Gate | None = None
+    config: JobConfig, phases: Phases, models: Models | None = None, gate: Gate | None = None
 ) -> None:
     """Runs the job to its end, or goes on with it where its folder says that it stopped.
 
@@ -52,10 +46,12 @@ def run(
     # A log that cannot be written (a full disk) must not bury the error under tracebacks.
     logging.raiseExceptions = False
     rich.reconfigure(quiet=True)  # Harbor draws on rich's global console; the display is ours
-    asyncio.run(_main(config, watch, models, gate))
+    asyncio.run(_main(config, phases, models, gate))
 
 
-async def _main(config: JobConfig, watch: Watch, models: Models | None, gate: Gate | None) -> None:
+async def _main(
+    config: JobConfig, phases: Phases, models: Models | None, gate: Gate | None
+) -> None:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
     received: list[signal.Signals] = []
@@ -69,7 +65,7 @@ async def _main(config: JobConfig, watch: Watch, models: Models | None, gate: Ga
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stop, number)
     try:
-        await _run(config, watch, models, gate)
+        await _run(config, phases, models, gate)
     except asyncio.CancelledError:
         if not received:
             raise
@@ -83,7 +79,7 @@ async def _main(config: JobConfig, watch: Watch, models: Models | None, gate: Ga
         raise _fault(error, config.jobs_dir / config.job_name) from error
 
 
-async def _run(config: JobConfig, watch: Watch, models: Models | None, gate: Gate | None) -> None:
+async def _run(config: JobConfig, phases: Phases, models: Models | None, gate: Gate | None) -> None:
     from harbor.environments.factory import EnvironmentFactory
     from harbor.job import Job
 
@@ -98,19 +94,8 @@ async def _run(config: JobConfig, watch: Watch, models: Models | None, gate: Gat
         models.attach(job)  # first: a trial's totals are part of what is read at its end
     if gate is not None:
         gate.attach(job, models.client if models is not None else None)
-    watch.attach(job)
-    following = asyncio.create_task(watch.follow())
-    running = asyncio.create_task(job.run())
-    try:
-        # A listener that breaks must stop the job, and the job's end the listener.
-        done, _ = await asyncio.wait({following, running}, return_when=asyncio.FIRST_COMPLETED)
-        for finished in done:
-            finished.result()
-    finally:
-        for each in (following, running):
-            each.cancel()
-            with suppress(asyncio.CancelledError):
-                await each
+    phases.attach(job)
+    await job.run()
 
 
 def _no_console_log() -> None:

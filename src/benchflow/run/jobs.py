@@ -13,22 +13,32 @@ from benchflow.results import lock
 from benchflow.results.files import UnreadableRecord, read_object, write_json
 from benchflow.results.model import Job, Problem, Verdict
 from benchflow.results.read import read_job, read_trial
-from benchflow.run import engine, models, record
+from benchflow.run import engine, models, record, worker
 from benchflow.run.board import Board, Listener
 from benchflow.run.models import Models
+from benchflow.run.phases import Phases
 from benchflow.run.plan import Plan
 from benchflow.run.spending import BudgetSpent, Gate
 from benchflow.run.watch import Watch
+from benchflow.run.worker import Interrupted
 from benchflow.tasks import Task, load, stage
 
 if TYPE_CHECKING:
     from harbor.models.job.config import JobConfig
 
+#: The cause of a trial that was under way when its job was stopped.
+_CANCELLED = "CancelledError"
 
-def start(plan: Plan, listener: Listener, gate: Gate | None = None) -> Job:
+
+def start(
+    plan: Plan, listener: Listener, gate: Gate | None = None, *, in_front: bool = False
+) -> Job:
     """Runs a new job to its end and reads it back. `gate`: the budget of the job's sweep.
 
-    Raises UsageError when a job of that name exists, else what `engine.run` raises.
+    The job has a process of its own (`run.worker`), unless it is to run `in_front`: in this
+    process, where an agent may use the terminal and nothing is shown.
+
+    Raises UsageError when a job of that name exists, else what `engine.run` and `worker.run` raise.
     """
     clean_up()
     job = plan.job_dir
@@ -39,23 +49,26 @@ def start(plan: Plan, listener: Listener, gate: Gate | None = None) -> Job:
             f"{job}: this job exists",
             hint=f"go on with it: benchflow resume {job.name}; or choose another --job-name",
         ) from None
-    with lock.hold(job):
+    with lock.hold(job) as held:
         models.prepare(job, plan.gateway)
         record.write(plan)
-        tasks = {str(planned.staged): planned.task for planned in plan.tasks}
-        _play(
-            plan.config,
-            Watch(Board(plan.n_trials, job=job), listener, tasks),
-            models.start(job, plan.gateway),
-            gate,
-        )
+        phases = Phases(job, {str(planned.staged): planned.task for planned in plan.tasks})
+
+        def work() -> None:
+            _play(plan.config, phases, models.start(job, plan.gateway), gate)
+
+        if in_front:
+            work()
+        else:
+            watch = Watch(job, Board(plan.n_trials, job=job), listener)
+            worker.run(job, held, work, watch.look)
     return read_job(job)
 
 
-def _play(config: JobConfig, watch: Watch, gateway: Models | None, gate: Gate | None) -> None:
+def _play(config: JobConfig, phases: Phases, gateway: Models | None, gate: Gate | None) -> None:
     """Runs the job; its gateway ends with it, and goes on when it is only interrupted."""
     try:
-        engine.run(config, watch, gateway, gate)
+        engine.run(config, phases, gateway, gate)
     except BudgetSpent:
         if gateway is not None:
             gateway.close()
@@ -76,19 +89,57 @@ def resume(
 
     With `retry_errors` those whose verdict is `error` too. Finished trials are never run again.
     `gate`: the budget of the job's sweep; `change`: what its gateway is to do otherwise from now
-    on. Returns the job and what had to be mended first. Raises UsageError, JobInUse and what
-    `engine.run` raises.
+    on. A job that a process works on goes on there as it is, and we look on until its end.
+
+    Returns the job and what had to be mended first. Raises UsageError, Interrupted when somebody
+    stopped a job that we looked on, and what `engine.run` and `worker.run` raise.
     """
     clean_up()
     saved = record.read(job)
-    with lock.hold(job):
-        models.settle(job)
-        config, mended = _mend(job, saved, retry_errors=retry_errors)
-        tasks = _restage(saved)
-        before = read_job(job)
-        board = Board(int(saved.get("n_trials", 0)), finished_before=len(before.trials), job=job)
-        _play(config, Watch(board, listener, tasks), models.again(job, change), gate)
+    try:
+        with lock.hold(job) as held:
+            mended = _go_on(job, held, saved, listener, gate, change, retry_errors=retry_errors)
+    except lock.JobInUse:
+        return _look_on(job, saved, listener), []
     return read_job(job), mended
+
+
+def _go_on(
+    job: Path,
+    held: int,
+    saved: dict[str, Any],
+    listener: Listener,
+    gate: Gate | None,
+    change: Callable[[Config], Config],
+    *,
+    retry_errors: bool,
+) -> list[Problem]:
+    models.settle(job)
+    config, mended = _mend(job, saved, retry_errors=retry_errors)
+    phases = Phases(job, _restage(saved))
+
+    def work() -> None:
+        _play(config, phases, models.again(job, change), gate)
+
+    worker.run(job, held, work, Watch(job, _board(job, saved), listener).look)
+    return mended
+
+
+def _look_on(job: Path, saved: dict[str, Any], listener: Listener) -> Job:
+    board = _board(job, saved)
+    worker.look_on(job, Watch(job, board, listener).look)
+    found = read_job(job)
+    if sum(trial.cause != _CANCELLED for trial in found.trials) < board.planned:
+        raise Interrupted(
+            f"{job}: whoever worked on this job has stopped; finished trials are kept",
+            hint=f"go on with: benchflow resume {job.name}",
+        )
+    return found
+
+
+def _board(job: Path, saved: dict[str, Any]) -> Board:
+    finished = len(read_job(job).trials)
+    return Board(int(saved.get("n_trials", 0)), finished_before=finished, job=job)
 
 
 def clean_up() -> None:
@@ -147,7 +198,7 @@ def _mend_trial(trial: Path, job: Path, *, retry_errors: bool) -> list[Problem]:
     except (UnreadableRecord, ValueError) as error:
         why = str(error) if isinstance(error, UnreadableRecord) else "is not a trial's result"
         return [Problem(path, f"{why}; moved to {_set_aside(trial, job)}, to run again")]
-    if finished.cause == "CancelledError":
+    if finished.cause == _CANCELLED:
         _discard(trial, job)
         return []
     if retry_errors and finished.verdict is Verdict.ERROR:

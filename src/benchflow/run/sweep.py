@@ -22,12 +22,12 @@ from benchflow.results.read import read_job
 from benchflow.run import jobs, limits, models, record
 from benchflow.run.agents import PlannedTask, configure, who
 from benchflow.run.board import Listener
-from benchflow.run.engine import Interrupted
 from benchflow.run.metered import is_metered
 from benchflow.run.plan import Plan, assemble
 from benchflow.run.request import RunRequest
 from benchflow.run.spending import BudgetSpent, Gate, Purse, Spent, spent_in
 from benchflow.run.sweepfile import SweepFile, lock_of
+from benchflow.run.worker import Interrupted
 from benchflow.tasks import Task, select, stage
 
 if TYPE_CHECKING:
@@ -152,7 +152,8 @@ def _run(
     retry_errors: bool,
 ) -> None:
     for folder in record.of_sweep(file.name, jobs_dir):
-        models.settle(folder)
+        if not lock.is_held(folder):
+            models.settle(folder)
     for job in (begun := survey(file, jobs_dir)).jobs:
         # Our own record is whole; Harbor's result.json may be torn, or not be there yet.
         left = int(record.read(job.path)["n_trials"]) - len(job.trials)

@@ -1,116 +1,89 @@
-"""Keeps a board true: from Harbor's trial events and the verifier's own progress."""
+"""Keeps a board true: from a job's journal, its trials' records and the verifiers' own progress.
+
+All of it is read from files, so that whoever did not start a job can show it, too.
+"""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from benchflow.results import journal
-from benchflow.results.files import UnreadableRecord
+from benchflow.results import facts, journal
+from benchflow.results.facts import TaskFacts
+from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.ladder import STATUSES
 from benchflow.results.read import read_trial
+from benchflow.results.running import agent_of
 from benchflow.results.text import one_line
+from benchflow.results.values import mapping, moment, number
 from benchflow.run.board import Board, Listener, Phase, TrialState
 from benchflow.run.tail import Tail
-from benchflow.tasks import Task
-
-if TYPE_CHECKING:
-    from harbor.job import Job
-    from harbor.trial.hooks import TrialHookEvent
-
-_TICK_SECONDS = 0.2
 
 
 class Watch:
-    """Listens to one job. `tasks` maps the path of each folder that is run to its task."""
+    """Looks at one job. What its journal says already is taken over for trials under way."""
 
-    def __init__(self, board: Board, listener: Listener, tasks: Mapping[str, Task]) -> None:
+    def __init__(self, job: Path, board: Board, listener: Listener) -> None:
         self.board = board
+        self._job = job
         self._listener = listener
-        self._tasks = tasks
-        self._tails: dict[str, Tail] = {}
+        self._tasks = facts.of_job(job)[0]
+        self._names = {staged: task.name for staged, task in self._tasks.items()}
+        self._journal = Tail(job / journal.NAME)
+        self._verifiers: dict[str, Tail] = {}
+        for event in journal.last(self._journal.all_events()).values():
+            trial = job / str(event["trial"])
+            if (trial / "config.json").exists() and not (trial / "result.json").exists():
+                self._enter(event)
 
-    def attach(self, job: Job) -> None:
-        """Subscribes to the events of `job`."""
-        job.on_environment_started(self._environment_started)
-        job.on_agent_started(self._agent_started)
-        job.on_agent_ended(self._agent_ended)
-        job.on_verification_started(self._verification_started)
-        job.on_trial_cancelled(self._cancelled)
-        job.on_trial_ended(self._ended)
+    def look(self) -> None:
+        """Brings the board up to what the files say now."""
+        for event in self._journal.all_events():
+            if journal.is_event(event):
+                self._enter(event)
+        for name, tail in self._verifiers.items():
+            apply_progress(tail, self.board, self.board.trials[name], self._listener)
+        self._listener.tick(self.board)
 
-    async def follow(self) -> None:
-        """Reads the verifiers' progress until cancelled."""
-        while True:
-            self._read_progress()
-            self._listener.tick(self.board)
-            await asyncio.sleep(_TICK_SECONDS)
-
-    def _task(self, event: TrialHookEvent) -> Task | None:
-        return self._tasks.get(str(event.config.task.path))
-
-    def _enter(self, event: TrialHookEvent, phase: Phase, limit: float = 0.0) -> TrialState:
-        name = event.trial_name
-        if name not in self.board.trials:
-            task = self._task(event)
-            self.board.trials[name] = TrialState(
-                name=name,
-                task=task.name if task else event.task_name,
-                agent=event.result.agent_info.name,
-                ladder=dict.fromkeys(_ladder_of(task), ""),
-            )
-        state = self.board.trials[name]
-        state.enter(phase, limit)
-        if self.board.job is not None:
-            journal.enter(self.board.job, name, state.phase.value, state.limit)
+    def _enter(self, event: Mapping[str, Any]) -> None:
+        name = str(event["trial"])
+        try:
+            phase = Phase(str(event.get("phase")))
+        except ValueError:
+            return
+        state = self.board.trials.get(name) or self._begin(name)
+        if phase in (Phase.BOOT, Phase.VERIFIER):
+            self._verifiers[name] = Tail(self._job / name / "verifier" / "progress.jsonl")
+        if phase is Phase.DONE:
+            self._end(state)
+        state.enter(phase, number(event.get("limit")) or 0.0, moment(event.get("t")))
         self._listener.phase(self.board, state)
+
+    def _begin(self, name: str) -> TrialState:
+        config: Mapping[str, Any] = {}
+        with suppress(UnreadableRecord):
+            config = read_object(self._job / name / "config.json")
+        task = self._tasks.get(str(mapping(config.get("task")).get("path")), TaskFacts("?"))
+        state = self.board.trials[name] = TrialState(
+            name=name,
+            task=task.name,
+            agent=agent_of(mapping(config.get("agent"))),
+            ladder=dict.fromkeys(task.milestones, ""),
+        )
         return state
 
-    async def _environment_started(self, event: TrialHookEvent) -> None:
-        self._enter(event, Phase.IMAGE)
-
-    async def _agent_started(self, event: TrialHookEvent) -> None:
-        task = self._task(event)
-        seconds = task.agent_timeout_sec if task else 0.0
-        multiplier = event.config.agent_timeout_multiplier
-        self._enter(event, Phase.AGENT, seconds * (1.0 if multiplier is None else multiplier))
-
-    async def _agent_ended(self, event: TrialHookEvent) -> None:
-        self._enter(event, Phase.HAND_OVER)
-
-    async def _verification_started(self, event: TrialHookEvent) -> None:
-        task = self._task(event)
-        seconds = task.verifier_timeout_sec if task else 0.0
-        multiplier = event.config.verifier_timeout_multiplier
-        path = _trial_dir(event) / "verifier" / "progress.jsonl"
-        self._tails[event.trial_name] = Tail(path)
-        phase = Phase.BOOT if task and task.is_benchflow else Phase.VERIFIER
-        self._enter(event, phase, seconds * (1.0 if multiplier is None else multiplier))
-
-    async def _cancelled(self, event: TrialHookEvent) -> None:
-        self._enter(event, Phase.STOPPING)
-
-    async def _ended(self, event: TrialHookEvent) -> None:
-        self._read_progress()
-        self._tails.pop(event.trial_name, None)
-        names = {path: task.name for path, task in self._tasks.items()}
-        state = self.board.trials.get(event.trial_name)
-        if state is None:
-            state = self._enter(event, Phase.IMAGE)
+    def _end(self, state: TrialState) -> None:
+        tail = self._verifiers.pop(state.name, None)
+        if tail is not None:
+            apply_progress(tail, self.board, state, self._listener)
         try:
-            state.result, _ = read_trial(_trial_dir(event), names)
+            state.result, _ = read_trial(self._job / state.name, self._names)
         except UnreadableRecord:
             state.note = "result.json cannot be read"
         else:
             state.ladder = {m.id: m.status for m in state.result.milestones} or state.ladder
-        self._enter(event, Phase.DONE)
-
-    def _read_progress(self) -> None:
-        for name, tail in self._tails.items():
-            state = self.board.trials[name]
-            apply_progress(tail, self.board, state, self._listener)
 
 
 def apply_progress(tail: Tail, board: Board, state: TrialState, listener: Listener) -> None:
@@ -137,15 +110,3 @@ def describe(event: Mapping[str, Any]) -> str:
             return "check " + one_line(str(event.get("name", "")), 60)
         case _:
             return ""
-
-
-def _ladder_of(task: Task | None) -> list[str]:
-    if task is None:
-        return []
-    return [m.id for m in task.milestones] + [
-        f"{step.name}/{m.id}" for step in task.steps for m in step.milestones
-    ]
-
-
-def _trial_dir(event: TrialHookEvent) -> Path:
-    return event.config.trials_dir / event.config.trial_name
