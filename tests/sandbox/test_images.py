@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import uuid
@@ -18,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchflow.errors import InfrastructureError, TaskError
-from benchflow.sandbox import Sandbox, build, context, debian, idmap, images, layout, mirror
+from benchflow.sandbox import Sandbox, base, build, context, debian, idmap, images, layout, mirror
 from benchflow.sandbox.base import debian_suite
 from benchflow.sandbox.dockerfile import base_references
 
@@ -223,8 +224,6 @@ def test_other_suites_come_from_where_the_own_one_does() -> None:
 @settings(deadline=None, max_examples=30)
 @given(st.dictionaries(st.text("ab/", min_size=1, max_size=3), st.binary(max_size=8), max_size=4))
 def test_a_context_s_digest_is_its_content(files: dict[str, bytes]) -> None:
-    import tempfile
-
     digests = []
     for _ in range(2):
         with tempfile.TemporaryDirectory() as name:
@@ -289,3 +288,16 @@ def test_an_image_layout_names_its_blobs_by_their_content_and_knows_no_time(tmp_
         assert len(config["history"]) == len(manifest["layers"])
         indexes.append(index)
     assert indexes[0] == indexes[1]
+
+
+@pytest.mark.slow
+def test_the_same_packages_make_the_same_base(tmp_path: Path) -> None:
+    made = []
+    with tempfile.TemporaryDirectory(prefix="benchflow-base-", dir="/var/tmp") as name:
+        Path(name).chmod(0o777)
+        for _ in range(2):
+            archive = base.bootstrap("bookworm", Path(name), idmap.current())
+            with archive.open("rb") as file:
+                made.append(hashlib.file_digest(file, "sha256").hexdigest())
+            archive.unlink()
+    assert made[0] == made[1]

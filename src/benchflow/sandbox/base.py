@@ -18,6 +18,9 @@ from benchflow.sandbox.idmap import IdMap
 
 ALIASES = {"11": "bullseye", "12": "bookworm", "13": "trixie", "latest": "stable"}
 _KNOWN = ("bullseye", "bookworm", "trixie", "forky", "sid", "unstable", "testing", "stable")
+#: 1 January 2000. mmdebstrap(1) dates every newer file back to it, so that the same packages make
+#: the same tar.
+_DATE = "946684800"
 _KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
@@ -59,7 +62,12 @@ def bootstrap(
         command,
         id_map,
         shown={"out": directory},
-        env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/mnt/out", "TMPDIR": "/mnt/out"},
+        env={
+            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+            "HOME": "/mnt/out",
+            "TMPDIR": "/mnt/out",
+            "SOURCE_DATE_EPOCH": _DATE,
+        },
         on_output=on_output,
     )
     if status:
