@@ -1,8 +1,9 @@
 """Memory of the orchestrator with 50 trials at once, against one trial.
 
 The scripted agent sleeps until all trials live at the same moment. Counted are the orchestrator
-and every helper process that it keeps on the host for its sandboxes (proportional set sizes, so
-that shared pages count once); not counted is what runs inside the sandboxes.
+(the command and its job's worker) and every helper process that it keeps on the host for its
+sandboxes (proportional set sizes, so that shared pages count once); not counted is what runs inside
+the sandboxes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from pathlib import Path
 
 from nop_trial import write_task
 from timing import BENCHFLOW, headline, row, usual_environment
+
+from benchflow.results import lock
 
 TRIALS = 50
 BASE_MB, PER_TRIAL_MB = 400, 25
@@ -58,7 +61,8 @@ def namespace(pid: int) -> str:
 
 
 def peak(folder: Path, trials: int) -> tuple[float, float, int, int]:
-    """Peak MiB of the orchestrator alone and with helpers, most trials at once, processes."""
+    """Peak MiB of the command with its worker, and with all helpers; most trials at once;
+    processes."""
     script = folder / "play.txt"
     script.write_text(f"sleep {5 + trials}\n")
     command = [BENCHFLOW, "run", "task", "-a", "scripted", "--script", str(script)]
@@ -72,7 +76,8 @@ def peak(folder: Path, trials: int) -> tuple[float, float, int, int]:
     while process.poll() is None:
         members = family(process.pid)
         whole = max(whole, sum(map(pss_mb, members)))
-        alone = max(alone, pss_mb(process.pid))
+        worker = lock.holder(job)
+        alone = max(alone, pss_mb(process.pid) + (pss_mb(worker) if worker else 0.0))
         live = len(list(job.glob("*/agent/scripted.jsonl"))) - len(list(job.glob("*/result.json")))
         most, processes = max(most, live), max(processes, len(members))
         time.sleep(0.5)
