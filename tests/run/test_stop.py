@@ -147,7 +147,7 @@ def test_trials_go_on_without_the_command_and_resume_finds_them(
     half: Path, number: signal.Signals
 ) -> None:
     process = begin(half)
-    process.send_signal(number)
+    os.killpg(process.pid, number)  # a terminal that is closed tells all that it has started
     process.communicate(timeout=60)
     assert process.returncode == -number
     (asleep,) = processes(MARK)
