@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -236,3 +237,22 @@ def test_any_address_that_is_none_is_a_404(tmp_path: Path) -> None:
                 raise AssertionError("embeddings were answered")
             assert [model.id for model in client.models.list()] == ["scripted/m"]
         assert TALKS
+
+
+def test_tokens_of_answers_count_for_the_minute(tmp_path: Path) -> None:
+    """Two answers of 730 tokens fill a minute of 1,400; what was asked alone would not."""
+    answered = threading.Event()
+    with running(tmp_path, {"loop": LOOP}, limits=Limits(tpm=1400)) as bench:
+        agent = bench.talk("t", "anthropic")
+
+        def ask() -> None:
+            with suppress(Exception):  # the gateway ends while it waits
+                agent.result(agent.ask("x"), "")
+                answered.set()
+
+        for _ in range(2):
+            ask()
+        assert answered.is_set()
+        answered.clear()
+        threading.Thread(target=ask, daemon=True).start()
+        assert not answered.wait(3)

@@ -61,6 +61,11 @@ def results(folder: Path) -> dict[Path, int]:
             "the sweep has spent $1.00 of $5.00, and running trials may spend $4.00 more",
         ),
         (Purse(tokens=9), Spent(0, 10), Spent(), "the sweep has spent 10 tokens of 9"),
+        (
+            Purse(tokens=9), Spent(0, 4), Spent(0, 5),
+            "the sweep has spent 4 tokens of 9, and running trials may spend 5 more",
+        ),
+        (Purse(tokens=9), Spent(0, 4), Spent(0, 4), ""),
     ],
 )  # fmt: skip
 def test_when_nothing_more_may_start(purse: Purse, spent: Spent, bound: Spent, why: str) -> None:
