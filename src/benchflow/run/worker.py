@@ -112,7 +112,10 @@ def _packed(outcome: BaseException | None) -> bytes:
         packed = pickle.dumps(outcome)
         pickle.loads(packed)
     except Exception:  # an exception of anybody's may refuse in any way
-        return pickle.dumps(RuntimeError(f"{type(outcome).__name__}: {outcome}"))
+        named = RuntimeError(f"{type(outcome).__name__}: {outcome}")
+        for note in getattr(outcome, "__notes__", ()):
+            named.add_note(note)
+        return pickle.dumps(named)
     return packed
 
 
