@@ -25,13 +25,13 @@ for option in LFS LONG_OPTS SHOW_USAGE BUSYBOX FEATURE_FANCY_ECHO ASH_ECHO ASH_P
     FEATURE_PRESERVE_HARDLINKS FEATURE_DD_IBS_OBS FEATURE_CP_LONG_OPTIONS FEATURE_FANCY_HEAD \
     FEATURE_FANCY_TAIL FEATURE_VI_COLON FEATURE_VI_SEARCH FEATURE_VI_YANKMARK FEATURE_VI_SETOPTS \
     FEATURE_AWK_LIBM FEATURE_DIFF_DIR FEATURE_TOUCH_SUSV3 FEATURE_GREP_CONTEXT FEATURE_PIDOF_SINGLE \
-    FEATURE_SEAMLESS_BZ2 LONG_OPTS; do
+    FEATURE_SEAMLESS_BZ2; do
     set_to "$option" y
 done
 set_to EXTRA_CFLAGS '"-Os -fno-asynchronous-unwind-tables"'
 set_to EXTRA_LDFLAGS '"-Wl,--build-id=none"'
 # `yes` closed its pipe when oldconfig had read enough.
-(yes '' || :) | make -s oldconfig > /dev/null 2>&1
+(yes '' || :) | KCONFIG_NOTIMESTAMP=1 make -s oldconfig > /dev/null 2>&1
 make -s -j2 CC="musl-gcc -idirafter /usr/include -idirafter /usr/include/x86_64-linux-gnu" \
-    SKIP_STRIP=y KBUILD_BUILD_TIMESTAMP= busybox > /tmp/work/busybox.log 2>&1 || { tail /tmp/work/busybox.log; exit 1; }
+    SKIP_STRIP=y busybox > /tmp/work/busybox.log 2>&1 || { tail /tmp/work/busybox.log; exit 1; }
 strip -s -R .comment -R .note -o "$target" busybox

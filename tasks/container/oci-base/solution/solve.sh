@@ -20,15 +20,7 @@ if [ ! -e $work/done ]; then
     strip -s -R .comment -R .note.gnu.build-id -o $work/libc.so $work/musl/lib/x86_64-linux-musl/libc.so
     dpkg-deb -x /app/bench/ca-certificates.deb $work/ca
     dpkg-deb -x /app/bench/tzdata.deb $work/tzdata
-    # The package's zones came from this file; `slim` leaves out what their last line says anyway.
-    zic -b slim -d $work/zoneinfo $work/tzdata/usr/share/zoneinfo/tzdata.zi
-    # Links that the package adds to what zic makes.
-    (cd $work/tzdata/usr/share/zoneinfo && find . -type f -o -type l) | sed 's|^\./||' |
-        grep -vE '^(posix|right)/|^(localtime|posixrules|.*\.(tab|zi|list)|leapseconds)$' |
-        while read -r name; do
-            [ -e "$work/zoneinfo/$name" ] ||
-                install -D "$(realpath "$work/tzdata/usr/share/zoneinfo/$name")" "$work/zoneinfo/$name"
-        done
+    python3 "$here/zones.py" $work/tzdata/usr/share/zoneinfo $work/zoneinfo
     touch $work/done
 fi
 sed 's/^#define VERSION.*/#define VERSION "2.4"/' /app/order/almanac/almanac.c > $work/almanac.c

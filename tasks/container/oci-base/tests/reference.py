@@ -6,6 +6,7 @@ import base64
 import io
 import lzma
 import re
+import struct
 import tarfile
 import zoneinfo
 from datetime import datetime, timedelta, timezone
@@ -45,6 +46,14 @@ def _extracted(tar: tarfile.TarFile) -> dict[str, bytes]:
     return found
 
 
+def fnv(data: bytes) -> int:
+    """The 64-bit FNV-1a hash."""
+    value = 0xCBF29CE484222325
+    for byte in data:
+        value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return value
+
+
 def certificates(data: bytes) -> list[bytes]:
     """The DER form of each certificate in a PEM file. Raises ValueError for a damaged one."""
     return [base64.b64decode(b"".join(m.split()), validate=True) for m in _PEM.findall(data)]
@@ -75,6 +84,21 @@ def zones(deb: Path) -> dict[str, bytes]:
 def load(data: bytes) -> zoneinfo.ZoneInfo:
     """A zone. Raises ValueError, or something as clear, for what is none."""
     return zoneinfo.ZoneInfo.from_file(io.BytesIO(data))
+
+
+def transitions(data: bytes) -> list[int]:
+    """The moments at which a TZif file (version 2 or later) says that something changes."""
+    if data[:4] != b"TZif" or data[4:5] < b"2":
+        raise ValueError("not a zone of version 2")
+    first = struct.unpack_from(">6I", data, 20)
+    at = 44 + _block(first, 4)
+    second = struct.unpack_from(">6I", data, at + 20)
+    return list(struct.unpack_from(f">{second[3]}q", data, at + 44))
+
+
+def _block(counts: tuple[int, ...], width: int) -> int:
+    isut, isstd, leap, times, types, chars = counts
+    return times * (width + 1) + types * 6 + chars + leap * (width + 4) + isstd + isut
 
 
 def local(zone: zoneinfo.ZoneInfo, seconds: int) -> str:

@@ -8,6 +8,7 @@ from tarform import DIRECTORY, FILE, HARDLINK, SYMLINK, Member
 
 from benchflow.boot import BadDeliverable
 
+_LINKS = 8
 _KINDS = {DIRECTORY: 0o040000, FILE: 0o100000, SYMLINK: 0o120000}
 
 
@@ -64,6 +65,23 @@ def _lay(tree: Tree, member: Member) -> None:
     tree[member.name] = Node(
         member.type, member.mode, member.uid, member.gid, member.link, member.data, inode
     )
+
+
+def content(tree: Tree, path: str) -> bytes:
+    """The bytes of a file, symbolic links followed inside the tree; b"" when there is none."""
+    for _ in range(_LINKS):
+        node = tree.get(path)
+        if node is None or node.type != SYMLINK:
+            return node.data if node else b""
+        folder = "" if node.link.startswith("/") else path.rpartition("/")[0]
+        parts: list[str] = []
+        for part in f"{folder}/{node.link}".split("/"):
+            if part == "..":
+                parts = parts[:-1]
+            elif part not in ("", "."):
+                parts.append(part)
+        path = "/".join(parts)
+    return b""
 
 
 def directory(mode: int = 0o755, uid: int = 0, gid: int = 0) -> Node:
