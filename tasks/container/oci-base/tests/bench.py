@@ -152,7 +152,7 @@ def odd(draw: random.Random) -> Setting:
         {"TZ": zone, "LANG": language, "LC_ALL": language},
         f"/srv/{word}", f"/srv/build kit {word}", f"/opt/it's/{word} parcels",
         f"/srv/{word}/lists & such", f"/data/{word}/o u t", f"/data/{word}/temp orary",
-        f"odd-{word}", 2, draw.randrange(10**6),
+        f"odd-{word}", 1, draw.randrange(10**6),
     )  # fmt: skip
 
 

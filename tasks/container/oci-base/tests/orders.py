@@ -29,7 +29,7 @@ def another(draw: random.Random, base: Order, own: Mapping[str, Parcel]) -> tupl
     """
     word = f"{draw.randrange(16**8):08x}"
     version = f"{draw.randrange(9)}.{draw.randrange(99)}~rc+{word}"
-    long = "/".join(["srv", "pier", *(f"{word}-{n}" + "m" * 40 for n in range(4))])
+    long = "/".join(["srv", "pier", *(f"{word}-{n}" + "m" * 30 for n in range(4))])
     deep = ["/".join(long.split("/")[:n]) for n in range(3, 7)]
     every = bytes(range(256)) * 2
     pier = Parcel("pier", version, (

@@ -1,9 +1,9 @@
 /* What the program takes from glibc, for musl. */
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <errno.h>
+#include <stdio.h>
 
 #define canonicalize_file_name(path) realpath(path, NULL)
 
