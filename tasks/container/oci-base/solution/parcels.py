@@ -51,7 +51,7 @@ def parcel(name, version, entries, needs=(), replaces=()):
 
 
 def folders(*paths, mode=0o755):
-    return {path: ("dir", mode) for path in paths}
+    return dict.fromkeys(paths, ("dir", mode))
 
 
 def text(data, mode=0o644):
@@ -116,7 +116,10 @@ def trust():
         taken = {}
         for name, data in certificates:
             said = subprocess.run(
-                ["openssl", "x509", "-noout", "-subject_hash"], input=data, capture_output=True, check=True
+                ["openssl", "x509", "-noout", "-subject_hash"],
+                input=data,
+                capture_output=True,
+                check=True,
             ).stdout
             short = said.decode().strip()
             number = taken[short] = taken.get(short, -1) + 1

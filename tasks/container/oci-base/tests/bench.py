@@ -30,7 +30,9 @@ def pinned(folder: Path, sums: str) -> Path:
     return folder
 
 
-def _machine(machines, name: str, bench: Path, tree: Tree, init: str, work: Path, **spec) -> Machine:
+def _machine(
+    machines, name: str, bench: Path, tree: Tree, init: str, work: Path, **spec
+) -> Machine:
     initrd = work / f"{name}.cpio"
     initrd.write_bytes(rootfs.initramfs(tree, spec.pop("mtimes", None)))
     return machines.create(
@@ -183,7 +185,9 @@ class Builder:
         for folder in parcels:
             _folders(tree, f"{setting.parcels}/{folder}")
         who = f"{setting.uid}:{setting.gid}"
-        tree["etc/passwd"] = rootfs.file(f"root:x:0:0::/:/bin/sh\nmaker:x:{who}::/:/bin/sh\n".encode())
+        tree["etc/passwd"] = rootfs.file(
+            f"root:x:0:0::/:/bin/sh\nmaker:x:{who}::/:/bin/sh\n".encode()
+        )
         tree["etc/group"] = rootfs.file(f"root:x:0:\nmaker:x:{setting.gid}:\n".encode())
         tree["bin/busybox"] = rootfs.file((bench / "busybox").read_bytes(), 0o755)
         tree["init"] = rootfs.file(_builder_init(setting).encode(), 0o755)
@@ -203,7 +207,12 @@ class Builder:
         """(status, what was said, reference seconds) of one build."""
         s = self.setting
         env = " ".join(f"{key}={quote(value)}" for key, value in s.env.items())
-        words = (f"{s.kit}/build", f"{s.lists}/{listing}", f"{s.parcels}/{parcels}", f"{s.out}/{out}")
+        words = (
+            f"{s.kit}/build",
+            f"{s.lists}/{listing}",
+            f"{s.parcels}/{parcels}",
+            f"{s.out}/{out}",
+        )
         line = (
             f"cd {quote(s.cwd)}; umask {s.umask}; "
             f"env -i PATH=/bin TMPDIR={quote(s.temp)} {env} "

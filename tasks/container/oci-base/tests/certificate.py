@@ -21,7 +21,7 @@ def subject_hash(der: bytes) -> str:
     for _, relative, _ in _read(fields[4][1]):
         pairs = sorted(_pair(pair) for _, pair, _ in _read(relative))
         names += _write(_SET, b"".join(pairs))
-    return hashlib.sha1(names).digest()[3::-1].hex()  # noqa: S324
+    return hashlib.sha1(names).digest()[3::-1].hex()
 
 
 def _pair(pair: bytes) -> bytes:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import random
 import re
-import secrets
-from pathlib import Path
 
 import bench as benches
 import compose
@@ -15,7 +12,6 @@ import kit as kits
 import layout as layouts
 import orders
 import programs
-import pytest
 import reference
 import rootfs
 from certificate import subject_hash
@@ -23,117 +19,12 @@ from tarform import DIRECTORY, SYMLINK
 
 from benchflow.boot import check, milestone
 
-OUT = "/app/out/base.tar"
 MOST = 960 << 10
 SECONDS = 90
 ZONES, CERTIFICATES = "usr/share/zoneinfo/", "etc/ssl/certs/"
 BUNDLE = f"{CERTIFICATES}ca-certificates.crt"
 CONF = b"harbour = north quay\nkey = 7b1f-mole-4455\n"
 FIRST, LAST = -(2**31), 4102444800
-
-
-@pytest.fixture(scope="session")
-def bench(deliverable):
-    sums = (Path(__file__).parent / "bench.sha256").read_text()
-    return benches.pinned(deliverable("/app/bench"), sums)
-
-
-@pytest.fixture(scope="session")
-def order(bench):
-    return compose.parse((bench / "base.list").read_text())
-
-
-@pytest.fixture(scope="session")
-def kit(deliverable):
-    return kits.read(deliverable("/app/out/kit.tar"))
-
-
-@pytest.fixture(scope="session")
-def parcels(kit):
-    return kit.parcels()
-
-
-@pytest.fixture(scope="session")
-def delivered(deliverable):
-    return deliverable(OUT).read_bytes()
-
-
-@pytest.fixture(scope="session")
-def layout(delivered):
-    return layouts.read(delivered, "base.tar")
-
-
-@pytest.fixture(scope="session")
-def tree(layout):
-    return rootfs.overlay(layout.layers)
-
-
-@pytest.fixture(scope="session")
-def image(machines, bench, tree, layout, work, nonce):
-    return benches.Image(machines, "image", bench, tree, layout.configuration, nonce(), work)
-
-
-@pytest.fixture(scope="session")
-def draw():
-    return random.Random(secrets.randbits(64))
-
-
-@pytest.fixture(scope="session")
-def second(draw, order, parcels):
-    """(order, parcels) of an image that no kit has seen."""
-    return orders.another(draw, order, parcels)
-
-
-@pytest.fixture(scope="session")
-def small(draw):
-    return orders.Small(draw)
-
-
-@pytest.fixture(scope="session")
-def bad(small):
-    return {"damaged": small.damaged(), "misfits": small.misfits(), "lists": small.listings()}
-
-
-@pytest.fixture(scope="session")
-def builder(machines, bench, kit, second, small, bad, work):
-    """`builder(name, setting)`: a build machine with the kit and all that it will be asked for."""
-    cases = [small.good(), *(case for group in bad.values() for case in group)]
-    # What a list does not name does not matter.
-    folders = {
-        "base": {**kit.packed, "unnamed_1.parcel": b"no parcel"},
-        "second": {p.file: p.pack() for p in second[1].values()},
-        **{case.name: case.files for case in cases},
-    }
-    lists = {
-        "base": (bench / "base.list").read_bytes(),
-        "second": second[0].text().encode(),
-        **{case.name: case.listing for case in cases},
-    }
-
-    def make(name, setting):
-        made = benches.Builder(machines, name, bench, setting, kit.files, folders, lists, work)
-        return made.start()
-
-    return make
-
-
-@pytest.fixture(scope="session")
-def plain(builder):
-    return builder("plain", benches.PLAIN)
-
-
-@pytest.fixture(scope="session")
-def odd(builder, draw):
-    return builder("odd", benches.odd(draw))
-
-
-@pytest.fixture(scope="session")
-def built(plain):
-    """The second list's image from the plain machine."""
-    plain.clear()
-    status, said, _ = plain.build("second", "second")
-    assert status == 0, f"the second list was not built: {said[-500:]}"
-    return plain.fetch()
 
 
 def sha256(data: bytes) -> str:
@@ -312,7 +203,9 @@ def test_the_library_is_musl_1_2_3(image, nonce):
 @check("programs", proves=["R12"])
 def test_almanac_seals_words_under_its_user(image, nonce):
     words = [nonce() for _ in range(3)]
-    want = [f"{reference.fnv(f'{word}:/home/harbor:10001:'.encode() + CONF):016x}" for word in words]
+    want = [
+        f"{reference.fnv(f'{word}:/home/harbor:10001:'.encode() + CONF):016x}" for word in words
+    ]
     assert image.entry("seal", *words).stdout.split() == want
 
 
@@ -335,11 +228,6 @@ def test_almanac_complains_as_its_readme_says(image, nonce):
 
 
 # -- zones ----------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="session")
-def known(bench):
-    return {name: reference.load(d) for name, d in reference.zones(bench / "tzdata.deb").items()}
 
 
 @milestone("zones", weight=2, requires=["programs"], proves=["R14"],
@@ -386,11 +274,6 @@ def test_without_a_zone_it_is_utc(tree, image):
 
 
 # -- trust ----------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="session")
-def trusted(bench):
-    return reference.trusted(bench / "ca-certificates.deb")
 
 
 @milestone("trust", weight=2, requires=["zones"], proves=["R16"],

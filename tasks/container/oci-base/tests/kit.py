@@ -57,7 +57,7 @@ def unreadable(files: dict[str, bytes]) -> str:
             lines = data.decode().split("\n")
         except UnicodeDecodeError:
             return f"{path} is not UTF-8"
-        if any(ord(c) < 32 and c != "\t" or ord(c) == 127 for line in lines for c in line):
+        if any((ord(c) < 32 and c != "\t") or ord(c) == 127 for line in lines for c in line):
             return f"{path} holds control characters"
         if max(map(len, lines)) > LINE:
             return f"{path} has a line of more than {LINE} characters"

@@ -7,6 +7,7 @@ import json
 import re
 import zlib
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import tarform
@@ -100,7 +101,7 @@ def _files(data: bytes, what: str) -> dict[str, bytes]:
 
 def _sorted(members: list[tarform.Member], what: str) -> None:
     names = [member.name.encode() for member in members]
-    for one, two in zip(names, names[1:], strict=False):
+    for one, two in pairwise(names):
         if one >= two:
             raise BadDeliverable(f"{what}: {two!r} comes after {one!r}")
 

@@ -12,6 +12,7 @@ from parcel import Entry, Parcel
 
 #: Where the second image carries what is asked of it when it runs.
 PIER = "srv/pier"
+_ODD = "Főtanúsítvány 'n' \"$HOME\" `id` * [x] %s é.crt"
 
 
 def _file(path: str, data: bytes, mode: int = 0o644, uid: int = 0, gid: int = 0) -> Entry:
@@ -22,7 +23,9 @@ def _dirs(*paths: str) -> list[Entry]:
     return [Entry("dir", path, 0o755) for path in paths]
 
 
-def another(draw: random.Random, base: Order, own: Mapping[str, Parcel]) -> tuple[Order, dict[str, Parcel]]:
+def another(
+    draw: random.Random, base: Order, own: Mapping[str, Parcel]
+) -> tuple[Order, dict[str, Parcel]]:
     """A list that no kit has seen, and all parcels that it names.
 
     It begins with the delivered base-files, musl and busybox, so that what comes of it can run.
@@ -46,7 +49,7 @@ def another(draw: random.Random, base: Order, own: Mapping[str, Parcel]) -> tupl
         Entry("dir", f"{PIER}/shared", 0o2775, 0, 4321),
         _file(f"{PIER}/shared/set user", every + draw.randbytes(777), 0o4755, 65535, 12),
         _file(f"{PIER}/shared/empty", b"", 0o600, draw.randrange(60000), 1),
-        _file(f"{PIER}/shared/Főtanúsítvány 'n' \"$HOME\" `id` * [x] %s é.crt", b"\0\1\2" + every, 0o440),
+        _file(f"{PIER}/shared/{_ODD}", b"\0\1\2" + every, 0o440),
         _file(f"{PIER}/shared/-n", b"\n\n"),
         _file(f"{PIER}/shared.first", b"sorts before what lies in shared\n"),
         _file(f"{long}/{'z' * 20}", word.encode() * 200, 0o751),
@@ -69,7 +72,7 @@ def another(draw: random.Random, base: Order, own: Mapping[str, Parcel]) -> tupl
         *_dirs(f"{PIER}/old"),
         _file(f"{PIER}/old/file", f"third {word}\n".encode()),
     ))  # fmt: skip
-    names = {name: version for name, version in base.packages}
+    names = dict(base.packages)
     system = [("package", name, names[name]) for name in ("base-files", "musl", "busybox")]
     mine = [pier, cargo, customs, tide, again]
     steps = {p.name: ("package", p.name, p.version) for p in mine}
@@ -77,7 +80,11 @@ def another(draw: random.Random, base: Order, own: Mapping[str, Parcel]) -> tupl
         f"quay/{word}:{version[:3]}", 946684799 + draw.randrange(10**9), "10001:10001", f"/{PIER}",
         ("PATH=/bin:/usr/bin", f"A=\\n \"{word}\" $HOME \\", "EMPTY=", "Å=ä=ö'"),
         (f"/{PIER}/tally",), ("one word", '"two"', "\\three\\"),
-        (("se.harbour.æ", f'back\\slash "quoted" {word}'), ("b", "{}[],:"), ("a", "%s &amp; \\u0041")),
+        (
+            ("se.harbour.æ", f'back\\slash "quoted" {word}'),
+            ("b", "{}[],:"),
+            ("a", "%s &amp; \\u0041"),
+        ),
         (
             Layer("system", (*system, steps["pier"])),
             Layer("goods & more", (steps[cargo.name], steps["customs"])),

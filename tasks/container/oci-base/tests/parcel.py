@@ -76,7 +76,7 @@ class Parcel:
 
 
 def read(data: bytes, file: str) -> Parcel:
-    """The parcel in `data`. Raises BadDeliverable when it is not exactly of the form of PARCEL.md."""
+    """The parcel in `data`. Raises BadDeliverable when it has not the form of PARCEL.md."""
     members = tarform.read(data, file)
     if not members or members[0].name != "PARCEL":
         raise BadDeliverable(f"{file}: the first member is not PARCEL")

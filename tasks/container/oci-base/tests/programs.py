@@ -27,8 +27,7 @@ _DEBRIS = re.compile(
 
 def compiled(tree: Tree) -> dict[str, bytes]:
     """Every ELF file of an image by path."""
-    found = {path: node.data for path, node in tree.items() if node.is_file and is_elf(node.data)}
-    return found
+    return {path: node.data for path, node in tree.items() if node.is_file and is_elf(node.data)}
 
 
 def linked_otherwise(tree: Tree) -> str:

@@ -12,11 +12,11 @@ import zoneinfo
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-_PEM = re.compile(
-    rb"-----BEGIN CERTIFICATE-----\r?\n([A-Za-z0-9+/=\s]+?)-----END CERTIFICATE-----"
-)
+_PEM = re.compile(rb"-----BEGIN CERTIFICATE-----\r?\n([A-Za-z0-9+/=\s]+?)-----END CERTIFICATE-----")
 _ZONES = "./usr/share/zoneinfo/"
-_NOT_ZONES = re.compile(r"(posix|right)(/|$)|localtime$|posixrules$|.*\.(tab|zi|list)$|leapseconds$")
+_NOT_ZONES = re.compile(
+    r"(posix|right)(/|$)|(localtime|posixrules|leapseconds)$|.*\.(tab|zi|list)$"
+)
 
 
 def contents(deb: Path) -> dict[str, bytes]:
