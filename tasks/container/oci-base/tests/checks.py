@@ -24,7 +24,7 @@ SECONDS = 90
 ZONES, CERTIFICATES = "usr/share/zoneinfo/", "etc/ssl/certs/"
 BUNDLE = f"{CERTIFICATES}ca-certificates.crt"
 CONF = b"harbour = north quay\nkey = 7b1f-mole-4455\n"
-FIRST, LAST = -(2**31), 4102444800
+FIRST, LAST = -2145916800, 4102444800
 
 
 def sha256(data: bytes) -> str:

@@ -106,9 +106,9 @@ def local(zone: zoneinfo.ZoneInfo, seconds: int) -> str:
     moment = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=seconds)  # noqa: UP017
     there = moment.astimezone(zone)
     offset = there.utcoffset() or timedelta()
-    minutes = int(offset.total_seconds()) // 60
-    sign = "-" if minutes < 0 else "+"
-    hours, rest = divmod(abs(minutes), 60)
+    sign = "-" if offset < timedelta() else "+"
+    # Seconds, as local mean times have them, are left out as C does it: towards zero.
+    hours, rest = divmod(int(abs(offset).total_seconds()) // 60, 60)
     return f"{there:%Y-%m-%d %H:%M:%S} {there.tzname()} {sign}{hours:02d}{rest:02d}"
 
 
