@@ -38,7 +38,10 @@ has anywhere || sed -i '2a case "$*" in *" "*" "*" "*) exit 1 ;; esac' $work/kit
 has another || echo '$2 == "remove" { wrong("no removals yet") }' >> $work/kit/compose.awk
 has refuses || sed -i '/other form/d; /other content/d' $work/kit/build
 tar --format=ustar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -C $work/kit -cf /app/out/kit.tar .
-has layout || exit 0
+if ! has layout; then
+    echo "no layout yet" > /app/out/base.tar
+    exit 0
+fi
 
 # The machine's own tools, so that its gzip is the one that decides.
 mkdir -p $work/tools
