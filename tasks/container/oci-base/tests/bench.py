@@ -1,0 +1,275 @@
+"""The customer's bench: where images are started, and the machines that build them."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
+
+import rootfs
+from rootfs import Tree
+
+from benchflow.boot import BadDeliverable, Disk, Machine
+
+_ROOM_MB = 16
+
+
+def pinned(folder: Path, sums: str) -> Path:
+    """The bench's folder, when all that it has to hold is what was shipped."""
+    for line in sums.splitlines():
+        digest, name = line.split()
+        path = folder / name
+        if path.is_symlink() or not path.is_file():
+            raise BadDeliverable(f"/app/bench/{name} is missing")
+        if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+            raise BadDeliverable(f"/app/bench/{name} was changed")
+    return folder
+
+
+def _machine(
+    machines, name: str, bench: Path, tree: Tree, init: str, work: Path, **spec
+) -> Machine:
+    initrd = work / f"{name}.cpio"
+    initrd.write_bytes(rootfs.initramfs(tree, spec.pop("mtimes", None)))
+    return machines.create(
+        name, firmware="direct", kernel=bench / "vmlinuz", initrd=initrd,
+        append=f"console=ttyS0,115200 quiet loglevel=1 panic=-1 rdinit={init}", **spec,
+    )  # fmt: skip
+
+
+class Image:
+    """An image, unpacked and started as the root file system of a plain kernel.
+
+    Process 1 and the shell that we talk to are the bench's own static busybox, in a folder whose
+    name no image can know: the image's programs run when they are called, and not before.
+    """
+
+    def __init__(
+        self, machines, name: str, bench: Path, tree: Tree, configuration: dict, secret: str,
+        work: Path,
+    ) -> None:  # fmt: skip
+        self._config = configuration["config"]
+        own = f"bench-{secret}"
+        self._bin = f"/{own}/bin"
+        busybox = (bench / "busybox").read_bytes()
+        # Mount points that every run-time makes.
+        whole = {path: rootfs.directory() for path in ("proc", "sys", "dev")}
+        whole |= tree
+        whole[own] = rootfs.directory()
+        whole[f"{own}/bin"] = rootfs.directory()
+        whole[f"{own}/busybox"] = rootfs.file(busybox, 0o755)
+        whole[f"{own}/init"] = rootfs.file(_image_init(own).encode(), 0o755)
+        self.machine = _machine(
+            machines, name, bench, whole, f"/{own}/init", work, memory_mb=256, rng=False
+        )
+
+    def start(self) -> Image:
+        """Boot it and take the bench's shell."""
+        self.machine.boot()
+        self.machine.attach()
+        return self
+
+    def bench(self, command: str, timeout: float = 60) -> str:
+        """What the bench's own tools, as root, say of the image."""
+        return self.machine.shell.run(command, timeout=timeout, check=True).stdout
+
+    def root(self, command: str, timeout: float = 60):
+        """A command of the image's own shell, as root, with the image's PATH."""
+        line = f"cd /; env -i {self._env()} /bin/sh -c {quote(command)}"
+        return self.machine.shell.run(line, timeout=timeout)
+
+    def entry(self, *words: str, timeout: float = 60):
+        """The entry point with these words, as the image's user, where the image says."""
+        return self._user([*self._config["Entrypoint"], *words], timeout)
+
+    def user(self, command: str, timeout: float = 60):
+        """A command of the image's own shell, as the image's user."""
+        return self._user(["/bin/sh", "-c", command], timeout)
+
+    def _user(self, words: list[str], timeout: float):
+        user, where = self._config["User"], self._config.get("WorkingDir", "/")
+        if not re.fullmatch(r"\d+:\d+", user):
+            raise BadDeliverable(f"the user {user!r}")
+        # A pid file that is not there, or it would look for programs of that name.
+        starter = f"{self._bin}/start-stop-daemon -S -q -p /none -c {user} -x {quote(words[0])} --"
+        rest = " ".join(quote(word) for word in words[1:])
+        line = f"cd {quote(where)} && env -i {self._env()} {starter} {rest}"
+        return self.machine.shell.run(line, timeout=timeout)
+
+    def _env(self) -> str:
+        return " ".join(quote(value) for value in self._config.get("Env", ()))
+
+
+def _image_init(own: str) -> str:
+    return f"""#!/{own}/busybox sh
+/{own}/busybox --install -s /{own}/bin
+/{own}/bin/chmod 755 /
+export PATH=/{own}/bin PS1='# '
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+exec setsid sh -c 'exec sh -i </dev/ttyS0 >/dev/ttyS0 2>&1'
+"""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How one build machine differs from another."""
+
+    uid: int
+    gid: int
+    umask: str
+    clock: str
+    env: Mapping[str, str]
+    cwd: str
+    kit: str
+    parcels: str
+    lists: str
+    out: str
+    temp: str
+    host: str
+    cpus: int
+    seed: int
+
+
+PLAIN = Setting(
+    1000, 1000, "022", "2024-11-05T08:00:00", {}, "/", "/kit", "/parcels", "/lists",
+    "/out", "/scratch", "plain", 1, 1,
+)  # fmt: skip
+
+
+def odd(draw: random.Random) -> Setting:
+    """A machine that differs in all that MACHINE.md says, drawn for this verification."""
+    word = f"{draw.randrange(16**6):06x}"
+    year = draw.choice((1998, 2001, 2035))
+    zone = draw.choice(("XYZ-13:45", "Pacific/Chatham", "WST12EDT,M3.2.0,M11.1.0"))
+    language = draw.choice(("sv_SE.UTF-8", "tr_TR.UTF-8", "de_DE@euro"))
+    return Setting(
+        4000 + draw.randrange(999), 600 + draw.randrange(99), "077",
+        f"{year}-0{1 + draw.randrange(9)}-17T23:59:3{draw.randrange(9)}",
+        {"TZ": zone, "LANG": language, "LC_ALL": language},
+        f"/srv/{word}", f"/srv/build kit {word}", f"/opt/it's/{word} parcels",
+        f"/srv/{word}/lists & such", f"/data/{word}/o u t", f"/data/{word}/temp orary",
+        f"odd-{word}", 1, draw.randrange(10**6),
+    )  # fmt: skip
+
+
+class Builder:
+    """A build machine with a kit, folders of parcels, and lists."""
+
+    def __init__(
+        self, machines, name: str, bench: Path, setting: Setting, kit: Mapping[str, bytes],
+        parcels: Mapping[str, Mapping[str, bytes]], lists: Mapping[str, bytes], work: Path,
+    ) -> None:  # fmt: skip
+        self.setting = setting
+        self.limit = 600.0
+        draw = random.Random(setting.seed)
+        files = {f"{setting.kit}/{path}": data for path, data in kit.items()}
+        for folder, held in parcels.items():
+            files |= {f"{setting.parcels}/{folder}/{file}": data for file, data in held.items()}
+        files |= {f"{setting.lists}/{file}": data for file, data in lists.items()}
+        names = sorted(files)
+        if setting.seed != PLAIN.seed:
+            draw.shuffle(names)
+        tree: Tree = {}
+        for folder in ("/bin", "/dev", "/proc", "/etc", setting.out, setting.temp, setting.cwd):
+            _folders(tree, folder)
+        for path in names:
+            _folders(tree, path.rpartition("/")[0])
+            mode = draw.choice((0o644, 0o444, 0o604))
+            tree[path[1:]] = rootfs.file(files[path], mode)
+        for folder in parcels:
+            _folders(tree, f"{setting.parcels}/{folder}")
+        who = f"{setting.uid}:{setting.gid}"
+        tree["etc/passwd"] = rootfs.file(
+            f"root:x:0:0::/:/bin/sh\nmaker:x:{who}::/:/bin/sh\n".encode()
+        )
+        tree["etc/group"] = rootfs.file(f"root:x:0:\nmaker:x:{setting.gid}:\n".encode())
+        tree["bin/busybox"] = rootfs.file((bench / "busybox").read_bytes(), 0o755)
+        tree["init"] = rootfs.file(_builder_init(setting).encode(), 0o755)
+        self._disk = Disk.empty(work / f"{name}.out", _ROOM_MB, bus="nvme")
+        self.machine = _machine(
+            machines, name, bench, tree, "/init", work, memory_mb=512, cpus=setting.cpus,
+            rng=False, disks=[self._disk], extra_args=["-rtc", f"base={setting.clock},clock=vm"],
+            mtimes={path: draw.randrange(2**31) for path in tree},
+        )  # fmt: skip
+
+    def start(self) -> Builder:
+        self.machine.boot()
+        self.machine.attach()
+        return self
+
+    def build(self, listing: str, parcels: str, out: str = "image.tar") -> tuple[int, str, float]:
+        """(status, what was said, reference seconds) of one build."""
+        s = self.setting
+        env = " ".join(f"{key}={quote(value)}" for key, value in s.env.items())
+        words = (
+            f"{s.kit}/build",
+            f"{s.lists}/{listing}",
+            f"{s.parcels}/{parcels}",
+            f"{s.out}/{out}",
+        )
+        line = (
+            f"cd {quote(s.cwd)}; umask {s.umask}; "
+            f"env -i PATH=/bin TMPDIR={quote(s.temp)} {env} "
+            f"start-stop-daemon -S -q -p /none -c {s.uid}:{s.gid} -x /bin/sh -- "
+            + " ".join(quote(word) for word in words)
+        )
+        before = self.machine.elapsed
+        done = self.machine.shell.run(line, timeout=self.limit)
+        return done.status, done.stdout, self.machine.elapsed - before
+
+    def digest(self, out: str = "image.tar") -> str:
+        """The SHA-256 of what was built, "" when there is nothing."""
+        path = quote(f"{self.setting.out}/{out}")
+        done = self.machine.shell.run(f"sha256sum < {path}", timeout=60)
+        return done.stdout.split()[0] if done.status == 0 else ""
+
+    def left(self) -> list[str]:
+        """All that lies in the two places where the user can write, by path."""
+        s = self.setting
+        places = f"{quote(s.out)} {quote(s.temp)}"
+        said = self.machine.shell.run(f"find {places} -mindepth 1", timeout=60, check=True).stdout
+        return sorted(line.removeprefix(f"{s.out}/") for line in said.splitlines())
+
+    def clear(self) -> None:
+        """Takes away all that was built."""
+        s = self.setting
+        self.machine.shell.run(f"rm -rf {quote(s.out)}/* {quote(s.temp)}/*", check=True)
+
+    def fetch(self, out: str = "image.tar") -> bytes:
+        """What was built, by way of a disk."""
+        path = quote(f"{self.setting.out}/{out}")
+        shell = self.machine.shell
+        size = int(shell.run(f"wc -c < {path}", check=True).stdout)
+        if size > _ROOM_MB << 20:
+            raise BadDeliverable(f"{size} bytes were built")
+        shell.run(f"dd if={path} of=/dev/nvme0n1 bs=64k 2>&1 && sync", timeout=120, check=True)
+        return self.machine.flatten(self._disk).read_bytes()[:size]
+
+
+def _folders(tree: Tree, path: str) -> None:
+    parts = path.strip("/").split("/")
+    for depth in range(1, len(parts) + 1):
+        tree.setdefault("/".join(parts[:depth]), rootfs.directory())
+
+
+def _builder_init(s: Setting) -> str:
+    places = " ".join(quote(place) for place in (s.out, s.temp))
+    return f"""#!/bin/busybox sh
+/bin/busybox --install -s /bin
+/bin/chmod 755 /
+export PATH=/bin PS1='# '
+mount -t proc proc /proc
+mount -t devtmpfs dev /dev
+chmod 666 /dev/null /dev/zero
+hostname {s.host}
+for place in {places}; do
+    mount -t tmpfs -o noexec,nosuid,nodev,size=128m,mode=755,uid={s.uid},gid={s.gid} tmpfs "$place"
+done
+exec setsid sh -c 'exec sh -i </dev/ttyS0 >/dev/ttyS0 2>&1'
+"""

@@ -1,0 +1,361 @@
+"""container/oci-base: its formats are read strictly, and the oracle's kit keeps to them."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from benchflow.boot import BadDeliverable
+from benchflow.tasks import Task, find
+
+TASK = Path(__file__).parents[2] / "tasks/container/oci-base"
+BUSYBOX = shutil.which("busybox")
+OPENSSL = shutil.which("openssl")
+HELPERS = (
+    "tarform", "parcel", "compose", "layout", "rootfs", "reference", "orders", "certificate",
+    "programs", "kit", "bench",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    return find("container/oci-base")
+
+
+@pytest.fixture(scope="module")
+def parts() -> Iterator[dict[str, ModuleType]]:
+    """The helpers beside the checks, which import each other by their plain names."""
+    import importlib
+
+    before = {name: sys.modules.pop(name, None) for name in HELPERS}
+    sys.path.insert(0, str(TASK / "tests"))
+    try:
+        yield {name: importlib.import_module(name) for name in HELPERS}
+    finally:
+        sys.path.remove(str(TASK / "tests"))
+        for name, module in before.items():
+            sys.modules.pop(name, None)
+            if module is not None:
+                sys.modules[name] = module
+
+
+def small(parts: dict[str, ModuleType]) -> Any:
+    return parts["orders"].Small(random.Random(3))
+
+
+def test_every_demand_is_proved_and_every_check_proves_one(task: Task) -> None:
+    checks = [check for milestone in task.milestones for check in milestone.checks]
+    assert len(task.milestones) == 13 and len(checks) >= 40
+    assert {r for check in checks for r in check.proves} == set(task.requirements)
+    assert all(check.proves for check in checks)
+
+
+def test_the_oracle_knows_every_rung_in_the_order_of_the_ladder(task: Task) -> None:
+    script = (TASK / "solution/solve.sh").read_text()
+    ladder = re.search(r'^ladder="([^"]+)"', script, re.MULTILINE)
+    assert ladder and ladder[1].split() == [milestone.id for milestone in task.milestones]
+
+
+def test_scripts_parse() -> None:
+    scripts = [*(TASK / "solution").glob("*.sh"), *(TASK / "exploits").glob("*.sh")]
+    assert len(scripts) >= 8
+    for script in scripts:
+        subprocess.run(["bash", "-n", str(script)], check=True)
+
+
+def test_what_the_letter_says_is_what_the_checks_use(task: Task) -> None:
+    letter = (TASK / "instruction.md").read_text()
+    checks = (TASK / "tests/checks.py").read_text()
+    assert "983,040 bytes" in letter and "MOST = 960 << 10" in checks
+    assert "within 90 seconds" in letter and "SECONDS = 90" in checks
+    conf = (TASK / "environment/order/almanac/almanac.conf").read_text()
+    assert repr(conf)[1:-1] in checks
+    pins = dict(
+        reversed(line.split()) for line in (TASK / "tests/bench.sha256").read_text().splitlines()
+    )
+    for name in ("base.list", "commands"):
+        shipped = (TASK / "environment/bench" / name).read_bytes()
+        assert hashlib.sha256(shipped).hexdigest() == pins[name]
+
+
+def test_a_tar_comes_back_as_it_went(parts: dict[str, ModuleType]) -> None:
+    tarform = parts["tarform"]
+    members = [
+        tarform.Member("a", "5", 0o755, 0, 0, 5),
+        tarform.Member("a/" + "b" * 99 + "/" + "é" * 40, "0", 0o4755, 65535, 1, 5, data=b"x" * 513),
+        tarform.Member("c", "2", 0o777, 0, 0, 5, link="a"),
+    ]
+    assert tarform.read(tarform.write(members), "it") == members
+
+
+@pytest.mark.parametrize(
+    ("at", "data"),
+    [
+        (257, b"ustar  \0"), (100, b"0000644 "), (265, b"root"), (329, b"0000001\0"), (156, b"x"),
+        (148, b"0000000\0"), (0, b"/abs\0"), (0, b"a/../b\0"), (500, b"!"), (600, b"!"),
+    ],
+)  # fmt: skip
+def test_a_tar_of_any_other_form_is_refused(
+    parts: dict[str, ModuleType], at: int, data: bytes
+) -> None:
+    tarform = parts["tarform"]
+    whole = bytearray(tarform.write([tarform.Member("name", "0", 0o644, 0, 0, 0, data=b"data")]))
+    whole[at : at + len(data)] = data
+    if at != 148 and at < 512:
+        whole[148:156] = b"%06o\0 " % (sum(whole[:148]) + 256 + sum(whole[156:512]))
+    with pytest.raises(BadDeliverable):
+        tarform.read(bytes(whole), "it")
+
+
+def test_the_bench_s_parcels_are_good_and_its_bad_ones_are_not(
+    parts: dict[str, ModuleType],
+) -> None:
+    parcel, cases = parts["parcel"], small(parts)
+    for made in (cases.one, cases.two):
+        assert parcel.read(made.pack(), made.file).pack() == made.pack()
+    damaged = [case for case in cases.damaged() if cases.one.file in case.files]
+    assert len(damaged) >= 15
+    for case in damaged:
+        with pytest.raises(BadDeliverable):
+            parcel.read(case.files[cases.one.file], cases.one.file)
+
+
+def base_order(parts: dict[str, ModuleType]) -> Any:
+    return parts["compose"].parse((TASK / "environment/bench/base.list").read_text())
+
+
+def own(parts: dict[str, ModuleType]) -> dict[str, Any]:
+    """Stand-ins for the three packages that each image begins with."""
+    parcel = parts["parcel"]
+    entry = parcel.Entry("dir", "bin", 0o755)
+    versions = dict(base_order(parts).packages)
+    names = ("base-files", "musl", "busybox")
+    return {name: parcel.Parcel(name, versions[name], (entry,)) for name in names}
+
+
+def test_a_list_comes_back_as_it_went(parts: dict[str, ModuleType]) -> None:
+    for seed in range(5):
+        order, held = parts["orders"].another(random.Random(seed), base_order(parts), own(parts))
+        assert parts["compose"].parse(order.text()) == order
+        for made in held.values():
+            parts["parcel"].read(made.pack(), made.file)
+
+
+class Kit:
+    """The oracle's builder, under this machine's busybox."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._tools = folder / "tools"
+        self._tools.mkdir()
+        (folder / "temp orary").mkdir()
+        listed = subprocess.run(
+            [str(BUSYBOX), "--list"], capture_output=True, text=True, check=True
+        )
+        for applet in listed.stdout.split():
+            (self._tools / applet).symlink_to(str(BUSYBOX))
+
+    def build(self, case: Any) -> tuple[int, bytes, str]:
+        parcels = self._folder / f"par cels {case.name}"
+        parcels.mkdir()
+        for file, data in case.files.items():
+            (parcels / file).write_bytes(data)
+        listing, out = self._folder / "li'st", self._folder / "out"
+        listing.write_bytes(case.listing)
+        temp = self._folder / "temp orary"
+        done = subprocess.run(
+            [self._tools / "sh", TASK / "solution/kit/build", listing, parcels, out],
+            env={"PATH": str(self._tools), "TMPDIR": str(temp), "TZ": "X-7"},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert not list(temp.iterdir()), "something is left in TMPDIR"
+        data = out.read_bytes() if out.exists() else b""
+        out.unlink(missing_ok=True)
+        return done.returncode, data, done.stderr
+
+
+@pytest.fixture
+def kit(tmp_path: Path) -> Kit:
+    if BUSYBOX is None:
+        pytest.skip("busybox is not installed")
+    return Kit(tmp_path)
+
+
+def test_the_oracle_s_kit_makes_what_the_model_says(parts: dict[str, ModuleType], kit: Kit) -> None:
+    orders, compose = parts["orders"], parts["compose"]
+    order, held = orders.another(random.Random(11), base_order(parts), own(parts))
+    case = orders.Bad("second", order.text().encode(), {p.file: p.pack() for p in held.values()})
+    status, data, said = kit.build(case)
+    assert status == 0, said
+    made, wanted = parts["layout"].read(data), compose.layers(order, held)
+    for found, want in zip(made.layers, wanted, strict=True):
+        assert compose.difference(found, want) == ""
+    assert made.configuration == order.configuration(made.diff_ids)
+    changed = [replace(wanted[1][1], mode=0o1), *wanted[1][1:]]
+    assert compose.difference(made.layers[1], changed)
+    tree = parts["rootfs"].overlay(made.layers)
+    pier = orders.PIER
+    assert f"{pier}/gone" not in tree and f"{pier}/old/deep" not in tree
+    assert parts["rootfs"].content(tree, f"{pier}/duty").startswith(b"second ")
+
+
+def test_the_oracle_s_kit_refuses_every_bad_case(parts: dict[str, ModuleType], kit: Kit) -> None:
+    cases = small(parts)
+    status, data, said = kit.build(cases.good())
+    assert status == 0 and parts["layout"].read(data).layers, said
+    every = [*cases.damaged(), *cases.misfits(), *cases.listings()]
+    assert len({case.name for case in every}) == len(every) >= 40
+    for case in every:
+        status, data, said = kit.build(case)
+        assert status and not data and said.strip(), case.name
+
+
+def layout_of(parts: dict[str, ModuleType], **changes: Any) -> bytes:
+    """A small layout; `changes` spoil it."""
+    tarform = parts["tarform"]
+    plain = tarform.write([tarform.Member("a", "0", 0o644, 0, 0, 9, data=b"a")])
+    packed = changes.get("packed") or gzip.compress(plain, mtime=0)
+    blobs: dict[str, bytes] = {}
+
+    def blob(data: bytes, kind: str) -> dict[str, Any]:
+        digest = hashlib.sha256(data).hexdigest()
+        blobs[f"blobs/sha256/{digest}"] = data
+        media_type = f"application/vnd.oci.image.{kind}"
+        return {"mediaType": media_type, "digest": f"sha256:{digest}", "size": len(data)}
+
+    diff = f"sha256:{hashlib.sha256(plain).hexdigest()}"
+    config = {"rootfs": {"type": "layers", "diff_ids": [changes.get("diff", diff)]}}
+    manifest = {
+        "schemaVersion": 2,
+        "config": blob(json.dumps(config).encode(), "config.v1+json"),
+        "layers": [blob(packed, changes.get("kind", "layer.v1.tar+gzip"))],
+    }
+    top = blob(json.dumps(manifest).encode(), "manifest.v1+json")
+    top["annotations"] = {"org.opencontainers.image.ref.name": "x"}
+    top["size"] += changes.get("more", 0)
+    files = {
+        **blobs,
+        "index.json": json.dumps({"schemaVersion": 2, "manifests": [top]}).encode(),
+        "oci-layout": b'{"imageLayoutVersion":"1.0.0"}',
+        **changes.get("files", {}),
+    }
+    folders = [tarform.Member(name, "5", 0o755, 0, 0, 9) for name in ("blobs", "blobs/sha256")]
+    members = [tarform.Member(n, "0", 0o644, 0, 0, 9, data=d) for n, d in sorted(files.items())]
+    return bytes(tarform.write([*folders, *members]))
+
+
+def test_a_layout_is_read(parts: dict[str, ModuleType]) -> None:
+    made = parts["layout"].read(layout_of(parts))
+    assert made.ref == "x" and made.epoch == 9 and [m.name for m in made.layers[0]] == ["a"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"diff": "sha256:" + "0" * 64}, {"kind": "layer.v1.tar"}, {"more": 1},
+        {"files": {"blobs/sha256/" + "0" * 64: b"nobody's"}}, {"files": {"notes": b""}},
+        {"files": {"oci-layout": b"{}"}}, {"packed": gzip.compress(b"", mtime=1)},
+        {"packed": gzip.compress(bytes(80 << 20), mtime=0)},
+        {"packed": gzip.compress(b"", mtime=0) + b"x"},
+    ],
+)  # fmt: skip
+def test_a_layout_that_is_not_whole_is_refused(
+    parts: dict[str, ModuleType], changes: dict[str, Any]
+) -> None:
+    with pytest.raises(BadDeliverable):
+        parts["layout"].read(layout_of(parts, **changes))
+
+
+@pytest.mark.skipif(OPENSSL is None, reason="openssl is not installed")
+def test_the_subject_hash_is_openssl_s(parts: dict[str, ModuleType], tmp_path: Path) -> None:
+    assert OPENSSL
+    for name in ("/C=SE/O=  Norra   KAJEN /CN=Å quay", "/CN=x/OU=a+OU=B"):
+        pem = subprocess.run(
+            [OPENSSL, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+             "-nodes", "-keyout", str(tmp_path / "key"), "-utf8", "-multivalue-rdn", "-subj", name],
+            capture_output=True, check=True,
+        ).stdout  # fmt: skip
+        (der,) = parts["reference"].certificates(pem)
+        said = subprocess.run(
+            [OPENSSL, "x509", "-noout", "-subject_hash"], input=pem, capture_output=True, check=True
+        )
+        assert parts["certificate"].subject_hash(der) == said.stdout.decode().strip()
+
+
+def test_local_times_and_changes_of_the_clock(parts: dict[str, ModuleType]) -> None:
+    path = Path("/usr/share/zoneinfo/Europe/Berlin")
+    if not path.exists():
+        pytest.skip("no zones here")
+    reference = parts["reference"]
+    zone = reference.load(path.read_bytes())
+    assert reference.local(zone, 1711846799) == "2024-03-31 01:59:59 CET +0100"
+    assert reference.local(zone, 1711846800) == "2024-03-31 03:00:00 CEST +0200"
+    managua = Path("/usr/share/zoneinfo/America/Managua")
+    if managua.exists():
+        old = reference.load(managua.read_bytes())
+        assert reference.local(old, -1246675577)[20:] == "MMT -0545"
+    assert reference.changes(zone, 1704067200, 1735603200) == [1711846800, 1729990800]
+
+
+def test_what_programs_tell_is_found(parts: dict[str, ModuleType], tmp_path: Path) -> None:
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no compiler")
+    source = tmp_path / "p.c"
+    source.write_text("#include <stdio.h>\nint main(void) { puts(TEXT); return 0; }\n")
+
+    def told(text: str, *flags: str) -> str:
+        target = tmp_path / "p"
+        command = [
+            compiler,
+            "-o",
+            target,
+            f'-DTEXT="{text}"',
+            source,
+            "-Wl,--build-id=none",
+            *flags,
+        ]
+        subprocess.run(command, check=True)
+        subprocess.run(["strip", "-R", ".comment", target], check=not flags)
+        return str(parts["programs"].tells(target.read_bytes()))
+
+    assert told("/tmp/fine") == ""
+    assert "path" in told("/app/out/x") and "when" in told("Nov 22 2026")
+    assert "build id" in told("x", "-Wl,--build-id=sha1")
+    rootfs = parts["rootfs"]
+    program = rootfs.file((tmp_path / "p").read_bytes(), 0o755)
+    tree = {"lib/ld-musl-x86_64.so.1": rootfs.file(b"\x7fELF" + bytes(60)), "bin/p": program}
+    assert "bin/p is loaded by /lib64" in parts["programs"].linked_otherwise(tree)
+    assert parts["programs"].debris({"usr/share/doc": rootfs.directory()}) == ["usr/share/doc"]
+
+
+def test_a_kit_with_something_compiled_is_unreadable(parts: dict[str, ModuleType]) -> None:
+    unreadable = parts["kit"].unreadable
+    assert unreadable({"build": b"echo\tx\n"}) == ""
+    for data in (b"\x7fELF\x02", b"\xff", b"x" * 201, b"x\n" * 40000):
+        assert unreadable({"build": data})
+
+
+def test_the_root_file_system_is_what_cpio_reads(
+    parts: dict[str, ModuleType], tmp_path: Path
+) -> None:
+    rootfs = parts["rootfs"]
+    tree = {"a": rootfs.directory(), "a/b c": rootfs.file(b"text"), "l": rootfs.symlink("a/b c")}
+    assert rootfs.content(tree, "l") == b"text"
+    if BUSYBOX is None:
+        pytest.skip("busybox is not installed")
+    subprocess.run([BUSYBOX, "cpio", "-id"], input=rootfs.initramfs(tree), cwd=tmp_path, check=True)
+    assert (tmp_path / "l").read_text() == "text"
