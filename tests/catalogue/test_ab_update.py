@@ -190,19 +190,23 @@ def test_a_release_differs_in_what_was_asked_and_nothing_else(
     vendor: Any,
     folder: Path,
 ) -> None:
-    from benchflow.boot import Image
+    from benchflow.boot.ext4 import Ext4
 
     script = b"#!/bin/sh\nexit 1\n"
-    release = vendor.release(17, "abc", init=script, kernel=b"none", health_90=script)
-    assert release.digest == helpers["bundle"].digest_of(release.slot) != vendor.release1.digest
-    files = Image(release.slot, scratch=folder).ext4()
+    release = vendor.release(
+        folder / "17", 17, "abc", init=script, kernel=b"none", health_90=script
+    )
+    assert (
+        release.digest == helpers["bundle"].digest_of(release.path, 1088) != vendor.release1.digest
+    )
+    files = Ext4(release.path, 1088, scratch=folder)
     assert files.problems() == ""
     assert files.read("/etc/release") == b"version=17\nbuild=abc\n"
     assert files.read("/sbin/init") == script and files.stat("/sbin/init").mode == 0o755
     assert files.stat("/usr/sbin/init", follow=False).kind == "file"
     assert files.read("/usr/sbin/busybox") == b"all of them", "the link's target was overwritten"
     assert files.read("/boot/vmlinuz") == b"none" and files.exists("/etc/health.d/90")
-    old = Image(vendor.release1.slot, scratch=folder).ext4()
+    old = Ext4(vendor.release1.path, 1088, scratch=folder)
     assert old.read("/etc/release") == b"version=1\n", "the delivered slot was changed"
 
 

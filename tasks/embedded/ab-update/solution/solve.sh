@@ -52,6 +52,7 @@ with_libraries() {
 	done
 }
 with_libraries /usr/bin/openssl /usr/bin/flock /bin/sync /sbin/mke2fs
+rm "$root/sbin/reboot"
 cp -r "$here/rootfs/." "$root/"
 echo 'root:x:0:0:root:/root:/bin/sh' >"$root/etc/passwd"
 echo 'root:x:0:' >"$root/etc/group"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 import ed25519
 
-from benchflow.boot import BadDeliverable, Image
+from benchflow.boot import BadDeliverable
+from benchflow.boot.ext4 import Ext4
 from benchflow.boot.tools import run_tool
 
 SLOT = 32 << 20
@@ -17,6 +19,8 @@ MANIFEST = 1024
 SIGNATURE = 64
 BOARD = "varde-3"
 CHUNK = 1 << 16
+HEAD = MANIFEST + SIGNATURE
+WHOLE = HEAD + SLOT
 
 
 def manifest(version: int | str, digest: str, *, board: str = BOARD, size: int = SLOT) -> bytes:
@@ -50,11 +54,11 @@ def append_file(stream: BinaryIO, source: Path, start: int = 0) -> None:
 
 @dataclass(frozen=True)
 class Release:
-    """A version of ours: its slot image in a file, and what stands in its /etc/release."""
+    """A version of ours: its bundle, the SHA-256 of its slot, what stands in its /etc/release."""
 
     version: int
     build: str
-    slot: Path
+    path: Path
     digest: str
 
 
@@ -64,103 +68,98 @@ class Vendor:
     def __init__(self, first: Path, pem: bytes, folder: Path) -> None:
         self._folder = folder
         self.seed = ed25519.seed_of(pem)
-        self.first = first
-        head = first.read_bytes()[: MANIFEST + SIGNATURE] if first.stat().st_size < 1 << 27 else b""
-        self.head = head
-        self._slot = folder / "first.slot"
-        with self._slot.open("wb") as stream:
-            append_file(stream, first, MANIFEST + SIGNATURE)
-        self.release1 = Release(1, "", self._slot, digest_of(self._slot))
+        self.release1 = Release(1, "", first, digest_of(first, HEAD))
+        self._editor = Editor(first, folder)
+
+    def head(self) -> bytes:
+        """Manifest and signature of the first bundle."""
+        with self.release1.path.open("rb") as stream:
+            return stream.read(HEAD)
 
     def kernel(self) -> bytes:
         """The delivered /boot/vmlinuz."""
-        return Image(self._slot, scratch=self._folder).ext4().read("/boot/vmlinuz")
+        return Ext4(self.release1.path, HEAD, scratch=self._folder).read("/boot/vmlinuz")
 
     def sign(self, text: bytes, seed: bytes | None = None) -> bytes:
         return ed25519.sign(seed or self.seed, text)
 
-    def release(self, version: int, build: str, **changes: bytes | None) -> Release:
-        """The first version with another number and `changes`: path (`_` for `/`) to content.
+    def release(self, path: Path, version: int, build: str, **changes: bytes) -> Release:
+        """Write the bundle of a version: the first one with another number, and other files.
 
-        Names: `health_NAME` for a script in /etc/health.d, `kernel`, `init`; None removes.
+        `health_NAME` is a script in /etc/health.d, `kernel` and `init` are what [R8] names.
         """
-        slot = self._folder / f"{version}.slot"
-        with slot.open("wb") as stream:
-            append_file(stream, self._slot)
-        edit = Editor(slot, self._folder)
-        edit.put("/etc/release", f"version={version}\nbuild={build}\n".encode(), 0o644)
+        with path.open("wb") as stream:
+            stream.write(bytes(HEAD))
+            append_file(stream, self.release1.path, HEAD)
+        files = {"/etc/release": (f"version={version}\nbuild={build}\n".encode(), 0o644)}
         for name, content in changes.items():
             if name == "kernel":
-                edit.put("/boot/vmlinuz", content, 0o644)
+                files["/boot/vmlinuz"] = (content, 0o644)
             elif name == "init":
-                edit.put("/sbin/init", content, 0o755)
+                files["/sbin/init"] = (content, 0o755)
             else:
-                edit.put(f"/etc/health.d/{name.removeprefix('health_')}", content, 0o755)
-        edit.check()
-        return Release(version, build, slot, digest_of(slot))
+                files[f"/etc/health.d/{name.removeprefix('health_')}"] = (content, 0o755)
+        self._editor.edit(path, files)
+        release = Release(version, build, path, digest_of(path, HEAD))
+        text = manifest(version, release.digest)
+        with path.open("r+b") as stream:
+            stream.write(text + self.sign(text))
+        return release
 
-    def bundle(
+    def false(
         self,
         path: Path,
-        release: Release,
+        text: bytes,
         *,
-        text: bytes | None = None,
         signature: bytes | None = None,
         seed: bytes | None = None,
-        slot: Path | None = None,
-        size: int | None = None,
-    ) -> Path:
-        """Write a bundle; with `text`, `signature`, `seed`, `slot` or `size` a false one."""
-        text = manifest(release.version, release.digest) if text is None else text
-        signature = self.sign(text, seed) if signature is None else signature
+        content: Path | None = None,
+        size: int = WHOLE,
+    ) -> None:
+        """Write something like a bundle; `content` is a bundle that lends its slot, or zeros."""
         with path.open("wb") as stream:
-            stream.write(text + signature)
-            append_file(stream, slot or release.slot)
-            if size is not None:
-                stream.truncate(size)
-        return path
+            stream.write(text + (self.sign(text, seed) if signature is None else signature))
+            if content is not None:
+                append_file(stream, content, HEAD)
+            stream.truncate(size)
 
 
 class Editor:
-    """Changes files of an ext4 image through debugfs, with links in the way taken into account."""
+    """Changes files in the slots of copies of one bundle, links in the way taken into account."""
 
-    def __init__(self, image: Path, folder: Path) -> None:
-        self._image = image
+    def __init__(self, bundle: Path, folder: Path) -> None:
         self._folder = folder
-        self._script: list[str] = []
-        self._expected: list[tuple[str, bytes | None]] = []
-        self._files = Image(image, scratch=folder).ext4()
+        self._files = Ext4(bundle, HEAD, scratch=folder)
+        self._places: dict[str, tuple[str, bool]] = {}
 
-    def put(self, path: str, content: bytes | None, mode: int) -> None:
-        """Replace what lies at `path`, a link itself and not what it leads to; None removes it."""
-        parent, _, name = path.rpartition("/")
-        place = self._files.stat(parent)
-        if place.kind != "directory":
-            raise BadDeliverable(f"{parent} of the slot image is not a directory")
-        real = f"{place.path.rstrip('/')}/{name}"
-        if any(ord(sign) < 33 or sign in "\"'" for sign in real):
-            raise BadDeliverable(f"the slot image has a strange folder {real!r}")
-        if name in self._files.listdir(parent):
-            self._script.append(f"rm {real}")
-        if content is not None:
-            source = self._folder / f"edit{len(self._expected)}"
+    def _place(self, path: str) -> tuple[str, bool]:
+        """Where `path` really lies, a link there not followed, and whether there is anything."""
+        if path not in self._places:
+            parent, _, name = path.rpartition("/")
+            found = self._files.stat(parent)
+            real = f"{found.path.rstrip('/')}/{name}"
+            if found.kind != "directory" or any(ord(sign) < 33 or sign in "\"'" for sign in real):
+                raise BadDeliverable(f"{parent} of the slot image is no folder that can be used")
+            self._places[path] = (real, name in self._files.listdir(parent))
+        return self._places[path]
+
+    def edit(self, copy: Path, files: Mapping[str, tuple[bytes, int]]) -> None:
+        """Replace or add files, given as path to content and mode, in `copy`.
+
+        They are read back: debugfs ends with 0 whatever happens.
+        """
+        script: list[str] = []
+        for number, (path, (content, mode)) in enumerate(files.items()):
+            real, exists = self._place(path)
+            source, back = self._folder / f"edit{number}", self._folder / f"back{number}"
             source.write_bytes(content)
-            self._script += [
-                f"write {source} {real}",
-                f"sif {real} mode 0{0o100000 | mode:o}",
-                f"sif {real} uid 0",
-                f"sif {real} gid 0",
-            ]
-        self._expected.append((real, content))
-
-    def check(self) -> None:
-        """Write the changes, and see that they arrived: debugfs ends with 0 whatever happens."""
-        done = run_tool(
-            ["debugfs", "-w", "-f", "-", str(self._image)],
-            stdin="".join(f"{line}\n" for line in self._script).encode(),
-        )
-        files = Image(self._image, scratch=self._folder).ext4()
-        for path, content in self._expected:
-            found = files.read(path) if files.exists(path) else None
-            if found != content:
+            back.unlink(missing_ok=True)
+            script += [f"rm {real}"] if exists else []
+            script += [f"write {source} {real}", f"sif {real} mode 0{0o100000 | mode:o}"]
+            script += [f"sif {real} uid 0", f"sif {real} gid 0", f"dump {real} {back}"]
+        command = ["debugfs", "-w", "-f", "-", f"{copy}?offset={HEAD}"]
+        done = run_tool(command, stdin="".join(f"{line}\n" for line in script).encode())
+        for number, (path, (content, _)) in enumerate(files.items()):
+            back = self._folder / f"back{number}"
+            if not back.is_file() or back.read_bytes() != content:
                 raise BadDeliverable(f"{path} cannot be put into the slot image: {done.complaint}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
-from bundle import MANIFEST, SIGNATURE, SLOT, Release, Vendor, manifest
+from bundle import HEAD, MANIFEST, SLOT, WHOLE, Release, Vendor, manifest
 
 from benchflow.boot import Disk
 from benchflow.boot.tools import run_tool
@@ -51,8 +51,6 @@ while :; do sleep 1000; done
 TELLS = """#!/bin/sh
 echo {word}
 """
-GOOD = ("second", "third", "flaky", "next", "cuts")
-BAD = ("unhealthy", "ends", "garbage", "torn", "hangs")
 
 
 def draw_versions() -> dict[str, int]:
@@ -86,14 +84,14 @@ class Media:
         self.releases: dict[str, Release] = {"first": vendor.release1}
         for name, version in versions.items():
             build = secrets.token_hex(8)
-            self.releases[name] = vendor.release(version, build, **self._changes(name))
-            vendor.bundle(self.files / self._named(name), self.releases[name])
+            changes = self._changes(name)
+            path = self.files / self._named(name)
+            self.releases[name] = vendor.release(path, version, build, **changes)
         self._false()
         (self.files / "word").write_text(f"{self.word}\n")
 
     def _named(self, what: str) -> str:
-        self.names[what] = f"{secrets.token_hex(5)}.bundle"
-        return self.names[what]
+        return self.names.setdefault(what, f"{secrets.token_hex(5)}.bundle")
 
     def path(self, what: str) -> str:
         """Where the unit finds a bundle."""
@@ -102,7 +100,7 @@ class Media:
     def _script(self, text: str, **words: str) -> bytes:
         return text.format(folder=self.place, **words).encode()
 
-    def _changes(self, name: str) -> dict[str, bytes | None]:
+    def _changes(self, name: str) -> dict[str, bytes]:
         if name == "second":
             self._named("third")
             observe = self._script(OBSERVE, bundle=self.path("third"))
@@ -129,25 +127,21 @@ class Media:
         return {}
 
     def _false(self) -> None:
-        """Every bundle that has to be refused; `hole` stands for a content that is never read."""
+        """Every bundle that has to be refused; where the content is never read it is zeros."""
         vendor, second, third = self._vendor, self.releases["second"], self.releases["third"]
-        hole = self.folder / "hole"
-        with hole.open("wb") as stream:
-            stream.truncate(SLOT)
         text = manifest(second.version, second.digest)
         head = text.rstrip(b"\0")
 
         def false(what: str, text: bytes = text, **changes) -> None:
-            vendor.bundle(self.files / self._named(what), second, text=text, **changes)
+            vendor.false(self.files / self._named(what), text, **changes)
 
         def form(what: str, text: bytes) -> None:
-            false(f"form-{what}", text.ljust(MANIFEST, b"\0"), slot=hole)
+            false(f"form-{what}", text.ljust(MANIFEST, b"\0"))
 
-        whole = MANIFEST + SIGNATURE + SLOT
         false("short-head", size=secrets.randbelow(MANIFEST))
-        false("short-body", size=MANIFEST + SIGNATURE + secrets.randbelow(SLOT - 1) + 1)
-        false("short-end", size=whole - 1, slot=hole)
-        false("long", size=whole + 1, slot=hole)
+        false("short-body", content=second.path, size=HEAD + secrets.randbelow(SLOT - 1) + 1)
+        false("short-end", size=WHOLE - 1)
+        false("long", size=WHOLE + 1)
         (self.files / self._named("empty")).write_bytes(b"")
         form("magic", head.replace(b"BUNDLE-1", b"BUNDLE-2"))
         form("more", head + b"note=hello\n")
@@ -163,29 +157,35 @@ class Media:
         other = secrets.token_bytes(32)
         flipped = bytearray(vendor.sign(text))
         flipped[secrets.randbelow(64)] ^= 1 << secrets.randbelow(8)
-        false("signature-none", signature=bytes(64), slot=hole)
-        false("signature-other", seed=other, slot=hole)
-        false("signature-flipped", signature=bytes(flipped), slot=hole)
-        false("signature-moved", manifest(second.version + 1, second.digest),
-              signature=vendor.sign(text), slot=hole)  # fmt: skip
-        false("signature-short-text", signature=vendor.sign(head), slot=hole)
+        moved = manifest(second.version + 1, second.digest)
+        false("signature-none", signature=bytes(64))
+        false("signature-other", seed=other)
+        false("signature-flipped", signature=bytes(flipped))
+        false("signature-moved", moved, signature=vendor.sign(text))
+        false("signature-short-text", signature=vendor.sign(head))
 
-        false("board", manifest(second.version, second.digest, board="varde-4"), slot=hole)
-        false("board-longer", manifest(second.version, second.digest, board="varde-33"), slot=hole)
-        vendor.bundle(self.files / self._named("first"), vendor.release1)
+        false("board", manifest(second.version, second.digest, board="varde-4"))
+        false("board-longer", manifest(second.version, second.digest, board="varde-33"))
+        vendor.false(
+            self.files / self._named("first"),
+            manifest(1, vendor.release1.digest),
+            content=vendor.release1.path,
+        )
         between = 2 + secrets.randbelow(second.version - 2)
-        false("between", manifest(between, second.digest), slot=hole)
+        false("between", manifest(between, second.digest))
 
-        mixed = self.folder / "flipped.slot"
-        content = bytearray(second.slot.read_bytes())
-        content[secrets.randbelow(SLOT)] ^= 1 << secrets.randbelow(8)
-        mixed.write_bytes(content)
-        false("content-flipped", slot=mixed)
-        false("content-other", slot=third.slot)
+        false("content-other", content=third.path)
+        false("content-flipped", content=second.path)
+        with (self.files / self._named("content-flipped")).open("r+b") as stream:
+            place = HEAD + secrets.randbelow(SLOT)
+            stream.seek(place)
+            byte = stream.read(1)[0] ^ 1 << secrets.randbelow(8)
+            stream.seek(place)
+            stream.write(bytes([byte]))
 
-        false("order-signature", manifest(1, third.digest, board="varde-4"), seed=other, slot=hole)
-        false("order-board", manifest(1, third.digest, board="varde-4"), slot=hole)
-        false("order-floor", manifest(1, third.digest), slot=hole)
+        false("order-signature", manifest(1, third.digest, board="varde-4"), seed=other)
+        false("order-board", manifest(1, third.digest, board="varde-4"))
+        false("order-floor", manifest(1, third.digest))
 
     def disk(self) -> Disk:
         """An ext2 disk of all that, read-only for the unit."""
