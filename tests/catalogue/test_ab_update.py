@@ -291,10 +291,15 @@ def test_changed_sectors_are_found_outside_of_slots_and_data(
     assert layout.changed(before, after) == sorted({place // 512 for place in outside})
 
 
-def test_a_sector_is_spoilt_on_a_copy(helpers: dict[str, ModuleType], tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", range(3))
+def test_a_sector_is_torn_on_a_copy(
+    helpers: dict[str, ModuleType], tmp_path: Path, kind: int
+) -> None:
     disk = tmp_path / "disk"
     disk.write_bytes(b"a" * 2048)
-    spoilt = helpers["unit"].spoil(disk, tmp_path / "spoilt", 2, b"b" * 256)
+    spoilt = helpers["power"].spoil(disk, tmp_path / "spoilt", 2, kind).read_bytes()
     assert disk.read_bytes() == b"a" * 2048
-    assert spoilt.read_bytes() == b"a" * 1024 + b"b" * 256 + b"a" * 768
-    assert [len(helpers["power"].noise(kind)) for kind in range(3)] == [512, 512, 256]
+    assert spoilt[:1024] == b"a" * 1024 and spoilt[1536:] == b"a" * 512
+    sector = spoilt[1024:1536]
+    assert (sector == bytes(512)) is (kind == 0)
+    assert (sector[:256] == b"a" * 256) is (kind == 2) and sector[256:] != b"a" * 256

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import secrets
+import shutil
 from pathlib import Path
 
-from unit import SECTOR, Unit, on_bench, spoil
+from unit import SECTOR, Unit, on_bench
 
 from benchflow.boot import GuestError
 
@@ -27,9 +28,25 @@ def came_back(unit, *releases) -> dict[str, str]:
     return status
 
 
-def noise(kind: int) -> bytes:
-    """What a torn write leaves: zeros, noise, or noise in the first half."""
-    return (bytes(SECTOR), secrets.token_bytes(SECTOR), secrets.token_bytes(SECTOR // 2))[kind]
+def torn(kind: int, sector: bytes) -> bytes:
+    """What a torn write leaves of a sector: zeros, noise, or noise in its second half."""
+    half = SECTOR // 2
+    return (
+        bytes(SECTOR),
+        secrets.token_bytes(SECTOR),
+        sector[:half] + secrets.token_bytes(half),
+    )[kind]
+
+
+def spoil(disk: Path, target: Path, sector: int, kind: int) -> Path:
+    """A copy of a disk with one sector torn."""
+    shutil.copyfile(disk, target)
+    with target.open("r+b") as stream:
+        stream.seek(sector * SECTOR)
+        content = torn(kind, stream.read(SECTOR))
+        stream.seek(sector * SECTOR)
+        stream.write(content)
+    return target
 
 
 def survives(machines, unit, second_disk, work: Path, before: Path, after: Path, name: str):
@@ -39,7 +56,7 @@ def survives(machines, unit, second_disk, work: Path, before: Path, after: Path,
     chosen = secrets.SystemRandom().sample(changed, min(2, len(changed)))
     kinds = secrets.SystemRandom().sample(range(3), 2)
     for number, (sector, kind) in enumerate(zip(chosen, kinds, strict=False)):
-        disk = spoil(after, work / f"{name}{number}.raw", sector, noise(kind))
+        disk = spoil(after, work / f"{name}{number}.raw", sector, kind)
         machine = on_bench(machines, f"{name}{number}", disk, second_disk)
         one = Unit(machine, unit.layout, unit.releases, list(unit.records))
         try:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bundle import SLOT, Release, digest_of
 
-from benchflow.boot import Disk, GuestError, GuestPanic, GuestTimeout, Image, Machine
+from benchflow.boot import Disk, GuestPanic, Image, Machine
 
 PASSWORD = "Lock-Chamber-7"
 WATCHDOG = ["-device", "i6300esb"]
@@ -169,17 +169,3 @@ class Unit:
             found = self.layout.digest(disk, slot)
             assert found == release.digest, f"slot {slot} is not, bit for bit, version {version}"
         disk.unlink()
-
-
-def spoil(disk: Path, target: Path, sector: int, content: bytes) -> Path:
-    """A copy of a disk in which the first `len(content)` bytes of a sector are others."""
-    from shutil import copyfile
-
-    copyfile(disk, target)
-    with target.open("r+b") as stream:
-        stream.seek(sector * SECTOR)
-        stream.write(content)
-    return target
-
-
-__all__ = ["GuestError", "GuestTimeout", "Layout", "Unit", "on_bench", "parse_status", "spoil"]
