@@ -102,7 +102,7 @@ def test_the_host_name_and_the_password(unit, nonce):
     assert unit.say("hostname") == "unit"
     name = f"mast-{nonce()[:8]}"
     unit.say(f"mkdir -p /data/config && echo {name} >/data/config/hostname && sync")
-    unit.machine.reboot(timeout=60)
+    unit.leave()
     with pytest.raises(LoginFailed):
         unit.machine.login("root", f"{PASSWORD[:-1]}8", timeout=60)
     unit.login()
@@ -328,8 +328,10 @@ def test_a_kernel_that_ends_too_soon(unit, media):
 def test_a_crash_of_a_confirmed_version(unit, media):
     before = unit.status()
     unit.add(secrets.token_hex(8))
-    unit.machine.reboot(timeout=60, command="echo c >/proc/sysrq-trigger")
-    unit.login()
+    boots = unit.machine.boots
+    unit.machine.shell.leave("echo c >/proc/sysrq-trigger")
+    unit.login(90)
+    assert unit.machine.boots > boots
     assert unit.runs(media.releases["flaky"]) == before
     unit.keeps_records()
 
@@ -344,7 +346,7 @@ def test_a_crash_of_a_confirmed_version(unit, media):
 def test_lost_power_uses_up_tries(unit, media, shared, idle):
     word = media.words["hangs"]
     unit.installs(media.path("hangs"))
-    unit.machine.reboot(timeout=60)
+    unit.leave()
     unit.await_text(word)
     for _ in range(2):
         unit.machine.power_cut()
@@ -495,7 +497,7 @@ def test_power_is_cut_around_the_first_start(unit, media, shared, ready, moment)
     unit.installs(media.path("cuts"))
     unit.add(secrets.token_hex(8))
     if moment != "at once":
-        machine.reboot(timeout=60)
+        unit.leave()
         if moment == "at its confirmation":
             unit.await_text(media.words["cuts"])
             time.sleep(secrets.randbelow(1000) / 1000)
