@@ -52,7 +52,6 @@ with_libraries() {
 	done
 }
 with_libraries /usr/bin/openssl /usr/bin/flock /bin/sync /sbin/mke2fs
-rm "$root/sbin/reboot"
 cp -r "$here/rootfs/." "$root/"
 echo 'root:x:0:0:root:/root:/bin/sh' >"$root/etc/passwd"
 echo 'root:x:0:' >"$root/etc/group"
@@ -121,7 +120,7 @@ has dead-versions || sed -i 's/ panic=1 / panic=0 /' "$boot/boot/grub/grub.cfg"
 has hangs || sed -i '/watchdog -T/d' "$work/initrd/init" "$root/usr/sbin/on-trial"
 has on-trial || sed -i 's/refuse 15 "this version/refuse 14 "this version/' "$root/usr/sbin/update"
 has rollback || sed -i 's/\[ "\$1" = good \] || refuse/refuse/' "$root/usr/sbin/update"
-has keeps || sed -i '/mke2fs/d' "$root/etc/rc"
+has keeps || sed -i '/sbin.mke2fs/d' "$root/etc/rc"
 has power-cuts || sed -i '/set_slot "\$other" none/d' "$root/usr/sbin/update"
 has spoilt-sector || sed -i 's/^	load_env -f "(hd0,gpt2)\/s.*/if &; then true; else sleep 100000; fi/' "$boot/boot/grub/grub.cfg"
 if [ -n "${LOCAL_CHANGES:-}" ]; then
