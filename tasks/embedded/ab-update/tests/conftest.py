@@ -1,0 +1,92 @@
+"""What the checks share: the order's files, the machines, and the states that they start from."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from bundle import Vendor
+from media import Media
+from power import restore
+from unit import PASSWORD, Layout, Unit, on_bench
+
+FIRST = "/app/out/first.bundle"
+KEY = "/app/out/vendor.pem"
+
+
+@pytest.fixture(scope="session")
+def disk(image):
+    return image()
+
+
+@pytest.fixture(scope="session")
+def layout(disk):
+    return Layout.of(disk)
+
+
+@pytest.fixture(scope="session")
+def vendor(deliverable, work):
+    folder = work / "vendor"
+    folder.mkdir()
+    return Vendor(deliverable(FIRST), deliverable(KEY).read_bytes(), folder)
+
+
+@pytest.fixture(scope="session")
+def media(vendor, work):
+    folder = work / "media"
+    folder.mkdir()
+    return Media(vendor, folder)
+
+
+@pytest.fixture(scope="session")
+def second_disk(media):
+    return media.disk()
+
+
+@pytest.fixture(scope="session")
+def unit(machines, deliverable, layout, media, second_disk):
+    machine = on_bench(machines, "unit", deliverable(), second_disk)
+    releases = {release.version: release for release in media.releases.values()}
+    return Unit(machine, layout, releases, [])
+
+
+@pytest.fixture(scope="session")
+def shared():
+    """What one check leaves for a later one."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def idle(machines, deliverable):
+    """A unit without bundles, left to itself beside the other one."""
+    machine = on_bench(machines, "idle", deliverable(), None)
+    machine.boot()
+    machine.login("root", PASSWORD, timeout=60)
+    return machine
+
+
+@pytest.fixture(scope="session")
+def ready(unit, media, shared):
+    """A snapshot in front of an update, and how long that takes on this host, in seconds."""
+    shared["floor"] = int(unit.status()["floor"])
+    unit.machine.snapshot("ready")
+    shared["records"] = list(unit.records)
+    began = time.monotonic()
+    unit.installs(media.path("cuts"))
+    return time.monotonic() - began
+
+
+@pytest.fixture(scope="session")
+def stages(unit, media, shared, ready):
+    """Copies of the disk: before an installation, after it, after the confirmation."""
+    machine = unit.machine
+    restore(unit, shared)
+    copies = [machine.flatten()]
+    unit.installs(media.path("cuts"))
+    machine.power_cut()
+    copies.append(machine.flatten())
+    unit.start(90)
+    unit.runs(media.releases["cuts"])
+    machine.power_cut()
+    copies.append(machine.flatten())
+    return copies

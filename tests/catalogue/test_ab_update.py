@@ -1,0 +1,305 @@
+"""embedded/ab-update: its parts agree with each other, and its helpers can tell yes from no."""
+
+from __future__ import annotations
+
+import base64
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from tests.catalogue.checkers import helper
+
+from benchflow.tasks import Task, find
+
+TASK = Path(__file__).parents[2] / "tasks/embedded/ab-update"
+HELPERS = ("ed25519", "bundle", "media", "unit", "power")
+OPENSSL = shutil.which("openssl")
+TOOLS = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    return find("embedded/ab-update")
+
+
+@pytest.fixture(scope="module")
+def helpers() -> Iterator[dict[str, ModuleType]]:
+    """The task's helper modules, which import each other by their plain names."""
+    before = {name: sys.modules.pop(name) for name in HELPERS if name in sys.modules}
+    loaded = {}
+    try:
+        for name in HELPERS:
+            loaded[name] = sys.modules[name] = helper("embedded/ab-update", name)
+        yield loaded
+    finally:
+        for name in HELPERS:
+            sys.modules.pop(name, None)
+        sys.modules.update(before)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("vendor")
+
+
+@pytest.fixture(scope="module")
+def vendor(helpers: dict[str, ModuleType], folder: Path) -> Any:
+    """A vendor with a slot image in which /sbin is a link, as merged systems have it."""
+    bundle, ed25519 = helpers["bundle"], helpers["ed25519"]
+    tree = folder / "tree"
+    for place in ("etc/health.d", "boot", "usr/sbin"):
+        (tree / place).mkdir(parents=True)
+    (tree / "sbin").symlink_to("usr/sbin")
+    (tree / "usr/sbin/busybox").write_bytes(b"all of them")
+    (tree / "usr/sbin/init").symlink_to("/usr/sbin/busybox")
+    (tree / "etc/release").write_text("version=1\n")
+    (tree / "boot/vmlinuz").write_bytes(b"kernel" * 10000)
+    slot = folder / "slot"
+    with slot.open("wb") as stream:
+        stream.truncate(bundle.SLOT)
+    subprocess.run(
+        ["mke2fs", "-q", "-t", "ext4", "-d", str(tree), str(slot)], check=True, env=TOOLS
+    )
+    seed = bytes(range(32))
+    text = bundle.manifest(1, bundle.digest_of(slot))
+    first = folder / "first.bundle"
+    first.write_bytes(text + ed25519.sign(seed, text) + slot.read_bytes())
+    der = base64.b64encode(ed25519.PKCS8 + seed)
+    pem = b"-----BEGIN PRIVATE KEY-----\n" + der + b"\n-----END PRIVATE KEY-----\n"
+    return bundle.Vendor(first, pem, folder)
+
+
+def test_every_demand_is_proved_and_every_check_proves_one(task: Task) -> None:
+    checks = [check for milestone in task.milestones for check in milestone.checks]
+    assert len(task.milestones) == 14 and len(checks) >= 45
+    assert {r for check in checks for r in check.proves} == set(task.requirements)
+    assert all(check.proves for check in checks)
+
+
+def test_the_oracle_knows_every_rung_in_the_order_of_the_ladder(task: Task) -> None:
+    script = (TASK / "solution/solve.sh").read_text()
+    ladder = re.search(r'^ladder="([^"]+)"', script, re.MULTILINE)
+    assert ladder and ladder[1].split() == [milestone.id for milestone in task.milestones]
+    for milestone in task.milestones[1:]:
+        assert re.search(rf"^has {milestone.id} \|\|", script, re.MULTILINE), milestone.id
+
+
+def test_scripts_parse() -> None:
+    scripts = [TASK / "solution/solve.sh", *sorted((TASK / "exploits").glob("*.sh"))]
+    assert len(scripts) >= 7
+    for script in scripts:
+        subprocess.run(["bash", "-n", str(script)], check=True)
+
+
+def test_what_the_oracle_and_its_cheats_edit_is_there() -> None:
+    """A `sed` that finds nothing leaves the honest oracle, and nobody would see it."""
+    rootfs = TASK / "solution/rootfs"
+    update = (rootfs / "usr/sbin/update").read_text()
+    on_trial = (rootfs / "usr/sbin/on-trial").read_text()
+    state = (rootfs / "usr/lib/unit/state").read_text()
+    grub = (TASK / "solution/grub.cfg").read_text()
+    record = (rootfs / "usr/sbin/record").read_text()
+    assert "refuse 11" in update and "\n\ttarget=" in update and "\tset_slot" in update
+    assert 'set_slot "$other" none' in update and 'refuse 15 "this version' in update
+    assert '[ "$version" -gt "$floor" ]' in update and "\n\t\t\tleave " in on_trial
+    assert '[ "$1" = good ] || refuse' in update and "\n\topenssl pkeyutl -verify" in update
+    assert (
+        "watchdog -T" in on_trial and "watchdog -T" in (TASK / "solution/initrd-init").read_text()
+    )
+    assert '\n\t[ "$(release_version)" -gt "$floor" ]' in on_trial
+    assert "\n\ttake 1\n" in state and "\n\tlocal to=0\n" in state and "] && to=1\n" in state
+    assert " panic=1 " in grub and '\n\tload_env -f "(hd0,gpt2)/s${1}' in grub and "gpt4" in grub
+    assert record.count("\n\tsync ") == 2
+
+
+def test_what_the_letter_says_is_what_the_checks_use(helpers: dict[str, ModuleType]) -> None:
+    letter = (TASK / "instruction.md").read_text()
+    unit, bundle = helpers["unit"], helpers["bundle"]
+    assert f"`{unit.PASSWORD}`" in letter and f"`{bundle.BOARD}`" in letter
+    block = re.search(r"prints these lines.*?```\n(.*?)```", letter, re.DOTALL)
+    assert block
+    assert (
+        tuple(line.split("=")[0].strip() for line in block[1].splitlines() if line.strip())
+        == unit.KEYS
+    )
+    example = bundle.manifest(12, "0" * 64).rstrip(b"\0").decode()
+    shown = re.search(r"```\n(  UNIT-BUNDLE.*?)  ```", letter, re.DOTALL)
+    assert shown
+    lines = [line.strip() for line in shown[1].splitlines()]
+    assert lines[:-1] == example.splitlines()[:-1] and lines[-1].startswith("sha256=")
+
+
+def test_signatures_are_those_of_the_standard(helpers: dict[str, ModuleType]) -> None:
+    """RFC 8032, 7.1, tests 1 and 3."""
+    ed25519 = helpers["ed25519"]
+    seed = bytes.fromhex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")
+    own = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
+    assert ed25519.public(seed).hex() == own
+    assert ed25519.sign(seed, b"").hex() == (
+        "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e06522490155"
+        "5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b"
+    )
+    seed = bytes.fromhex("c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7")
+    assert ed25519.sign(seed, bytes.fromhex("af82")).hex() == (
+        "6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac"
+        "18ff9b538d16f290ae67f760984dc6594a7c15e9716ed28dc027beceea1ec40a"
+    )
+
+
+@pytest.mark.skipif(OPENSSL is None, reason="needs openssl")
+def test_openssl_accepts_them_and_its_keys_are_read(
+    helpers: dict[str, ModuleType], tmp_path: Path
+) -> None:
+    ed25519 = helpers["ed25519"]
+    key, public, text, signature = (tmp_path / name for name in ("key", "public", "text", "sig"))
+    run = [str(OPENSSL)]
+    subprocess.run([*run, "genpkey", "-algorithm", "ed25519", "-out", str(key)], check=True)
+    subprocess.run([*run, "pkey", "-in", str(key), "-pubout", "-out", str(public)], check=True)
+    text.write_bytes(helpers["bundle"].manifest(7, "ab" * 32))
+    signature.write_bytes(ed25519.sign(ed25519.seed_of(key.read_bytes()), text.read_bytes()))
+    verify = [*run, "pkeyutl", "-verify", "-pubin", "-inkey", str(public), "-rawin",
+              "-in", str(text), "-sigfile", str(signature)]  # fmt: skip
+    assert subprocess.run(verify, capture_output=True).returncode == 0
+    text.write_bytes(helpers["bundle"].manifest(8, "ab" * 32))
+    assert subprocess.run(verify, capture_output=True).returncode != 0
+
+
+@pytest.mark.parametrize(
+    "pem",
+    [
+        b"",
+        b"-----BEGIN PRIVATE KEY-----\n!!!!\n-----END PRIVATE KEY-----\n",
+        b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
+        b"-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n",
+    ],
+)
+def test_other_keys_are_the_deliverers_fault(helpers: dict[str, ModuleType], pem: bytes) -> None:
+    with pytest.raises(AssertionError):
+        helpers["ed25519"].seed_of(pem)
+
+
+def test_a_release_differs_in_what_was_asked_and_nothing_else(
+    helpers: dict[str, ModuleType],
+    vendor: Any,
+    folder: Path,
+) -> None:
+    from benchflow.boot.ext4 import Ext4
+
+    script = b"#!/bin/sh\nexit 1\n"
+    release = vendor.release(
+        folder / "17", 17, "abc", init=script, kernel=b"none", health_90=script
+    )
+    assert (
+        release.digest == helpers["bundle"].digest_of(release.path, 1088) != vendor.release1.digest
+    )
+    files = Ext4(release.path, 1088, scratch=folder)
+    assert files.problems() == ""
+    assert files.read("/etc/release") == b"version=17\nbuild=abc\n"
+    assert files.read("/sbin/init") == script and files.stat("/sbin/init").mode == 0o755
+    assert files.stat("/usr/sbin/init", follow=False).kind == "file"
+    assert files.read("/usr/sbin/busybox") == b"all of them", "the link's target was overwritten"
+    assert files.read("/boot/vmlinuz") == b"none" and files.exists("/etc/health.d/90")
+    old = Ext4(vendor.release1.path, 1088, scratch=folder)
+    assert old.read("/etc/release") == b"version=1\n", "the delivered slot was changed"
+
+
+def test_every_false_bundle_is_false_in_one_way(
+    helpers: dict[str, ModuleType],
+    vendor: Any,
+    folder: Path,
+) -> None:
+    bundle, ed25519 = helpers["bundle"], helpers["ed25519"]
+    place = folder / "all"
+    place.mkdir()
+    media = helpers["media"].Media(vendor, place)
+    numbers = [media.releases[name].version for name in media.releases]
+    assert numbers == sorted(set(numbers)) and numbers[0] == 1
+    assert str(numbers[1]) > str(numbers[2]), "as text the order is the same as by number"
+    whole = bundle.MANIFEST + bundle.SIGNATURE + bundle.SLOT
+    second = media.releases["second"]
+    good = bundle.manifest(second.version, second.digest)
+    for what, name in media.names.items():
+        path = media.files / name
+        with path.open("rb") as stream:
+            text, signature = stream.read(bundle.MANIFEST), stream.read(bundle.SIGNATURE)
+        signed = len(text) == bundle.MANIFEST and ed25519.sign(vendor.seed, text) == signature
+        size = path.stat().st_size
+        assert (size == whole) is not (what.startswith("short") or what in ("long", "empty")), what
+        if what.startswith("form"):
+            assert signed and text != good, what
+        elif what.startswith("signature") or what == "order-signature":
+            assert not signed, what
+        elif size == whole:
+            assert signed, what
+        if what in media.releases:
+            found = bundle.digest_of(path, bundle.MANIFEST + bundle.SIGNATURE)
+            assert found == media.releases[what].digest, what
+        elif what.startswith("content"):
+            assert bundle.digest_of(path, bundle.MANIFEST + bundle.SIGNATURE) != second.digest
+    assert media.disk().path.stat().st_size > 0
+
+
+STATUS = "slot=b\nversion=12\nstate=trial\ntry=2\nother=good\nother_version=9\nfloor=9\n"
+
+
+def test_status_is_read(helpers: dict[str, ModuleType]) -> None:
+    found = helpers["unit"].parse_status(STATUS)
+    assert found["slot"] == "b" and found["try"] == "2" and found["floor"] == "9"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("slot=b", "slot=c"),
+        ("state=trial", "state=unknown"),
+        ("try=2", "try=4"),
+        ("other=good", "other=fine"),
+        ("floor=9\n", ""),
+        ("version=12\n", ""),
+        ("slot=b\n", "slot=b\nmore=1\n"),
+    ],
+)
+def test_other_words_are_not_a_status(helpers: dict[str, ModuleType], old: str, new: str) -> None:
+    with pytest.raises(AssertionError):
+        helpers["unit"].parse_status(STATUS.replace(old, new))
+
+
+def test_changed_sectors_are_found_outside_of_slots_and_data(
+    helpers: dict[str, ModuleType], tmp_path: Path
+) -> None:
+    unit = helpers["unit"]
+    layout = unit.Layout(
+        {"slot-a": (2 * MIB, MIB), "slot-b": (3 * MIB, MIB), "data": (5 * MIB, MIB)}
+    )
+    before, after = tmp_path / "before", tmp_path / "after"
+    before.write_bytes(bytes(7 * MIB))
+    shutil.copyfile(before, after)
+    assert layout.changed(before, after) == []
+    inside = [2 * MIB + 5, 4 * MIB - 1, 5 * MIB, 6 * MIB - 1]
+    outside = [0, 2 * MIB - 1, 4 * MIB, 4 * MIB + 511, 6 * MIB, 7 * MIB - 1]
+    with after.open("r+b") as stream:
+        for place in [*inside, *outside]:
+            stream.seek(place)
+            stream.write(b"x")
+    assert layout.changed(before, after) == sorted({place // 512 for place in outside})
+
+
+@pytest.mark.parametrize("kind", range(3))
+def test_a_sector_is_torn_on_a_copy(
+    helpers: dict[str, ModuleType], tmp_path: Path, kind: int
+) -> None:
+    disk = tmp_path / "disk"
+    disk.write_bytes(b"a" * 2048)
+    spoilt = helpers["power"].spoil(disk, tmp_path / "spoilt", 2, kind).read_bytes()
+    assert disk.read_bytes() == b"a" * 2048
+    assert spoilt[:1024] == b"a" * 1024 and spoilt[1536:] == b"a" * 512
+    sector = spoilt[1024:1536]
+    assert (sector == bytes(512)) is (kind == 0)
+    assert (sector[:256] == b"a" * 256) is (kind == 2) and sector[256:] != b"a" * 256
