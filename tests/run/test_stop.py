@@ -167,6 +167,25 @@ def test_trials_go_on_without_the_command_and_resume_finds_them(
     assert Path(under_way).name in {path.name for path in finished(half / "jobs" / "job")}
 
 
+def test_nohup_is_obeyed(half: Path) -> None:
+    process = subprocess.Popen(
+        ["nohup", BENCHFLOW, "run", "second", "--job-name", "job"],
+        cwd=half,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+    until(lambda: processes(MARK) or process.poll() is not None)
+    os.killpg(process.pid, signal.SIGHUP)
+    (asleep,) = processes(MARK)
+    os.kill(asleep, signal.SIGTERM)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "1 trial: 1 resolved" in output
+
+
 def test_a_killed_worker_is_said_and_its_trial_runs_again(half: Path) -> None:
     process = begin(half)
     worker = lock.holder(half / "jobs" / "job")

@@ -99,7 +99,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line and returns its exit status; prints errors, never a traceback."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _stop)
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup(1) asks for
+            signal.signal(number, _stop)
     try:
         status = benchflow.main(args=given, prog_name="benchflow", standalone_mode=False)
         sys.stdout.flush()

@@ -151,7 +151,8 @@ def _passing_on(pid: Callable[[], int | None]) -> Iterator[None]:
             pass  # it has ended; we notice in a moment
 
     before = {n: signal.signal(n, pass_on) for n in (signal.SIGINT, signal.SIGTERM)}
-    before[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        before[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     try:
         yield
     finally:
