@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -33,7 +34,13 @@ class LocalShell:
         if command[0] == "busybox":
             command = [str(busybox()), *command[1:]]
         self.typed = ""
-        self._child = pexpect.spawn(command[0], command[1:], env={**os.environ, "TERM": "vt100"})
+        self._child = pexpect.spawn(
+            command[0],
+            command[1:],
+            env={**os.environ, "TERM": "vt100"},
+            # A shell never takes back a key that it was born to ignore, as `pytest &` has it.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
         self._watch = Watch("local", 1.0, lambda: None)
         self._watch.running = True
         self._reader = threading.Thread(target=self._read, daemon=True)

@@ -133,7 +133,11 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
 
 def test_ctrl_c_is_quiet() -> None:
     with subprocess.Popen(
-        [str(BENCHFLOW), "doctor"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [str(BENCHFLOW), "doctor"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()

@@ -95,6 +95,12 @@ def benchflow(
     return done
 
 
+def hear() -> None:
+    """Ignore no signal, whatever started these tests (nohup, `&` in a script)."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def kill_all(process: subprocess.Popen[Any], job: Path) -> None:
     """kill -9 of a command and of the process that runs its job."""
     for pid in (process.pid, lock.holder(job)):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import plain
 import pytest
-from plain import BENCHFLOW, benchflow, kill_all, run_json
+from plain import BENCHFLOW, benchflow, hear, kill_all, run_json
 
 from benchflow.home import home
 from benchflow.results import lock
@@ -60,6 +60,7 @@ def start(cwd: Path, *arguments: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=hear,
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import ours
 import pytest
-from plain import BENCHFLOW, benchflow
+from plain import BENCHFLOW, benchflow, hear
 from test_stop import processes, until
 
 UNSANDBOXED = ("--sandbox", "none")
@@ -151,6 +151,7 @@ def test_a_signal_ends_the_verifier_and_everything_under_it(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=hear,
     ) as process:
         until(lambda: processes(mark) or process.poll() is not None)
         time.sleep(0.2)

@@ -64,6 +64,20 @@ def test_what_cannot_be_run_says_why_on_its_own_stderr(box: Sandbox) -> None:
     assert box.exec("true", user="nobody-of-that-name").status == 126
 
 
+def test_a_command_ignores_no_signal_that_our_caller_ignores(image: Image) -> None:
+    script = (
+        "import signal; [signal.signal(n, signal.SIG_IGN) for n in (1, 2, 3, 15)]\n"
+        "from benchflow.sandbox import Sandbox, debian\n"
+        "with Sandbox.start(debian('bookworm')) as box:\n"
+        "    print(box.exec('grep SigIgn /proc/self/status').text)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    ordinary = (1 << 31) - 1  # those above may be the host's own doing
+    assert int(done.stdout.split()[1], 16) & ordinary == 0
+
+
 def test_big_output_on_both_streams_does_not_deadlock(box: Sandbox) -> None:
     script = "head -c 20000000 /dev/zero & head -c 20000000 /dev/zero >&2; wait"
     result = box.exec(script, timeout=60)

@@ -20,6 +20,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# What started us may ignore some of them (nohup, `&` in a script), and a shell never takes back
+# what it was born to ignore.
+_BACK_TO_DEFAULT = (
+    signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ,
+    signal.SIGCHLD,
+)  # fmt: skip
 _TABLE_LIMIT = 4 * 1024 * 1024
 
 
@@ -150,7 +156,7 @@ def _become(request: wire.Message, streams: list[int], spec: wire.Message) -> No
         for target, fd in enumerate(streams):
             os.dup2(fd, target)
         os.setsid()
-        for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
+        for number in _BACK_TO_DEFAULT:
             signal.signal(number, signal.SIG_DFL)
         uid, gid, groups, user_home = _user(request["user"])
         environment = {"HOME": user_home, **request["env"]}
