@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 import time
 
 import pytest
@@ -11,7 +12,8 @@ import pytest
 from benchflow.boot.accel import KVM, PROBE_SECONDS, kvm_works
 from benchflow.boot.calibrate import FASTEST, SLOWEST, measure
 from benchflow.boot.deadline import BACKSTOP, Deadline, RunQueue
-from benchflow.boot.errors import CheckMisuse
+from benchflow.boot.errors import BadSetting, QemuFailed
+from benchflow.boot.process import Process
 from benchflow.boot.refboot import payload, reference_boot
 
 fresh = measure.__wrapped__
@@ -22,6 +24,29 @@ def test_the_reference_boot_runs_and_takes_processor_time(arch: str) -> None:
     taken = reference_boot(arch, "tcg", 120, sandbox=True)
     assert taken is not None
     assert 0.005 < taken < 10
+
+
+def test_a_host_that_looks_late_measures_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    prompt = min(reference_boot("x86_64", "tcg", 120, sandbox=True) or 0.0 for _ in range(5))
+    readable = Process._readable
+
+    def late(process: Process) -> None:
+        time.sleep(0.5)  # a program that works without waiting for us is over by then
+        readable(process)
+
+    monkeypatch.setattr(Process, "_readable", late)
+    taken = reference_boot("x86_64", "tcg", 120, sandbox=True)
+    assert taken is not None
+    assert taken > prompt / 2
+
+
+def test_what_breaks_while_the_host_is_measured_is_infrastructure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("BENCHFLOW_HOST_SPEED", raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    with pytest.raises(QemuFailed, match="could not be measured"):
+        fresh("x86_64")
 
 
 def test_a_boot_that_does_not_end_is_no_measurement() -> None:
@@ -48,10 +73,10 @@ def test_measured_values_can_be_handed_on(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("BENCHFLOW_ACCEL", "tcg")
     assert (fresh("x86_64").speed, fresh("x86_64").accelerator) == (0.25, "tcg")
     monkeypatch.setenv("BENCHFLOW_HOST_SPEED", "fast")
-    with pytest.raises(CheckMisuse, match="BENCHFLOW_HOST_SPEED"):
+    with pytest.raises(BadSetting, match="BENCHFLOW_HOST_SPEED"):
         fresh("x86_64")
     monkeypatch.setenv("BENCHFLOW_HOST_SPEED", "1e9")
-    with pytest.raises(CheckMisuse, match="BENCHFLOW_HOST_SPEED"):
+    with pytest.raises(BadSetting, match="BENCHFLOW_HOST_SPEED"):
         fresh("x86_64")
 
 

@@ -20,6 +20,7 @@ from benchflow.boot.errors import (
     GuestExited,
     GuestRebooted,
     QemuMissing,
+    ShellBroken,
 )
 from benchflow.boot.machine import Machine, Nic
 from benchflow.boot.qmp import Monitor
@@ -57,9 +58,15 @@ def test_a_restart_is_one_however_late_we_are(
 
 
 def test_a_restart_during_a_command_is_no_answer(start: Start, shell_initrd: Path) -> None:
-    shell = start(shell_initrd, append=QUIET).attach()
+    machine = start(shell_initrd, append=QUIET)
+    shell = machine.attach()
     with pytest.raises(GuestRebooted):
         shell.run("reboot -f; sleep 100", timeout=200)
+    with pytest.raises(ShellBroken, match="restarted"):
+        machine.reboot(command="reboot -f")  # nobody has logged in since
+    machine.attach()
+    machine.reboot(command="reboot -f").attach().run("true", check=True)
+    assert machine.boots == 3
 
 
 def test_a_power_cut_keeps_what_was_flushed(start: Start, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from .accel import kvm_works
-from .errors import CheckMisuse, QemuFailed
+from .errors import BadSetting, BootError, QemuFailed
 from .firmware import program
 from .refboot import reference_boot
 
@@ -39,7 +39,20 @@ class Host:
 
 @cache
 def measure(arch: str) -> Host:
-    """The host as it serves guests of `arch`. Raises QemuMissing; QemuFailed when nothing boots."""
+    """The host as it serves guests of `arch`. Raises VerifierBroken, whatever goes wrong.
+
+    QemuMissing; QemuFailed when nothing boots; BadSetting when what was handed on makes no sense.
+    """
+    try:
+        return _measure(arch)
+    except (BootError, MemoryError):
+        raise
+    except Exception as error:
+        # No guest has run yet: whatever this is, it must not count against what was delivered.
+        raise QemuFailed(f"the host could not be measured: {error!r}") from error
+
+
+def _measure(arch: str) -> Host:
     version = _version(arch)
     sandbox, speed = True, _given_speed()
     if speed is None:
@@ -49,6 +62,8 @@ def measure(arch: str) -> Host:
             sandbox, taken = False, reference_boot(arch, "tcg", PATIENCE, sandbox=False)
         if taken is None:
             raise QemuFailed(f"{program(arch)} cannot even run the reference boot")
+        if taken <= 0:
+            raise QemuFailed("this kernel does not say how long a process was on a processor")
         speed = min(FASTEST, max(SLOWEST, REFERENCE[arch] / taken))
     return Host(round(speed, 3), _accelerator(arch, sandbox), version, sandbox)
 
@@ -60,9 +75,9 @@ def _given_speed() -> float | None:
     try:
         speed = float(given)
     except ValueError:
-        raise CheckMisuse(f"BENCHFLOW_HOST_SPEED={given!r} is not a number") from None
+        raise BadSetting(f"BENCHFLOW_HOST_SPEED={given!r} is not a number") from None
     if not SLOWEST <= speed <= FASTEST:
-        raise CheckMisuse(f"BENCHFLOW_HOST_SPEED={given} is not within {SLOWEST} to {FASTEST}")
+        raise BadSetting(f"BENCHFLOW_HOST_SPEED={given} is not within {SLOWEST} to {FASTEST}")
     return speed
 
 
@@ -70,7 +85,7 @@ def _accelerator(arch: str, sandbox: bool) -> str:
     given = os.environ.get("BENCHFLOW_ACCEL")
     if given:
         if given not in ("kvm", "tcg"):
-            raise CheckMisuse(f"BENCHFLOW_ACCEL={given!r}: kvm or tcg")
+            raise BadSetting(f"BENCHFLOW_ACCEL={given!r}: kvm or tcg")
         return given
     return "kvm" if kvm_works(arch, sandbox) else "tcg"
 

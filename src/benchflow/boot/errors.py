@@ -17,6 +17,7 @@ BootError
 │   ├── QemuMissing         the QEMU program or its firmware is not installed
 │   ├── QemuFailed          QEMU did not start, or died by something that is not the guest
 │   ├── ToolMissing         another program is absent
+│   ├── BadSetting          a variable of the environment that steers `boot` makes no sense
 │   └── NoSpace             the verifier's disk is full
 └── CheckMisuse             the author of the task used `boot` wrongly
 """
@@ -107,6 +108,10 @@ class QemuFailed(VerifierBroken):
 
 class ToolMissing(VerifierBroken):
     """A program that the verifier needs is not installed."""
+
+
+class BadSetting(VerifierBroken):
+    """A variable of the environment that steers `boot` has a value that makes no sense."""
 
 
 class NoSpace(VerifierBroken):

@@ -186,13 +186,13 @@ class Machine:
     def reboot(self, timeout: float = BOOT_SECONDS, command: str = "reboot") -> Machine:
         """Run `command` in the guest's shell and wait until the machine starts anew."""
         watch = self._watch
-        resets = watch.resets = 0
-        shell = self.shell
+        shell, resets = self.shell, watch.resets
         self._observer.note(self.name, f"asked the guest to restart: {command}")
         self._shell = None
+        watch.excuse_resets()
         shell.leave(command)
         watch.wait(lambda: True if watch.resets > resets else None, timeout, "a restart")
-        watch.resets = 0
+        watch.excuse_resets()
         self._cursor = watch.boot_start
         return self
 

@@ -1,6 +1,8 @@
 """The reference boot: a tiny program that does a fixed amount of work on the bare machine.
 
-It prints `B` on the serial port, works, prints `E`, and halts. The work is 20 Mi rounds of an
+It prints `B` on the serial port, waits for a character from us, works, prints `E`, and halts. The
+clock is read before that character is sent, and again when `E` is here: both times nothing of the
+work can be under way, however late a busy host lets us look. The work is 20 Mi rounds of an
 xorshift64 generator whose values address a read-modify-write in 1 MiB of memory: arithmetic,
 translated jumps and soft-MMU accesses, of which booting under TCG consists. The x86 program is a
 boot sector, so SeaBIOS runs too, and it goes through protected into long mode with paging on
@@ -17,6 +19,7 @@ x86_64 (ld -Ttext 0x7c00 --oformat binary; an identity-mapped 2 MiB page at 0, t
     lgdt gdtr; movl %cr0,%eax; orl $0x80000001,%eax; movl %eax,%cr0; ljmp $8,$long
     .balign 8;  gdt: .quad 0, 0x00209a0000000000;  gdtr: .word 15; .long gdt
     .code64;  long: movw $0x3f8,%dx; movb $'B',%al; outb %al,%dx
+    movb $0xfd,%dl; 3: inb %dx,%al; testb $1,%al; jz 3b; movb $0xf8,%dl
     movq $0x9e3779b97f4a7c15,%rsi; movl $ROUNDS,%ecx
  1: movq %rsi,%rax; shlq $13,%rax; xorq %rax,%rsi; movq %rsi,%rax; shrq $7,%rax; xorq %rax,%rsi
     movq %rsi,%rax; shlq $17,%rax; xorq %rax,%rsi; movl %esi,%edi; andl $0xfffc0,%edi
@@ -24,7 +27,7 @@ x86_64 (ld -Ttext 0x7c00 --oformat binary; an identity-mapped 2 MiB page at 0, t
     movb $'E',%al; outb %al,%dx;  2: hlt; jmp 2b
 
 aarch64 (-kernel on `virt`: PL011 at 0x09000000, memory from 0x40000000)
-    movz x1,#0x0900,lsl #16; mov w2,#'B'; strb w2,[x1]
+    movz x1,#0x0900,lsl #16; mov w2,#'B'; strb w2,[x1];  3: ldr w2,[x1,#0x18]; tbnz w2,#4,3b
     movz x3,#0x7c15; movk x3,#0x7f4a,lsl #16; movk x3,#0x79b9,lsl #32; movk x3,#0x9e37,lsl #48
     movz x4,#0x4010,lsl #16; movz w5,#(ROUNDS >> 16),lsl #16
  1: eor x3,x3,x3,lsl #13; eor x3,x3,x3,lsr #7; eor x3,x3,x3,lsl #17; and x6,x3,#0xfffc0
@@ -32,7 +35,8 @@ aarch64 (-kernel on `virt`: PL011 at 0x09000000, memory from 0x40000000)
     mov w2,#'E'; strb w2,[x1];  2: wfi; b 2b
 
 riscv64 (-bios on `virt`: 16550 at 0x10000000, memory from 0x80000000; .option norvc)
-    lui t0,0x10000; li t1,'B'; sb t1,0(t0); li t2,0x79b97f4a7c15
+    lui t0,0x10000; li t1,'B'; sb t1,0(t0);  3: lbu t1,5(t0); andi t1,t1,1; beqz t1,3b
+    li t2,0x79b97f4a7c15
     lui t3,0x80100; slli t3,t3,32; srli t3,t3,32; lui t4,(ROUNDS >> 12)
     lui t5,0xff; ori t5,t5,0x7c0
  1: slli t6,t2,13; xor t2,t2,t6; srli t6,t2,7; xor t2,t2,t6; slli t6,t2,17; xor t2,t2,t6
@@ -43,8 +47,10 @@ riscv64 (-bios on `virt`: 16550 at 0x10000000, memory from 0x80000000; .option n
 from __future__ import annotations
 
 import base64
+import contextlib
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 from .firmware import program
@@ -54,16 +60,18 @@ from .qemu import SANDBOX
 _PROGRAMS = {
     "x86_64": (
         "+jHAjtiOwI7QvAB8vwAQuQAY86vHBgAQAyDHBgAgAzDHBgAwgwBmuAAQAAAPItgPIOAMIA8i4Ga5gAAAwA8ygMwB"
-        "DzAPARZwfA8gwGYNAQAAgA8iwOp2fAgAZg8fRAAAAAAAAAAAAAAAAAAAAJogAA8AYHwAAGa6+AOwQu5IvhV8Sn+5"
-        "eTeeuQAAQAFIifBIweANSDHGSInwSMHoB0gxxkiJ8EjB4BFIMcaJ94HnwP8PAEgBtwAAEAD/yXXPsEXu9Ov9"
+        "DzAPARZwfA8gwGYNAQAAgA8iwOp2fAgAZg8fRAAAAAAAAAAAAAAAAAAAAJogAA8AYHwAAGa6+AOwQu6y/eyoAXT7"
+        "svhIvhV8Sn+5eTeeuQAAQAFIifBIweANSDHGSInwSMHoB0gxxkiJ8EjB4BFIMcaJ94HnwP8PAEgBtwAAEAD/yXXP"
+        "sEXu9Ov9"
     ),
     "aarch64": (
-        "ASCh0kIIgFIiAAA5o4KP0kPpr/IjN8/y48bz8gQCqNIFKKBSYzQDymMcQ8pjRAPKZjR6ksYABIvHAED55wADi8cA"
-        "APmlBABx4f7/VKIIgFIiAAA5fyAD1f///xc="
+        "ASCh0kIIgFIiAAA5IhhAueL/Jzejgo/SQ+mv8iM3z/LjxvPyBAKo0gUooFJjNAPKYxxDymNEA8pmNHqSxgAEi8cA"
+        "QPnnAAOLxwAA+aUEAHHh/v9UogiAUiIAADl/IAPV////Fw=="
     ),
     "riscv64": (
-        "twIAEBMDIAQjgGIAt/MAAJuDMzeTkwMBk4NT6ZOT8wCTg1PBNw4QgBMeDgITXg4Ctw5AATf/DwATbw98k5/TALPD"
-        "8wGT33MAs8PzAZOfEwGzw/MBs//jAbOPzwEDtQ8AMwV1ACOwrwCbjv7/45gO/BMDUAQjgGIAcwBQEG/w3/8="
+        "twIAEBMDIAQjgGIAA8NSABNzEwDjDAP+t/MAAJuDMzeTkwMBk4NT6ZOT8wCTg1PBNw4QgBMeDgITXg4Ctw5AATf/"
+        "DwATbw98k5/TALPD8wGT33MAs8PzAZOfEwGzw/MBs//jAbOPzwEDtQ8AMwV1ACOwrwCbjv7/45gO/BMDUAQjgGIA"
+        "cwBQEG/w3/8="
     ),
 }
 
@@ -109,17 +117,18 @@ class _Run:
         return self._times[1] - self._times[0] if len(self._times) == 2 else None
 
     def _output(self, data: bytes) -> None:
-        for byte in data:
-            if byte in b"BE" and len(self._times) < 2:
-                self._times.append(self._on_processor())
-        if len(self._times) == 2:
-            self._ended.set()
+        with contextlib.suppress(OSError):  # it ended: there is nothing to measure
+            if b"B" in data and not self._times:
+                self._times.append(_processor_seconds(self._process.pid))
+                self._process.write(b"\n")
+            elif b"E" in data and len(self._times) == 1:
+                self._times.append(_processor_seconds(self._process.pid))
+                self._ended.set()
 
-    def _on_processor(self) -> float:
-        """Seconds that QEMU's threads have run: first field of schedstat, nanoseconds."""
-        tasks = Path(f"/proc/{self._process.pid}/task")
-        ran = (int((task / "schedstat").read_text().split()[0]) for task in tasks.iterdir())
-        return sum(ran) / 1e9
+
+def _processor_seconds(pid: int) -> float:
+    """What all threads of a process have run so far; see clock_getcpuclockid(3)."""
+    return time.clock_gettime((~pid << 3) | 2)  # Linux: MAKE_PROCESS_CPUCLOCK, CPUCLOCK_SCHED
 
 
 def _command(arch: str, accelerator: str, image: Path, sandbox: bool) -> list[str]:

@@ -54,7 +54,8 @@ class Watch:
         self.console = Console(self.changed)
         self.process: Process | None = None
         self.boot_start = 0  # where on the console the present boot began
-        self.resets = 0  # since the last deliberate start
+        self.resets = 0  # all of them: a session is over when this has changed since its login
+        self._excused = 0  # of them, those before the last start that was wanted
         self.running = False
         self.powered_off = False  # the guest itself asked for it
         self.no_space = False
@@ -80,7 +81,7 @@ class Watch:
             if self._silent_resets > RESETS_MAX:
                 self._silent = False
                 with self.changed:
-                    self.resets = self._silent_resets
+                    self.resets += self._silent_resets
                     self.changed.notify_all()
                 self._spawn(self._stop_at_resets())
         elif name == "JOB_STATUS_CHANGE":
@@ -120,7 +121,7 @@ class Watch:
                     self.resets += 1
                     self.boot_start = self.console.end
                     self.changed.notify_all()
-                if self.resets > RESETS_MAX:
+                if self._unwanted > RESETS_MAX:
                     return
                 if printed:
                     self._on_reset()
@@ -165,8 +166,14 @@ class Watch:
     def begin(self) -> None:
         """A start on purpose: what was known of the boot before is over."""
         with self.changed:
-            self.resets, self.powered_off, self.boot_start = 0, False, self.console.end
+            self.powered_off, self.boot_start = False, self.console.end
         self._silent = False
+        self.excuse_resets()
+
+    def excuse_resets(self) -> None:
+        """What restarted up to now was wanted: a loop is what comes after it."""
+        with self.changed:
+            self._excused = self.resets
 
     def deadline(self, seconds: float) -> Deadline:
         """`seconds` of reference time from now."""
@@ -227,12 +234,16 @@ class Watch:
                     remaining = min(remaining, max(0.0, again - time.monotonic()))
                 self.changed.wait(remaining)
 
+    @property
+    def _unwanted(self) -> int:
+        return self.resets - self._excused
+
     def _raise_if_over(self, what: str) -> None:
         if self.no_space:
             raise NoSpace("the verifier's disk is full; the guest was stopped")
-        if self.resets > RESETS_MAX:
+        if self._unwanted > RESETS_MAX:
             raise RebootLoop(
-                f"{self.name} restarted {self.resets} times while waiting for {what}",
+                f"{self.name} restarted {self._unwanted} times while waiting for {what}",
                 evidence=self._evidence(),
             )
         if not self.running:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bundle import SLOT, Release, digest_of
 
-from benchflow.boot import Disk, GuestPanic, Image, Machine, ShellBroken
+from benchflow.boot import Disk, GuestPanic, Image, Machine
 
 PASSWORD = "Lock-Chamber-7"
 WATCHDOG = ["-device", "i6300esb"]
@@ -102,12 +102,7 @@ class Unit:
 
     def leave(self) -> None:
         """Restart in order, and wait until the old start is over."""
-        try:
-            self.machine.reboot(timeout=60)
-        except ShellBroken:
-            # It counts restarts anew and then takes a session that began after one for an old one.
-            self.machine.attach()
-            self.machine.reboot(timeout=60)
+        self.machine.reboot(timeout=60)
 
     def restart(self, seconds: float = 60) -> None:
         self.leave()
