@@ -98,14 +98,21 @@ def test_a_snapshot_brings_back_memory_disk_and_session(start: Start, tmp_path: 
     machine = start(SHELL_INIT, files=files, disks=[disk], append=QUIET)
     machine.attach().run("cd /tmp; echo then >/tmp/state; echo one >/dev/vda; sync", check=True)
     machine.snapshot("then")
-    machine.shell.run("echo now >/tmp/state; echo two >/dev/vda; sync", check=True)
+    machine.shell.run("echo now >/tmp/state; echo two >/dev/vda; sync; sleep 5", check=True)
+    uptime = up(machine)
     machine.restore("then")
+    assert up(machine) < uptime - 3  # the guest's clock went back, too
     look = "cat /tmp/state; head -c 3 /dev/vda"
     assert machine.shell.run(look).stdout == "then\none"
     machine.power_cut()
     assert machine.restore("then").shell.run(look).stdout == "then\none"
     with pytest.raises(CheckMisuse, match="no snapshot"):
         machine.restore("never")
+
+
+def up(machine: Machine) -> float:
+    """Seconds since the guest's kernel started, by its own clock."""
+    return float(machine.shell.run("cat /proc/uptime").stdout.split()[0])
 
 
 def test_a_machine_without_disks_has_snapshots_too(start: Start, shell_initrd: Path) -> None:

@@ -13,10 +13,6 @@ from benchflow.boot import GuestError
 
 def restore(unit, shared) -> None:
     """Back to where `ready` was, records too."""
-    if unit.machine.alive:
-        # QEMU's clock does not go back within one process: the guest would find that much time
-        # gone at once, and its watchdog would take that for a hang.
-        unit.machine.power_cut()
     unit.machine.restore("ready")
     unit.records[:] = shared["records"]
 
