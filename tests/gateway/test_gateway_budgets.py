@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from model_clients import TALKS, refused, status_of
 from benchflow.errors import UsageError
 from benchflow.gateway.config import Budget, Limits, Patience
 from benchflow.gateway.doors import Inhabitant
-from benchflow.gateway.meter import replay
+from benchflow.gateway.meter import fold, replay
 from benchflow.gateway.process import find
 from benchflow.gateway.scripted import Fault, Policy, Tokens, Turn, of_commands
 from benchflow.gateway.scripted.policy import Pace
@@ -41,6 +42,27 @@ def test_a_turn_budget_is_told_in_the_agents_protocol(tmp_path: Path, protocol: 
         assert len(bench.records("exhausted")) == 1
         # Another trial of the same job has its own.
         assert bench.talk("u", protocol).ask("x").command
+
+
+def test_time_in_which_a_trial_was_closed_is_none_of_its_minutes() -> None:
+    def at(minute: int, event: str, **facts: object) -> dict[str, object]:
+        return {"t": f"2026-01-01T10:{minute:02}:00+00:00", "event": event, "trial": "t", **facts}
+
+    opened = {"model": "m", "budget": {"minutes": 8}}
+    meter = fold(
+        [
+            at(0, "trial", **opened),
+            at(1, "begin", n=1),
+            at(4, "call", n=1, outcome="answered", usage=None, usd=None),
+            at(30, "closed"),  # by whoever goes on with a trial that was cut off soon after 10:04
+            at(31, "trial", **opened),
+            at(32, "begin", n=2),
+        ]
+    )
+    tally = meter.tallies["t"]
+    now = datetime(2026, 1, 1, 10, 35, tzinfo=UTC).timestamp()
+    assert tally.over(now) is None  # 10:01 to 10:04 and 10:31 to 10:35: seven minutes
+    assert tally.over(now + 61) == ("minutes", pytest.approx(8 + 1 / 60), 8.0)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any, override
 
 import aiohttp
 from harbor.agents.base import BaseAgent
+from harbor.agents.capabilities import AgentCapabilities
 from harbor.environments.base import BaseEnvironment
 from harbor.models.agent.context import AgentContext
 
@@ -37,9 +38,11 @@ class Asking(_Ready):
     async def run(
         self, instruction: str, environment: BaseEnvironment, context: AgentContext
     ) -> None:
+        await self._ask([{"role": "user", "content": instruction}], environment)
+
+    async def _ask(self, messages: list[dict[str, Any]], environment: BaseEnvironment) -> None:
         url = self.extra_env["OPENAI_BASE_URL"] + "/chat/completions"
         headers = {"Authorization": f"Bearer {self.extra_env['OPENAI_API_KEY']}"}
-        messages: list[dict[str, Any]] = [{"role": "user", "content": instruction}]
         async with aiohttp.ClientSession(headers=headers) as session:
             while True:
                 body = {"model": "any", "messages": messages, "tools": [BASH]}
@@ -54,6 +57,34 @@ class Asking(_Ready):
                     done = await environment.exec(command)
                     output = f"{done.stdout or ''}{done.stderr or ''}"
                     messages.append({"role": "tool", "tool_call_id": call["id"], "content": output})
+                await self._keep(messages, environment)
+
+    async def _keep(self, messages: list[dict[str, Any]], environment: BaseEnvironment) -> None:
+        """Nothing is remembered."""
+
+
+class Remembering(Asking):
+    """The same with a session: it is in the sandbox, so that it can be taken up again there."""
+
+    capabilities = AgentCapabilities(resume=True)
+    SESSION = "/root/session.json"
+
+    @staticmethod
+    @override
+    def name() -> str:
+        return "remembering"
+
+    @override
+    async def resume(
+        self, instruction: str, environment: BaseEnvironment, context: AgentContext
+    ) -> None:
+        found = await environment.exec(f"cat {self.SESSION}")
+        messages = json.loads(found.stdout or "")
+        await self._ask([*messages, {"role": "user", "content": instruction}], environment)
+
+    @override
+    async def _keep(self, messages: list[dict[str, Any]], environment: BaseEnvironment) -> None:
+        await environment.exec(f"cat > {self.SESSION} <<'END'\n{json.dumps(messages)}\nEND")
 
 
 class Hanging(_Ready):

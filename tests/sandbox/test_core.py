@@ -355,6 +355,43 @@ def test_a_killed_owner_ends_its_sandbox_and_the_next_command_cleans_up(
     assert not any(Path(group).exists() for group in groups)
 
 
+def test_what_a_killed_owner_left_is_kept_while_somebody_waits_and_gone_on_with(
+    image: Image, tmp_path: Path
+) -> None:
+    waiting = tmp_path / "waiting"
+    waiting.touch()
+    script = (
+        "from pathlib import Path\n"
+        "from benchflow.sandbox import *\n"
+        f"box = Sandbox.start(debian('bookworm'), name='cut-off', keep_while=[Path('{waiting}')])\n"
+        "box.exec('echo written > /root/file; setsid sleep 4328 & true')\n"
+        "print(box.init_pid, flush=True)\n"
+        "box.exec('sleep 1000')\n"
+    )
+    owner = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+    assert owner.stdout is not None
+    init = int(owner.stdout.readline())
+    with pytest.raises(UsageError, match="no sandbox was left"):
+        Sandbox.start(image, name="cut-off", again=True)  # its owner lives
+    owner.kill()
+    owner.wait()
+    owner.stdout.close()
+    assert eventually(lambda: process.start_time(init) is None)
+    assert "cut-off" not in cleanup.gc()
+    assert cleanup.kept() == ["cut-off"]
+    other = Image("sha256:0", image.layers, image.config)
+    with pytest.raises(UsageError, match="image has changed"):
+        Sandbox.start(other, name="cut-off", again=True)
+    with Sandbox.start(image, name="cut-off", again=True, keep_while=[waiting]) as box:
+        assert box.exec("cat /root/file").text == "written\n"
+        assert "sleep 4328" not in processes(box)
+        assert cleanup.kept() == []
+        box.stop(delete=False)
+    waiting.unlink()
+    assert cleanup.kept() == []  # this process lives, and owns it still
+    cleanup.delete(box.state, box.id_map)
+
+
 def test_a_killed_helper_ends_its_sandbox(image: Image) -> None:
     own = Sandbox.start(image, network="user")
     own._running.helper.kill()

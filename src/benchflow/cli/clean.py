@@ -23,8 +23,9 @@ class Store:
 @click.command("clean")
 @click.option("--evidence", is_flag=True, help="Remove the trials of gates; what they said stays.")
 @click.option("--images", is_flag=True, help="Remove all built images and their layers.")
+@click.option("--sandboxes", is_flag=True, help="Remove what is kept of trials that were cut off.")
 @json_option
-def command(evidence: bool, images: bool, as_json: bool) -> None:
+def command(evidence: bool, images: bool, sandboxes: bool, as_json: bool) -> None:
     """Say what benchflow keeps on this machine, and make room.
 
     Jobs are yours and are never touched. All else can be made again: what leftovers of killed runs
@@ -42,6 +43,8 @@ def command(evidence: bool, images: bool, as_json: bool) -> None:
     from benchflow.sandbox import room
 
     leftovers = sandbox.gc()
+    if sandboxes:
+        leftovers += room.remove_kept()
     if evidence or images:
         room.refuse_while_used()
     if evidence:
@@ -53,7 +56,7 @@ def command(evidence: bool, images: bool, as_json: bool) -> None:
         print_json({"schema": 1, "home": home(), "leftovers": leftovers, "stores": stores})
         return
     for name in leftovers:
-        click.echo(f"removed {name}, which a killed run left")
+        click.echo(f"removed the sandbox {name}, which a killed run left")
     rows = [[s.name, f"{s.megabytes} MB", s.what, s.option] for s in stores]
     click.echo(f"in {home()}:")
     click.echo(table(["kept", "size", "what it is", "removed by"], rows, indent="  "))
@@ -64,6 +67,12 @@ def _stores(home: Path, images: int) -> list[Store]:
         Store("checks", _megabytes(home / "checks"), "trials of the gates", "clean --evidence"),
         Store("images", images // 1_000_000, "environments, layer by layer", "clean --images"),
         Store("agents", _megabytes(home / "agents"), "coding agents with their runtimes"),
+        Store(
+            "sandboxes",
+            _megabytes(home / "sandboxes"),
+            "of trials at work, or cut off and to be gone on with",
+            "clean --sandboxes",
+        ),
         Store("staged", _megabytes(home / "staged"), "tasks as jobs run them"),
     ]
 

@@ -59,7 +59,7 @@ def print_trial(trial: Trial) -> None:
     spans = {
         "image and start": p.environment,
         "agent set-up": p.agent_setup,
-        "agent": p.agent,
+        "agent" if p.parts == 1 else f"agent, in {p.parts} parts,": p.agent,
         "hand-over": p.hand_over,
         "verifier": p.verifier,
         "all": p.total,

@@ -22,12 +22,14 @@ class Tally:
     `failing`: how many of these came last, in a row. `lost`: calls begun that have no end (the
     gateway died): their tokens are unknown. `unpriced`: answers without a known price.
     `exhausted`: the name of the budget that ended the trial, or "". `first`: when its first call
-    began (seconds since the epoch), 0 for none.
+    began (seconds since the epoch), 0 for none; the time between a trial's closing and its opening
+    again does not count. `last`: the last thing that the trial itself did.
     """
 
     trial: str
     model: str = ""
     first: float = 0.0
+    last: float = 0.0
     closed: bool = False
     turns: int = 0
     failed: int = 0
@@ -94,7 +96,10 @@ class Meter:
             return
         tally = self.tallies.setdefault(trial, Tally(trial))
         kind = record["event"]
+        now = datetime.fromisoformat(record["t"]).timestamp()
         if kind == "trial":
+            if tally.closed and tally.first:
+                tally.first += now - tally.last
             tally.model = record["model"]
             tally.budget = Budget.model_validate(record["budget"])
             tally.closed = False
@@ -105,10 +110,12 @@ class Meter:
         elif kind == "begin":
             self.calls = max(self.calls, record["n"])
             tally.begun.add(record["n"])
-            tally.first = tally.first or datetime.fromisoformat(record["t"]).timestamp()
+            tally.first = tally.first or now
         elif kind == "call":
             tally.begun.discard(record["n"])
             self._call(tally, record)
+        if kind != "closed":
+            tally.last = now
 
     def _call(self, tally: Tally, record: dict[str, Any]) -> None:
         counts = record.get("usage")

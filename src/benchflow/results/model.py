@@ -47,7 +47,10 @@ class Milestone:
 
 @dataclass(frozen=True)
 class Phases:
-    """Seconds spent per phase; `hand_over` is from the agent's end to the verifier's start."""
+    """Seconds spent per phase; `hand_over` is from the agent's end to the verifier's start.
+
+    `parts`: in how many the agent worked; more than 1 where the trial was cut off and gone on with.
+    """
 
     environment: float | None = None
     agent_setup: float | None = None
@@ -55,6 +58,7 @@ class Phases:
     hand_over: float | None = None
     verifier: float | None = None
     total: float | None = None
+    parts: int = 1
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchflow.errors import UsageError
-from benchflow.results import facts, verdict
+from benchflow.results import continued, facts, verdict
 from benchflow.results.evidence import evidence_in
 from benchflow.results.faults import first_fault
 from benchflow.results.files import UnreadableRecord, read_object
@@ -180,7 +180,7 @@ def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Tria
                 for key, value in (rewards or {}).items()
                 if key.startswith("metric.")
             },
-            phases=_phases(record, steps),
+            phases=_phases(record, steps, path),
             usage=_usage(record, steps),
             evidence=evidence_in(path),
         ),
@@ -256,15 +256,19 @@ def broken_verifier(trial: Path) -> tuple[str, str] | None:
     return None
 
 
-def _phases(record: Mapping[str, Any], steps: list[dict[str, Any]]) -> Phases:
+def _phases(record: Mapping[str, Any], steps: list[dict[str, Any]], trial: Path) -> Phases:
+    before = continued.seconds_before(trial)
     parts: list[Mapping[str, Any]] = [*steps] or [record]
+    agent = _sum(*parts, keys=["agent_execution"])
+    total = seconds_between(record.get("started_at"), record.get("finished_at"))
     return Phases(
         environment=_sum(record, keys=["environment_setup"]),
         agent_setup=_sum(record, keys=["agent_setup"]),
-        agent=_sum(*parts, keys=["agent_execution"]),
+        agent=None if agent is None else agent + before,
         hand_over=_hand_over(parts),
         verifier=_sum(*parts, keys=["verifier"]),
-        total=seconds_between(record.get("started_at"), record.get("finished_at")),
+        total=None if total is None else total + before,
+        parts=continued.parts(trial),
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from benchflow.errors import BenchflowError, InfrastructureError, MissingTool
 from benchflow.run import images
+from benchflow.run.continuing import Keeping
 from benchflow.run.models import Models
 from benchflow.run.phases import Phases
 from benchflow.run.spending import Gate
@@ -94,6 +95,7 @@ async def _run(config: JobConfig, phases: Phases, models: Models | None, gate: G
         models.attach(job)  # first: a trial's totals are part of what is read at its end
     if gate is not None:
         gate.attach(job, models.client if models is not None else None)
+    Keeping(config.jobs_dir / config.job_name, phases.tasks).attach(job)
     phases.attach(job)
     await job.run()
 

@@ -7,7 +7,8 @@ makes its verdict an error (`benchflow.results.verdict`).
 
 The agent's own sandbox also shows the layer that its agent runs from (`benchflow.run.layers`), and
 has a door to the job's model gateway (`benchflow.run.models`). An agent that hangs is ended there
-(`benchflow.run.stall`).
+(`benchflow.run.stall`). It may be one that was kept when its trial was cut off
+(`benchflow.run.continuing`).
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from harbor.environments.base import ExecResult
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.gateway import process
 from benchflow.results.faults import add_fault
-from benchflow.run import layers, models, signs, stall
-from benchflow.sandbox import Mount
+from benchflow.run import continuing, layers, models, signs, stall
+from benchflow.sandbox import Image, Mount, Sandbox
 from benchflow.sandbox.environment import NamespaceEnvironment
 
 
@@ -39,6 +40,8 @@ class TrialEnvironment(NamespaceEnvironment):
         self._printed = 0
         self._is_watched = False
         self._is_metered = False
+        #: What was kept of this trial when it was cut off, and is gone on with.
+        self.continued: continuing.Kept | None = None
         super().__init__(*args, **kwargs)
 
     @override
@@ -47,6 +50,35 @@ class TrialEnvironment(NamespaceEnvironment):
         if self._is_agents():
             await asyncio.to_thread(self._open_door)
         self._has_started = True
+
+    @override
+    def _open(self, image: Image, **how: Any) -> Sandbox:
+        if not self._is_agents():
+            return super()._open(image, **how)
+        trial = self.trial_paths.trial_dir
+        how["name"] = continuing.sandbox_name(trial)
+        how["keep_while"] = (continuing.marker(trial), trial.parent)
+        kept = continuing.find(trial)
+        if kept is not None:
+            try:
+                box = super()._open(image, again=True, **how)
+            except UsageError:
+                continuing.drop(trial)
+            else:
+                self.continued = kept
+                continuing.say(trial, kept)
+                return box
+        return super()._open(image, **how)
+
+    @override
+    async def _upload_environment_dir_after_start(self) -> None:
+        if self.continued is None:
+            await super()._upload_environment_dir_after_start()
+
+    @override
+    async def stop(self, delete: bool) -> None:
+        is_kept = self._is_agents() and continuing.find(self.trial_paths.trial_dir) is not None
+        await super().stop(delete and not is_kept)
 
     def _open_door(self) -> None:
         """Let the sandbox reach the job's model gateway at its own loopback."""

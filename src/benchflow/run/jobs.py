@@ -13,7 +13,7 @@ from benchflow.results import lock
 from benchflow.results.files import UnreadableRecord, read_object, write_json
 from benchflow.results.model import Job, Problem, Verdict
 from benchflow.results.read import read_job, read_trial
-from benchflow.run import engine, models, record, worker
+from benchflow.run import continuing, engine, models, record, worker
 from benchflow.run.board import Board, Listener
 from benchflow.run.models import Models
 from benchflow.run.phases import Phases
@@ -87,6 +87,7 @@ def resume(
 ) -> tuple[Job, list[Problem]]:
     """Runs what is left of a job: trials without a result, cut off or cancelled.
 
+    Of those, an agent that can take up its session again goes on in its sandbox, which was kept.
     With `retry_errors` those whose verdict is `error` too. Finished trials are never run again.
     `gate`: the budget of the job's sweep; `change`: what its gateway is to do otherwise from now
     on. A job that a process works on goes on there as it is, and we look on until its end.
@@ -114,6 +115,7 @@ def _go_on(
     *,
     retry_errors: bool,
 ) -> list[Problem]:
+    continuing.forget_lost(job.parent)
     models.settle(job)
     config, mended = _mend(job, saved, retry_errors=retry_errors)
     phases = Phases(job, _restage(saved))
@@ -183,8 +185,20 @@ def _mend(
         if (trial / "result.json").exists():
             mended += _mend_trial(trial, job, retry_errors=retry_errors)
         else:
-            _discard(trial, job)
+            mended.append(_cut_off(trial, job))
     return config, mended
+
+
+def _cut_off(trial: Path, job: Path) -> Problem:
+    why = continuing.settle(trial)
+    _discard(trial, job)
+    return Problem(trial, f"was cut off; {_how_it_goes_on(why)}")
+
+
+def _how_it_goes_on(why_not: str) -> str:
+    if why_not:
+        return f"it starts anew: {why_not}"
+    return "its agent's session goes on in the sandbox that was kept"
 
 
 def _mend_trial(trial: Path, job: Path, *, retry_errors: bool) -> list[Problem]:
@@ -199,11 +213,11 @@ def _mend_trial(trial: Path, job: Path, *, retry_errors: bool) -> list[Problem]:
         why = str(error) if isinstance(error, UnreadableRecord) else "is not a trial's result"
         return [Problem(path, f"{why}; moved to {_set_aside(trial, job)}, to run again")]
     if finished.cause == _CANCELLED:
-        _discard(trial, job)
-        return []
+        return [_cut_off(trial, job)]
     if retry_errors and finished.verdict is Verdict.ERROR:
-        why = f"ended with {finished.cause}"
-        return [Problem(path, f"{why}; moved to {_set_aside(trial, job)}, to run again")]
+        how = _how_it_goes_on(continuing.settle(trial))
+        why = f"ended with {finished.cause}; moved to {_set_aside(trial, job)}"
+        return [Problem(path, f"{why}; {how}")]
     try:
         TrialConfig.model_validate(read_object(trial / "config.json"))
     except (UnreadableRecord, ValueError) as error:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from harbor.agents.base import BaseAgent
     from harbor.models.trial.config import AgentConfig
 
+    from benchflow.gateway.process import GatewayClient
+
 _PREFIX = f"{__name__}:"
 _UNMETERED = ("oracle", "nop")
 #: The protocol that a program speaks where it has no choice, as the provider it takes for granted.
@@ -68,7 +70,7 @@ def _metered(path: str) -> type[BaseAgent]:
             url = urls["openai" if face.startswith("openai/") else face.partition("/")[0]]
             given["api_base"] = url
             given["llm_kwargs"] = {**(given.get("llm_kwargs") or {}), "api_key": token}
-        self._benchflow_model = model_name
+        self._benchflow_model, self._benchflow_trial = model_name, logs_dir.parent
         inner.__init__(self, logs_dir=logs_dir, model_name=face, extra_env=environment, **given)
 
     def to_agent_info(self: Any) -> AgentInfo:
@@ -77,7 +79,23 @@ def _metered(path: str) -> type[BaseAgent]:
         info: AgentInfo = inner.to_agent_info(self)
         return info.model_copy(update={"model_info": shown})
 
-    members = {"__init__": __init__, "to_agent_info": to_agent_info, "__module__": __name__}
+    async def run(self: Any, instruction: str, environment: Any, context: Any) -> None:
+        kept = getattr(environment, "continued", None)
+        if kept is None or self._benchflow_goes_on:
+            await inner.run(self, instruction, environment, context)
+            return
+        from benchflow.run.continuing import go_on
+
+        self._benchflow_goes_on = True
+        await go_on(self, environment, context, kept, lambda: _turns(self._benchflow_trial))
+
+    members = {
+        "__init__": __init__,
+        "run": run,
+        "to_agent_info": to_agent_info,
+        "__module__": __name__,
+        "_benchflow_goes_on": False,
+    }
     return type(inner.__name__, (inner,), members)
 
 
@@ -98,10 +116,22 @@ def face_of(agent: str, model: str) -> str:
     return f"{face}/{name}"
 
 
+def _turns(trial: Path) -> int:
+    """How many answers the model of a trial has given so far."""
+    return int(_gateway(trial).trial(trial.name)["turns"])
+
+
 def _open(trial: Path, model: str, *, inside: bool) -> tuple[dict[str, str], str]:
     from benchflow.gateway.doors import PORT
-    from benchflow.gateway.process import find
     from benchflow.gateway.protocols import base_urls
+
+    opened = _gateway(trial).open(trial.name, model)
+    urls = base_urls(f"http://127.0.0.1:{PORT}") if inside else opened.urls
+    return urls, opened.token
+
+
+def _gateway(trial: Path) -> GatewayClient:
+    from benchflow.gateway.process import find
     from benchflow.run.models import folder
 
     client = find(folder(trial.parent))
@@ -109,6 +139,4 @@ def _open(trial: Path, model: str, *, inside: bool) -> tuple[dict[str, str], str
         raise InfrastructureError(
             "the model gateway of this job is not running", hint="benchflow resume starts it"
         )
-    opened = client.open(trial.name, model)
-    urls = base_urls(f"http://127.0.0.1:{PORT}") if inside else opened.urls
-    return urls, opened.token
+    return client

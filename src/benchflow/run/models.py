@@ -6,6 +6,7 @@ folder inside it; its ledger is `<job>/calls.jsonl`. A trial's totals are `<tria
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from harbor.trial.hooks import TrialHookEvent
 
 LEDGER = "calls.jsonl"
+#: How long a trial's end waits for an answer that its agent left behind.
+_ANSWER_SECONDS, _LOOK_SECONDS = 120.0, 0.2
 #: Whose calls cannot be told apart by trial: agents in our own process that read its environment.
 HOST = "(this process)"
 #: Variables by which agents find keys; gone from our environment once the gateway has them.
@@ -105,7 +108,24 @@ class Models:
         job.on_trial_ended(self._ended)
 
     async def _ended(self, event: TrialHookEvent) -> None:
-        self.finish(event.config.trials_dir / event.config.trial_name)
+        trial = event.config.trials_dir / event.config.trial_name
+        task = asyncio.current_task()
+        if task is None or not task.cancelling():  # who stops a job does not wait for a provider
+            await self._answers(trial.name)
+        self.finish(trial)
+
+    async def _answers(self, trial: str) -> None:
+        """Wait for answers that nobody reads any more: they are paid for, so they are counted."""
+        waited = 0.0
+        while waited < _ANSWER_SECONDS and self._under_way(trial):
+            await asyncio.sleep(_LOOK_SECONDS)
+            waited += _LOOK_SECONDS
+
+    def _under_way(self, trial: str) -> int:
+        try:
+            return int(self.client.trial(trial)["under_way"])
+        except UsageError:
+            return 0  # its agent uses no model
 
     def finish(self, trial: Path) -> None:
         """End one trial and write its totals down."""

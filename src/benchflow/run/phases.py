@@ -20,7 +20,7 @@ class Phases:
 
     def __init__(self, job: Path, tasks: Mapping[str, Task]) -> None:
         self._job = job
-        self._tasks = tasks
+        self.tasks = tasks
 
     def attach(self, job: Job) -> None:
         """Subscribes to the events of `job`."""
@@ -35,7 +35,7 @@ class Phases:
         self._enter(event, Phase.IMAGE)
 
     async def _agent_started(self, event: TrialHookEvent) -> None:
-        task = self._tasks.get(str(event.config.task.path))
+        task = self.tasks.get(str(event.config.task.path))
         seconds = task.agent_timeout_sec if task else 0.0
         self._enter(event, Phase.AGENT, seconds, event.config.agent_timeout_multiplier)
 
@@ -43,7 +43,7 @@ class Phases:
         self._enter(event, Phase.HAND_OVER)
 
     async def _verification_started(self, event: TrialHookEvent) -> None:
-        task = self._tasks.get(str(event.config.task.path))
+        task = self.tasks.get(str(event.config.task.path))
         seconds = task.verifier_timeout_sec if task else 0.0
         phase = Phase.BOOT if task and task.is_benchflow else Phase.VERIFIER
         self._enter(event, phase, seconds, event.config.verifier_timeout_multiplier)

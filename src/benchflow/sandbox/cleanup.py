@@ -7,8 +7,10 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.sandbox import idmap, paths, process, userns
@@ -17,27 +19,51 @@ from benchflow.sandbox.limits import Groups, remove_groups
 _RECORD = "owner.json"
 
 
-def claim(state: Path) -> None:
-    """Make the directory of a sandbox and write down who owns it."""
+def claim(state: Path, keep_while: Sequence[Path] = ()) -> None:
+    """Make the directory of a sandbox and write down who owns it; `keep_while`: see `gc`."""
     try:
         state.mkdir(parents=True, mode=0o700)
     except FileExistsError as error:
         raise UsageError(f"{state} is in use by another sandbox") from error
-    _write(state, {"pid": os.getpid(), "start": process.start_time(os.getpid())})
+    _write(state, _owner("", keep_while))
 
 
-def record(state: Path, init_pid: int, groups: Groups) -> None:
+def take_over(state: Path, image: str, keep_while: Sequence[Path] = ()) -> None:
+    """Become the owner of what a sandbox over `image` (its digest) left when its owner died.
+
+    Raises UsageError when there is none, or one over another image.
+    """
+    if not state.is_dir() or _is_owned(state):
+        raise UsageError(f"{state}: no sandbox was left there")
+    left = _owner_of(state)
+    if left.get("image") != image:
+        raise UsageError(f"{state}: its image has changed since")
+    _end(left)
+    _write(state, _owner(image, keep_while))
+
+
+def record(
+    state: Path, image: str, init_pid: int, groups: Groups, keep_while: Sequence[Path] = ()
+) -> None:
     """Write down what has to be ended and removed when the owner dies."""
     _write(
         state,
-        {
-            "pid": os.getpid(),
-            "start": process.start_time(os.getpid()),
+        _owner(image, keep_while)
+        | {
             "init": init_pid,
             "init_start": process.start_time(init_pid),
             "groups": sorted({str(path) for path in groups.paths.values()}),
         },
     )
+
+
+def _owner(image: str, keep_while: Sequence[Path]) -> dict[str, object]:
+    return {
+        "pid": os.getpid(),
+        "start": process.start_time(os.getpid()),
+        "image": image,
+        "keep_while": [str(path.absolute()) for path in keep_while],
+    }
 
 
 def _write(state: Path, value: dict[str, object]) -> None:
@@ -47,32 +73,73 @@ def _write(state: Path, value: dict[str, object]) -> None:
 
 
 def gc() -> list[str]:
-    """Remove the sandboxes under `$BENCHFLOW_HOME` whose owner is dead; their names."""
+    """Remove the sandboxes under `$BENCHFLOW_HOME` whose owner is dead; their names.
+
+    Of a sandbox that is to be kept while certain paths exist, only the processes are ended as long
+    as all of them do: its files wait for `take_over`.
+    """
     removed = []
     for state in sorted(paths.sandboxes().iterdir()):
-        if state.is_dir() and not _owned(state):
-            _remove(state)
+        if not state.is_dir() or _is_owned(state):
+            continue
+        owner = _owner_of(state)
+        _end(owner)
+        if not _is_wanted(owner):
+            delete(state, idmap.current())
             removed.append(state.name)
     return removed
 
 
-def _owned(state: Path) -> bool:
-    try:
-        owner = json.loads((state / _RECORD).read_text())
-    except FileNotFoundError:
-        # Between mkdir and the record; or a claim cut off there, once it has aged.
-        try:
-            return time.time() - state.stat().st_mtime < 60
-        except FileNotFoundError:  # another collector was faster
-            return True
-    return bool(owner["start"] == process.start_time(owner["pid"]))
+def kept() -> list[str]:
+    """The names of sandboxes that wait to be taken over."""
+    return [
+        state.name
+        for state in sorted(paths.sandboxes().iterdir())
+        if state.is_dir() and not _is_owned(state) and _is_wanted(_owner_of(state))
+    ]
 
 
-def _remove(state: Path) -> None:
+def is_dead(name: str) -> bool:
+    """Whether a sandbox's process 1 has ended although nobody removed it."""
+    owner = _owner_of(paths.sandboxes() / name)
+    init = owner.get("init")
+    return init is not None and process.start_time(init) != owner["init_start"]
+
+
+def discard(name: str) -> None:
+    """Remove a sandbox that waits to be taken over; nothing happens when there is none."""
+    state = paths.sandboxes() / name
+    if state.is_dir() and not _is_owned(state):
+        _end(_owner_of(state))
+        delete(state, idmap.current())
+
+
+def _is_wanted(owner: dict[str, Any]) -> bool:
+    wanted = owner.get("keep_while") or []
+    return bool(wanted) and all(Path(path).exists() for path in wanted)
+
+
+def _owner_of(state: Path) -> dict[str, Any]:
     try:
-        owner = json.loads((state / _RECORD).read_text())
+        owner: dict[str, Any] = json.loads((state / _RECORD).read_text())
     except FileNotFoundError:
-        owner = {}
+        return {}
+    return owner
+
+
+def _is_owned(state: Path) -> bool:
+    owner = _owner_of(state)
+    if owner:
+        return bool(owner["start"] == process.start_time(owner["pid"]))
+    # Between mkdir and the record; or a claim cut off there, once it has aged.
+    try:
+        return time.time() - state.stat().st_mtime < 60
+    except FileNotFoundError:  # another collector was faster
+        return True
+
+
+def _end(owner: dict[str, Any]) -> None:
+    """End what still runs of a sandbox whose owner is dead."""
     init = owner.get("init")
     if init is not None and process.start_time(init) == owner["init_start"]:
         with suppress(ProcessLookupError):
@@ -81,7 +148,6 @@ def _remove(state: Path) -> None:
         while process.start_time(init) == owner["init_start"] and time.monotonic() < deadline:
             time.sleep(0.005)
     remove_groups([Path(path) for path in owner.get("groups", [])])
-    delete(state, idmap.current())
 
 
 def delete(state: Path, id_map: idmap.IdMap) -> None:

@@ -179,7 +179,7 @@ class NamespaceEnvironment(BaseEnvironment):
             pids=self._pids,
         )
         mounts = self._core_mounts()
-        box = Sandbox.start(
+        box = self._open(
             image,
             network="none" if self._network_disabled else "user",
             mounts=mounts,
@@ -195,6 +195,10 @@ class NamespaceEnvironment(BaseEnvironment):
             box.stop()
             return
         self._report = handover.report(box, granted, self.network_policy.network_mode.value)
+
+    def _open(self, image: Image, **how: Any) -> Sandbox:
+        """`Sandbox.start`, for whoever extends this class."""
+        return Sandbox.start(image, **how)
 
     def _core_mounts(self) -> list[Mount]:
         separate, _shared = self._modes()

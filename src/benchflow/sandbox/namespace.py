@@ -58,13 +58,18 @@ class Sandbox:
         workdir: str | None = None,
         user: str | None = None,
         hostname: str = "sandbox",
+        keep_while: Sequence[Path] = (),
+        again: bool = False,
     ) -> Self:
         """Start a sandbox over `image`; it lives no longer than this process.
 
         `network`: "none" is loopback alone; "user" reaches outside, never the host's loopback.
         `env` adds to the image's; `workdir` (made when missing) and `user` replace the image's.
         `state_dir` holds what the sandbox writes (default: under `$BENCHFLOW_HOME`, where `gc`
-        finds it). Raises InfrastructureError.
+        finds it). When this process dies, `gc` keeps what the sandbox wrote while all paths in
+        `keep_while` exist; `again` starts over what a sandbox of this `name` left so, with every
+        program in it gone and its memory file systems empty. Raises InfrastructureError, and with
+        `again` UsageError when nothing was left, or `image` is another.
         """
         name = name or f"box-{uuid.uuid4().hex[:12]}"
         if "/" in name or name.startswith("."):
@@ -74,7 +79,10 @@ class Sandbox:
         for mount in mounts:
             if not mount.host.exists():
                 raise UsageError(f"cannot mount {mount.host}: it does not exist")
-        cleanup.claim(state)
+        if again:
+            cleanup.take_over(state, image.digest, keep_while)
+        else:
+            cleanup.claim(state, keep_while)
         plan = start.Plan(
             name=name,
             image=image,
@@ -91,9 +99,10 @@ class Sandbox:
             running = start.run(plan)
         except BaseException:
             lending.give_back(id_map, plan.mounts)
-            cleanup.delete(state, id_map)
+            if not again:
+                cleanup.delete(state, id_map)
             raise
-        cleanup.record(state, running.init_pid, running.groups)
+        cleanup.record(state, image.digest, running.init_pid, running.groups, keep_while)
         box = cls(name, image, state, id_map, running)
         box._plan = plan
         box._mounts = tuple(mounts)

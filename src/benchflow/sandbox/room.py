@@ -22,14 +22,28 @@ def stored_bytes() -> int:
 
 
 def refuse_while_used() -> None:
-    """Raises UsageError while a sandbox lives; removes those whose owner is dead first."""
+    """Raises UsageError while a sandbox lives or waits to be gone on with; removes those first
+    whose owner is dead and that nobody waits for."""
     cleanup.gc()
+    if waiting := cleanup.kept():
+        raise UsageError(
+            f"{len(waiting)} sandboxes are kept for trials that were cut off",
+            hint="benchflow resume JOB goes on with them; benchflow clean --sandboxes removes them",
+        )
     living = [state.name for state in paths.sandboxes().iterdir()]
     if living:
         raise UsageError(
             f"sandboxes are in use: {', '.join(living[:3])}" + (", …" if living[3:] else ""),
             hint="wait for their runs to end, or stop them with Ctrl-C",
         )
+
+
+def remove_kept() -> list[str]:
+    """Remove the sandboxes that are kept for trials that were cut off; their names."""
+    waiting = cleanup.kept()
+    for name in waiting:
+        cleanup.discard(name)
+    return waiting
 
 
 def remove_images() -> None:

@@ -20,6 +20,7 @@ from harbor.agents.installed.opencode import OpenCode
 from harbor.agents.options import AgentOptions
 from harbor.agents.terminus_2 import Terminus2
 from harbor.environments.base import BaseEnvironment
+from harbor.models.agent.context import AgentContext
 
 from benchflow.agents.layers import catalogue
 from benchflow.agents.layers.catalogue import AgentSpec
@@ -97,6 +98,17 @@ class LayeredCodex(_LayeredProgram, Codex):
 
     spec = catalogue.CODEX
 
+    @override
+    async def resume(
+        self, instruction: str, environment: BaseEnvironment, context: AgentContext
+    ) -> None:
+        """Harbor puts the session among the logs when Codex ends, and looks for it there; a Codex
+        that was killed left it where it works."""
+        left, logs = f"{self._REMOTE_CODEX_HOME}/sessions", f"{self.environment_logs_dir}/sessions"
+        take = f"[ ! -d {left} ] || {{ rm -rf {logs} && cp -R {left} {logs}; }}"
+        await self.exec_as_agent(environment, command=take)
+        await super().resume(instruction, environment, context)
+
 
 class LayeredGeminiCli(_LayeredProgram, GeminiCli):
     """Gemini CLI."""
@@ -112,6 +124,21 @@ class LayeredOpenCode(_LayeredProgram, OpenCode):
     """OpenCode."""
 
     spec = catalogue.OPENCODE
+
+    @override
+    async def resume(
+        self, instruction: str, environment: BaseEnvironment, context: AgentContext
+    ) -> None:
+        """Harbor writes its output anew, and reads the trajectory from it: it needs both parts."""
+        output = f"{self.environment_logs_dir}/opencode.txt"
+        keep = f"[ ! -f {output} ] || mv {output} {output}.before"
+        join = f"touch {output}; [ ! -f {output}.before ] || cat {output} >> {output}.before"
+        await self.exec_as_agent(environment, command=keep)
+        try:
+            await super().resume(instruction, environment, context)
+        finally:
+            move = f"{join} && mv {output}.before {output}"
+            await self.exec_as_agent(environment, command=move)
 
 
 class LayeredMiniSweAgent(_LayeredProgram, MiniSweAgent):

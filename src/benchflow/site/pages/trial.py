@@ -185,7 +185,7 @@ def _phases(record: Record) -> Facts:
     items = (
         ("Sandbox made ready", phases.environment),
         ("Agent set up", phases.agent_setup),
-        ("Agent at work", phases.agent),
+        ("Agent at work" + (f", in {phases.parts} parts" * (phases.parts > 1)), phases.agent),
         ("Handing over", phases.hand_over),
         ("Verifying", phases.verifier),
         ("In all", phases.total),

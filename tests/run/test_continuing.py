@@ -1,0 +1,188 @@
+"""A trial that is cut off while its agent works goes on where it was, if the agent can do that."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.run.ours import words
+from tests.run.plain import BENCHFLOW, hear, kill_all
+
+from benchflow.results import lock
+from benchflow.run.continuing import marker, sandbox_name
+from benchflow.sandbox import cleanup, paths
+
+HERE = Path(__file__).parent
+#: The second answer is slow, so that the first command is done and the second is not.
+POLICY = """schema = 1
+[usage]
+input = 1000
+output = 50
+[[turns]]
+run = "mkdir -p out; echo one > out/words.txt; echo x >> /root/once"
+[[turns]]
+run = "grep -c x /root/once | grep -qx 1 && echo one two three > out/words.txt"
+fault = { kind = "slow", seconds = 4 }
+[[turns]]
+say = "Done."
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    words(tmp_path)
+    (tmp_path / "policy.toml").write_text(POLICY)
+    return tmp_path
+
+
+def begin(place: Path, agent: str = "asking:Remembering") -> subprocess.Popen[str]:
+    """A job of one trial, whose agent waits for its model's second answer."""
+    command = ["run", "test/words", "-a", agent, "-m", "scripted/policy.toml"]
+    process = subprocess.Popen(
+        [BENCHFLOW, *command, "--job-name", "job"],
+        cwd=place,
+        env={**os.environ, "PYTHONPATH": str(HERE)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=hear,
+    )
+    ledger = place / "jobs" / "job" / "calls.jsonl"
+    until(lambda: ledger.exists() and ledger.read_text().count('"event":"begin"') == 2, process)
+    time.sleep(2.5)  # longer than the clock needs that says how long the agent has worked
+    return process
+
+
+def until(condition: Callable[[], object], process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 180
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline, "this did not happen in time"
+        time.sleep(0.05)
+
+
+def resume(place: Path, *options: str) -> tuple[dict[str, Any], str]:
+    done = subprocess.run(
+        [BENCHFLOW, "resume", "job", "--json", *options],
+        cwd=place,
+        env={**os.environ, "PYTHONPATH": str(HERE)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    (job,) = json.loads(done.stdout)["jobs"]
+    (trial,) = job["trials"]
+    return trial, done.stderr
+
+
+def only_trial(job: Path) -> Path:
+    (trial,) = (path for path in job.iterdir() if path.is_dir())
+    return trial
+
+
+def kill_worker(process: subprocess.Popen[str], job: Path) -> None:
+    kill_all(process, job)
+
+
+def stop(process: subprocess.Popen[str], job: Path) -> None:
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 130
+
+
+@pytest.mark.parametrize("end", [kill_worker, stop])
+def test_the_session_goes_on_in_the_sandbox_that_was_kept(
+    place: Path, end: Callable[[subprocess.Popen[str], Path], None]
+) -> None:
+    job = place / "jobs" / "job"
+    process = begin(place)
+    trial = only_trial(job)
+    end(process, job)
+    process.communicate()
+    cleanup.gc()  # what every next command does
+    assert sandbox_name(trial) in cleanup.kept()
+    found, said = resume(place)
+    assert "its agent's session goes on in the sandbox that was kept" in said
+    assert (found["name"], found["verdict"]) == (trial.name, "resolved")
+    # Had it started anew, the policy's first command would have been asked for once more.
+    calls = [json.loads(line) for line in (job / "calls.jsonl").read_text().splitlines()]
+    answered = [call for call in calls if call["event"] == "call" and call["outcome"] == "answered"]
+    assert {call["trial"] for call in answered} == {trial.name}
+    totals = json.loads((trial / "model.json").read_text())
+    assert totals["turns"] == len(answered) in (3, 4)  # the answer under way may count twice
+    assert totals["tokens"] == 1050 * totals["turns"]
+    continued = json.loads((trial / "continued.json").read_text())
+    assert continued["parts"] == 2
+    assert 2.0 <= continued["agent_seconds_before"] < 60
+    assert found["phases"]["parts"] == 2
+    assert found["phases"]["agent"] > continued["agent_seconds_before"]
+    assert not marker(trial).exists()
+    assert not (paths.sandboxes() / sandbox_name(trial)).exists()
+
+
+def test_a_sandbox_that_died_is_gone_on_with_on_demand(place: Path) -> None:
+    job = place / "jobs" / "job"
+    process = begin(place)
+    trial = only_trial(job)
+    owner = json.loads((paths.sandboxes() / sandbox_name(trial) / "owner.json").read_text())
+    os.kill(owner["init"], signal.SIGKILL)
+    process.communicate(timeout=120)
+    assert json.loads((trial / "result.json").read_text())["exception_info"]
+    assert sandbox_name(trial) in cleanup.kept()
+    found, said = resume(place, "--errors")
+    assert "its agent's session goes on" in said
+    assert (found["name"], found["verdict"]) == (trial.name, "resolved")
+
+
+def test_an_agent_without_sessions_starts_anew_and_it_is_said(place: Path) -> None:
+    job = place / "jobs" / "job"
+    process = begin(place, "asking:Asking")
+    trial = only_trial(job)
+    kill_worker(process, job)
+    process.communicate()
+    found, said = resume(place)
+    assert "it starts anew: its agent was not at work, or cannot continue a session" in said
+    assert found["verdict"] == "resolved"
+    assert found["name"] != trial.name
+    assert not (paths.sandboxes() / sandbox_name(trial)).exists()
+
+
+def test_time_that_was_used_is_gone(place: Path) -> None:
+    job = place / "jobs" / "job"
+    process = begin(place)
+    trial = only_trial(job)
+    kill_worker(process, job)
+    process.communicate()
+    assert not lock.is_held(job)
+    record = json.loads(marker(trial).read_text())
+    marker(trial).write_text(json.dumps({**record, "spent": record["limit"] + 1}))
+    found, _ = resume(place)
+    assert (found["verdict"], found["cause"]) == ("failed", "AgentTimeoutError")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini-cli", "opencode"])
+def test_a_real_agent_goes_on_with_its_session(place: Path, agent: str) -> None:
+    config = place / "test" / "words" / "task.toml"
+    config.write_text(config.read_text().replace("memory_mb = 256", "memory_mb = 2048"))
+    config.write_text(config.read_text().replace("timeout_sec = 60", "timeout_sec = 600"))
+    (place / "policy.toml").write_text(POLICY.replace("= 4 }", "= 15 }"))
+    job = place / "jobs" / "job"
+    process = begin(place, agent)
+    trial = only_trial(job)
+    kill_worker(process, job)
+    process.communicate()
+    found, said = resume(place)
+    assert "its agent's session goes on in the sandbox that was kept" in said
+    assert (found["name"], found["verdict"]) == (trial.name, "resolved"), found["cause_message"]
+    done = (trial / "agent" / "trajectory.json").read_text()
+    assert "echo x >> /root/once" in done
+    assert "You were interrupted" in done
+    assert "grep -c x /root/once" in done
