@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import sys
 import time
@@ -68,6 +69,14 @@ def test_a_death_is_told(tmp_path: Path, number: signal.Signals, kind: type[Exce
     with pytest.raises(kind, match=f"by {number.name}") as raised:
         run(tmp_path, work)
     assert f"benchflow resume {tmp_path.name}" in getattr(raised.value, "hint", "")
+
+
+def test_a_death_in_the_middle_of_what_it_told_is_a_death(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "_packed", lambda outcome: pickle.dumps(outcome)[:-1])
+    with pytest.raises(InfrastructureError, match="was killed"):
+        run(tmp_path, lambda: None)
 
 
 def test_who_cannot_look_on_stops_it(tmp_path: Path) -> None:

@@ -96,6 +96,38 @@ def test_an_agents_logs_are_fetched_and_disarmed(tmp_path):
     asyncio.run(body())
 
 
+def test_shared_logs_are_disarmed_before_they_are_read_and_once_more_at_the_end(tmp_path):
+    plant = "cd /logs/agent && ln -sfn /etc/passwd {0} && mkfifo {0}.pipe && ln -s said {0}.link"
+
+    async def body():
+        environment = make(tmp_path, share_logs="yes")
+        await environment.start(force_build=False)
+        logs = environment.trial_paths.agent_dir
+
+        def names() -> list[str]:
+            return sorted(path.name for path in logs.iterdir())
+
+        try:
+            await environment.exec("echo said > /logs/agent/said")
+            assert (await environment.exec(plant.format("a"))).return_code == 0
+            assert names() == ["a", "a.link", "a.pipe", "said"]
+            await environment.prepare_logs_for_host()
+            assert names() == ["a.link", "said"]
+            assert (await environment.exec(plant.format("b"))).return_code == 0
+        finally:
+            await environment.stop(delete=True)
+        assert names() == ["a.link", "b.link", "said"]
+
+    asyncio.run(body())
+    (box,) = json.loads((tmp_path / "trial/sandbox.json").read_text())["sandboxes"].values()
+    removed = [line.partition("agent/")[2] for line in box["removed_from_logs"]]
+    assert sorted(removed) == [
+        "a (symlink to /etc/passwd)",
+        "a.pipe (special file)",
+        "b (symlink to /etc/passwd)",  # its pipe went when the folder was given back
+    ]
+
+
 @pytest.mark.parametrize(("mode", "seen"), [("separate", False), ("shared", True)])
 def test_the_hosts_verifier_folder_is_shown_to_the_agent_only_where_it_is_shared(
     tmp_path, mode, seen

@@ -120,19 +120,23 @@ def _packed(outcome: BaseException | None) -> bytes:
 
 
 def _raise(told: bytes, status: int, job: Path) -> None:
-    hint = f"go on with: benchflow resume {job.name}"
-    if told:
+    try:
         outcome: BaseException | None = pickle.loads(told)
-        if outcome is not None:
-            raise outcome
-        return
+    except Exception:  # nothing, or half of it: it was killed
+        raise _death(status, job) from None
+    if outcome is not None:
+        raise outcome
+
+
+def _death(status: int, job: Path) -> BenchflowError:
+    hint = f"go on with: benchflow resume {job.name}"
     number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     if number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        raise Interrupted(
+        return Interrupted(
             f"stopped by {signal.Signals(number).name}; finished trials are kept", hint=hint
         )
     why = f" by {signal.Signals(number).name}" if number else ""
-    raise InfrastructureError(f"{job}: the process that ran the job was killed{why}", hint=hint)
+    return InfrastructureError(f"{job}: the process that ran the job was killed{why}", hint=hint)
 
 
 @contextmanager

@@ -243,10 +243,13 @@ class NamespaceEnvironment(BaseEnvironment):
         box.kill()
         self._report["used"] = handover.used(box)
         box.stop(delete)
+        self._disarm(lent)
+        self._write_report()
+
+    def _disarm(self, lent: list[Path]) -> None:
         removed = handover.disarm(lent)
         if removed:
-            self._report["removed_from_logs"] = removed
-        self._write_report()
+            self._report.setdefault("removed_from_logs", []).extend(removed)
 
     def _lent(self) -> list[Path]:
         return [mount.host for mount in self._core_mounts() if not mount.read_only]
@@ -262,9 +265,7 @@ class NamespaceEnvironment(BaseEnvironment):
         if not box.id_map.privileged:
             targets = [mount.inside for mount in self._core_mounts() if not mount.read_only]
             await _in_thread(lambda: box.exec(["chmod", "-R", "a+rwX", *targets], user="root"))
-        removed = await _in_thread(lambda: handover.disarm(self._lent()))
-        if removed:
-            self._report.setdefault("removed_from_logs", []).extend(removed)
+        await _in_thread(lambda: self._disarm(self._lent()))
 
     @override
     async def exec(
