@@ -52,6 +52,7 @@ gcc:gcc
 /usr/include/stdio.h:libc6-dev
 strace:strace
 readelf:binutils
+openssl:openssl
 chromium:chromium
 '
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -19,3 +22,18 @@ def helper(task: str, name: str) -> ModuleType:
     sys.modules[own] = loaded
     spec.loader.exec_module(loaded)
     return loaded
+
+
+@contextmanager
+def helpers(task: str, *names: str) -> Iterator[dict[str, ModuleType]]:
+    """Several of a task's `tests/NAME.py`, which import each other by their plain names."""
+    before = {name: sys.modules.pop(name) for name in names if name in sys.modules}
+    folder = str(TASKS / task / "tests")
+    sys.path.insert(0, folder)
+    try:
+        yield {name: importlib.import_module(name) for name in names}
+    finally:
+        sys.path.remove(folder)
+        for name in names:
+            sys.modules.pop(name, None)
+        sys.modules.update(before)

@@ -46,28 +46,6 @@ def transfer(memory: int, store: int, count: int) -> list[bytes]:
     ]
 
 
-def test_every_demand_is_proved_and_every_check_proves_one(task: Task) -> None:
-    checks = [check for milestone in task.milestones for check in milestone.checks]
-    assert len(task.milestones) == 16 and len(checks) >= 50
-    assert {r for check in checks for r in check.proves} == set(task.requirements)
-    assert all(check.proves for check in checks)
-
-
-def test_the_oracle_knows_every_rung_in_the_order_of_the_ladder(task: Task) -> None:
-    script = (TASK / "solution/solve.sh").read_text()
-    ladder = re.search(r'^ladder="([^"]+)"', script, re.MULTILINE)
-    assert ladder and ladder[1].split() == [milestone.id for milestone in task.milestones]
-    for milestone in task.milestones[1:]:
-        assert re.search(rf"\bhas {milestone.id}\b", script), f"{milestone.id} cannot be left out"
-
-
-def test_scripts_parse() -> None:
-    scripts = [TASK / "solution/solve.sh", *sorted((TASK / "exploits").glob("*.sh"))]
-    assert len(scripts) >= 6
-    for script in scripts:
-        subprocess.run(["bash", "-n", str(script)], check=True)
-
-
 def test_what_the_letter_says_is_what_the_checks_use() -> None:
     letter = (TASK / "instruction.md").read_text()
     checks = (TASK / "tests/unit.py").read_text()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import re
-import subprocess
 from pathlib import Path
 from types import ModuleType
 
@@ -26,38 +24,6 @@ def task() -> Task:
 @pytest.fixture(scope="module")
 def unit() -> ModuleType:
     return helper("spin/appliance", "unit")
-
-
-def test_every_demand_is_proved_and_every_check_proves_one(task: Task) -> None:
-    checks = [check for milestone in task.milestones for check in milestone.checks]
-    proved = {requirement for check in checks for requirement in check.proves}
-    assert proved == set(task.requirements)
-    assert all(check.proves for check in checks)
-    assert len(task.milestones) == EXPECTED_MILESTONES and len(checks) >= 35
-
-
-def test_the_oracle_knows_every_rung_in_the_order_of_the_ladder(task: Task) -> None:
-    script = (task.path / "solution" / "solve.sh").read_text()
-    ladder = re.search(r'^ladder="([^"]+)"', script, re.MULTILINE)
-    assert ladder and ladder[1].split() == [milestone.id for milestone in task.milestones]
-    for milestone in task.milestones[1:]:
-        assert re.search(rf"\bhas {milestone.id}\b", script), f"{milestone.id} cannot be left out"
-
-
-def test_scripts_parse(task: Task) -> None:
-    scripts = [task.path / "solution" / "solve.sh", *sorted((task.path / "exploits").glob("*.sh"))]
-    assert len(scripts) >= 5
-    for script in scripts:
-        subprocess.run(["bash", "-n", str(script)], check=True)
-
-
-def test_each_cheat_says_how_far_its_honest_part_goes(task: Task) -> None:
-    rungs = [milestone.id for milestone in task.milestones]
-    for exploit in task.exploits:
-        assert exploit.allowed == tuple(rung for rung in rungs if rung in exploit.allowed)
-        stop = re.search(r"STOP_AFTER=([a-z-]+)", exploit.path.read_text())
-        honest = rungs[: rungs.index(stop[1]) + 1] if stop else rungs
-        assert set(exploit.allowed) <= set(honest), exploit.name
 
 
 def test_the_customers_key_is_the_one_that_the_verifier_holds(task: Task) -> None:

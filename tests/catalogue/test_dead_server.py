@@ -60,10 +60,3 @@ def test_hashes_keys_and_places_agree_between_builder_and_verifier() -> None:
     places = re.findall(r"_start=(\d+) \w+_sectors=(\d+)", build)
     numbers = re.findall(r"\d: \((\d+), (\d+)\)", source)
     assert len(places) == 3 and places == numbers
-
-
-def test_the_oracle_can_stop_at_every_milestone() -> None:
-    checks = (TASK / "tests/checks.py").read_text()
-    milestones = re.findall(r"@milestone\(\s*\"([a-z-]+)\"", checks)
-    stops = re.findall(r"(?m)^reached ([a-z-]+)$", (TASK / "solution/solve.sh").read_text())
-    assert len(milestones) >= 10 and stops == milestones
