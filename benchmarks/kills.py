@@ -6,6 +6,9 @@ command with the process that runs its job, at random while trials run and, ever
 while it starts and mends; the sandbox of one trial, which makes an error that is run again. Then
 the sweep is called once more and left alone. Printed are how many trials ended with exactly one
 result, and tokens by the ledgers against those served.
+
+With `--sessions` the agent can take its session up again: trials that were cut off go on in their
+sandboxes, and the answer that was under way is asked for, and paid for, once more.
 """
 
 from __future__ import annotations
@@ -50,7 +53,7 @@ tasks = ["./task"]
 attempts = {attempts}
 concurrent = {concurrent}
 [[entry]]
-agent = "asking:Asking"
+agent = "asking:{agent}"
 models = ["{url}/v1#policy"]
 """
 RETRY = ("--retry", "error")
@@ -64,6 +67,7 @@ def main() -> int:
     options.add_argument("--trials", type=int, default=40)
     options.add_argument("--concurrent", type=int, default=2)
     options.add_argument("--longest", type=float, default=2.0, help="seconds of work before a kill")
+    options.add_argument("--sessions", action="store_true", help="trials go on where they were")
     options.add_argument("--seed", type=int, default=1)
     asked = options.parse_args()
     kills = asked.kills + asked.sandboxes
@@ -74,34 +78,48 @@ def main() -> int:
         policy = folder / "policy.toml"
         policy.write_text(POLICY)
         with ScriptedModel.start({"policy": policy}) as model:
-            text = SWEEP.format(attempts=asked.trials, concurrent=asked.concurrent, url=model.url)
+            text = SWEEP.format(
+                attempts=asked.trials,
+                concurrent=asked.concurrent,
+                agent="Remembering" if asked.sessions else "Asking",
+                url=model.url,
+            )
             (folder / "kills.toml").write_text(text)
-            hits = Counter(kill_often(folder, asked))
-            done = json.loads(sweep(folder, "--json", *RETRY).communicate()[0])
+            hits, said = kill_often(folder, asked)
+            last = sweep(folder, "--json", *RETRY).communicate()[0].decode()
+            done = json.loads(last[last.index("{\n") :])  # behind what was mended
             served = [truth.usage.total for truth in model.totals().values()]
-        tell(folder, asked, hits, done, sum(served))
+        tell(folder, asked, Counter(hits), Counter(said), done, sum(served))
         row("sandboxes left behind", str(len(gc())), "0")
     return 0
 
 
-def kill_often(folder: Path, asked: argparse.Namespace) -> list[str]:
-    """Starts the sweep and kills, as often as asked or until all is done; says what it hit."""
+def kill_often(folder: Path, asked: argparse.Namespace) -> tuple[list[str], list[str]]:
+    """Starts the sweep and kills, as often as asked or until all is done; says what it hit, and
+    what the sweep said becomes of the trials that were cut off."""
     chance = random.Random(asked.seed)
     wanted = ["command", "all"] * (asked.kills // 2) + ["sandbox"] * asked.sandboxes
     chance.shuffle(wanted)
     hits: list[str] = []
+    said: list[str] = []
+
+    def end(process: subprocess.Popen[bytes]) -> None:
+        lines = process.communicate()[0].decode().splitlines()
+        said.extend(line.rpartition("; ")[2] for line in lines if line.startswith("mended:"))
+
     process = sweep(folder, *RETRY)
     for number, what in enumerate(wanted):
         seen = phases(folder)
         early = what == "all" and number % 3 == 0
-        end = time.monotonic() + (chance.uniform(0, asked.longest) if early else _PATIENCE)
-        while process.poll() is None and phases(folder) == seen and time.monotonic() < end:
+        until = time.monotonic() + (chance.uniform(0, asked.longest) if early else _PATIENCE)
+        while process.poll() is None and phases(folder) == seen and time.monotonic() < until:
             time.sleep(0.02)
         if not early:
             time.sleep(chance.uniform(0, asked.longest))
         if process.poll() is not None:
+            end(process)
             if process.returncode == 0:
-                break
+                return hits, said
             process = sweep(folder, *RETRY)  # it has ended with errors, which run again
             wanted.append(what)
             continue
@@ -113,11 +131,11 @@ def kill_often(folder: Path, asked: argparse.Namespace) -> list[str]:
         if what == "all" and worker is not None:
             kill(worker)
         process.kill()
-        process.communicate()
+        end(process)
         hits.append(what if phases(folder) != seen else "start")
         process = sweep(folder, *RETRY)
-    process.communicate()
-    return hits
+    end(process)
+    return hits, said
 
 
 def kill(pid: int) -> bool:
@@ -166,6 +184,7 @@ def tell(
     folder: Path,
     asked: argparse.Namespace,
     kills: Counter[str],
+    said: Counter[str],
     done: dict[str, object],
     served: int,
 ) -> None:
@@ -174,8 +193,13 @@ def tell(
     (cell,) = done["cells"]  # type: ignore[misc]
     verdicts = {name: cell[name] for name in ("resolved", "failed", "error")}
     metered = [json.loads(p.read_text()) for t in results for p in t.glob("model.json")]
-    right = sum(each["tokens"] == TOKENS * TURNS for each in metered)
     tallies = [tally for job in made for tally in replay(job / "calls.jsonl").tallies.values()]
+    own = {tally.trial: tally.usage.total for tally in tallies}
+    once = TOKENS * TURNS
+    right = sum(
+        each["tokens"] == own[each["trial"]] and (each["tokens"] == once or asked.sessions)
+        for each in metered
+    )
     counted = sum(tally.usage.total for tally in tallies)
     lost = sum(tally.lost for tally in tallies)
     wanted = f"{asked.trials} of {asked.trials}"
@@ -187,6 +211,13 @@ def tell(
     row("of the matrix, by the sweep itself", f"{done['finished']} of {done['planned']}", wanted)
     row("verdicts", ", ".join(f"{count} {name}" for name, count in verdicts.items() if count))
     row("trials with their own tokens, exactly", f"{right} of {len(results)}", wanted)
+    parts = [json.loads(p.read_text())["parts"] for t in results for p in t.glob("continued.json")]
+    row(
+        "trials that went on where they were",
+        f"{len(parts)}, in at most {max(parts, default=1)} parts",
+    )
+    for what, often in said.most_common():
+        row(f"of a trial that was cut off: {what}"[:66], str(often))
     row("tokens by the ledgers", f"{counted:,}", f"{served:,} served")
     row("calls whose end nobody saw", str(lost), "0")
     leftover = [

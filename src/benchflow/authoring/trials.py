@@ -166,7 +166,7 @@ class Trials:
         found = read_job(folder)
         if len(found.trials) == wanted and not found.count(Verdict.ERROR):
             return found
-        return jobs.resume(folder, self.listener, retry_errors=True)[0]
+        return jobs.resume(folder, self.listener, retry_errors=True)
 
 
 def by_argument(trials: tuple[Trial, ...], names: list[str]) -> dict[str, Trial]:

@@ -32,12 +32,11 @@ def command(job: str, errors: bool, jobs_dir: Path, as_json: bool) -> int:
 
     keep_quiet()
     from benchflow.cli.live import display_alone
-    from benchflow.cli.show import finish, job_folder
+    from benchflow.cli.show import finish, job_folder, telling_what_is_mended
     from benchflow.run.jobs import resume
 
     folder = job_folder(job, jobs_dir)
+    say = telling_what_is_mended()
     with display_alone(quiet=as_json) as listener:
-        finished, mended = resume(folder, listener, retry_errors=errors)
-    for problem in mended:
-        click.echo(f"mended: {problem.path} {problem.message}", err=True)
+        finished = resume(folder, listener, retry_errors=errors, on_mended=say)
     return finish(finished, as_json=as_json)

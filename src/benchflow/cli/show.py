@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -10,7 +12,7 @@ from benchflow.cli.options import print_json
 from benchflow.cli.table import duration, ladder, side_by_side, summary, trials_table
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.results import dump
-from benchflow.results.model import Job, Trial, Verdict
+from benchflow.results.model import Job, Problem, Trial, Verdict
 from benchflow.results.text import one_line
 
 #: Up to this many trials of one task, their ladders are shown beside each other.
@@ -67,6 +69,17 @@ def print_trial(trial: Trial) -> None:
     known = [f"{k} {duration(v)}" for k, v in spans.items() if v is not None]
     click.echo("  time: " + ", ".join(known))
     click.echo(f"  evidence in {shown(trial.path)}: {', '.join(trial.evidence) or 'none'}")
+
+
+def telling_what_is_mended() -> Callable[[Problem], None]:
+    """Says on the present standard error, whatever takes its place later, what was torn or cut off
+    in a job and what becomes of it."""
+    stderr = sys.stderr
+
+    def say(problem: Problem) -> None:
+        click.echo(f"mended: {shown(problem.path)} {one_line(problem.message, 1000)}", file=stderr)
+
+    return say
 
 
 def job_folder(job: str, jobs_dir: Path) -> Path:

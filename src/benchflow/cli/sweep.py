@@ -61,7 +61,7 @@ def command(file: Path, only_plan: bool, retry: str | None, jobs_dir: Path, as_j
 
     keep_quiet()
     from benchflow.cli.live import display_alone
-    from benchflow.cli.show import shown
+    from benchflow.cli.show import shown, telling_what_is_mended
     from benchflow.errors import InfrastructureError
     from benchflow.run import sweep
     from benchflow.run.sweepfile import read_file
@@ -83,8 +83,11 @@ def command(file: Path, only_plan: bool, retry: str | None, jobs_dir: Path, as_j
             plural = "trial" if trials == 1 else "trials"
             click.echo(f"\njob {shown(job)}: {trials} {plural}", file=stdout)
 
+    mended = telling_what_is_mended()
     with display_alone(quiet=as_json) as listener:
-        found = sweep.run(asked, jobs_dir, listener, say, retry_errors=retry == "error")
+        found = sweep.run(
+            asked, jobs_dir, listener, say, retry_errors=retry == "error", on_mended=mended
+        )
     if as_json:
         print_json(_document(found))
     else:

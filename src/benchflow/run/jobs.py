@@ -84,47 +84,49 @@ def resume(
     retry_errors: bool = False,
     gate: Gate | None = None,
     change: Callable[[Config], Config] = lambda config: config,
-) -> tuple[Job, list[Problem]]:
+    on_mended: Callable[[Problem], None] = lambda problem: None,
+) -> Job:
     """Runs what is left of a job: trials without a result, cut off or cancelled.
 
     Of those, an agent that can take up its session again goes on in its sandbox, which was kept.
     With `retry_errors` those whose verdict is `error` too. Finished trials are never run again.
     `gate`: the budget of the job's sweep; `change`: what its gateway is to do otherwise from now
     on. A job that a process works on goes on there as it is, and we look on until its end.
+    `on_mended` is told, before anything runs, what was torn or cut off, and what becomes of it.
 
-    Returns the job and what had to be mended first. Raises UsageError, Interrupted when somebody
+    Raises UsageError, Interrupted when somebody
     stopped a job that we looked on, and what `engine.run` and `worker.run` raise.
     """
+    continuing.forget_lost(job.parent)
     clean_up()
     saved = record.read(job)
     try:
         with lock.hold(job) as held:
-            mended = _go_on(job, held, saved, listener, gate, change, retry_errors=retry_errors)
+            models.settle(job)
+            config, mended = _mend(job, saved, retry_errors=retry_errors)
+            for problem in mended:
+                on_mended(problem)
+            _go_on(config, held, saved, listener, gate, change)
     except lock.JobInUse:
-        return _look_on(job, saved, listener), []
-    return read_job(job), mended
+        return _look_on(job, saved, listener)
+    return read_job(job)
 
 
 def _go_on(
-    job: Path,
+    config: JobConfig,
     held: int,
     saved: dict[str, Any],
     listener: Listener,
     gate: Gate | None,
     change: Callable[[Config], Config],
-    *,
-    retry_errors: bool,
-) -> list[Problem]:
-    continuing.forget_lost(job.parent)
-    models.settle(job)
-    config, mended = _mend(job, saved, retry_errors=retry_errors)
+) -> None:
+    job = config.jobs_dir / config.job_name
     phases = Phases(job, _restage(saved))
 
     def work() -> None:
         _play(config, phases, models.again(job, change), gate)
 
     worker.run(job, held, work, Watch(job, _board(job, saved), listener).look)
-    return mended
 
 
 def _look_on(job: Path, saved: dict[str, Any], listener: Listener) -> Job:

@@ -17,7 +17,7 @@ from benchflow.errors import UsageError
 from benchflow.gateway.config import Budget, Config
 from benchflow.results import lock
 from benchflow.results.files import UnreadableRecord, read_object
-from benchflow.results.model import Job, Trial, Verdict
+from benchflow.results.model import Job, Problem, Trial, Verdict
 from benchflow.results.read import read_job
 from benchflow.run import jobs, limits, models, record
 from benchflow.run.agents import PlannedTask, configure, who
@@ -124,18 +124,20 @@ def run(
     on_job: Callable[[Path, int], None],
     *,
     retry_errors: bool = False,
+    on_mended: Callable[[Problem], None] = lambda problem: None,
 ) -> Sweep:
     """Runs what is missing; never a finished trial again. Returns the sweep as it then stands,
     `stopped` where its budget is spent.
 
-    `on_job` is told each job's folder and number of trials before it starts or goes on. Raises
-    JobInUse when another process works on this sweep, and what `jobs.start` raises.
+    `on_job` is told each job's folder and number of trials before it starts or goes on, `on_mended`
+    what `jobs.resume` tells. Raises JobInUse when another process works on this sweep, and what
+    `jobs.start` raises.
     """
     held = lock_of(file.name, jobs_dir)
     held.mkdir(parents=True, exist_ok=True)
     with lock.hold(held, "the same benchflow sweep again"):
         try:
-            _run(file, jobs_dir, listener, on_job, retry_errors=retry_errors)
+            _run(file, jobs_dir, listener, on_job, on_mended, retry_errors=retry_errors)
         except BudgetSpent as end:
             return replace(survey(file, jobs_dir), stopped=end.message)
         except Interrupted as stop:
@@ -148,6 +150,7 @@ def _run(
     jobs_dir: Path,
     listener: Listener,
     on_job: Callable[[Path, int], None],
+    on_mended: Callable[[Problem], None],
     *,
     retry_errors: bool,
 ) -> None:
@@ -167,6 +170,7 @@ def _run(
                 retry_errors=retry_errors,
                 gate=gate,
                 change=lambda config: _changed(config, file),
+                on_mended=on_mended,
             )
     for plan in missing(survey(file, jobs_dir)):
         gate = _gate(file, jobs_dir, plan.job_dir)
