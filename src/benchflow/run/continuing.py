@@ -81,7 +81,9 @@ class Keeping:
                     del waiting[path]
                     break
         for path in waiting:
-            drop(self._job / path.stem)
+            trial = self._job / path.stem
+            if not (trial / "result.json").exists():  # else it is an error that may be run again
+                drop(trial)
         job.on_agent_started(self._started)
         job.on_agent_ended(self._ended)
 
@@ -90,6 +92,7 @@ class Keeping:
         if not can_continue(event.config.agent) or _has_steps(self._tasks, event.config):
             return
         before = find(trial)
+        _death(trial).unlink(missing_ok=True)
         task = self._tasks.get(str(event.config.task.path))
         multiplier = event.config.agent_timeout_multiplier
         limit = task.agent_timeout_sec * (1.0 if multiplier is None else multiplier) if task else 0
@@ -113,7 +116,7 @@ class Keeping:
             beating.cancel()
         task = asyncio.current_task()
         is_stopped = task is not None and task.cancelling() > 0
-        if not is_stopped and not cleanup.is_dead(sandbox_name(trial)):
+        if not is_stopped and not _death(trial).exists():
             drop_marker(trial)
 
 
@@ -127,6 +130,20 @@ async def _beat(marker: Path) -> None:
 def marker(trial: Path) -> Path:
     """Where it says that the sandbox of a trial's agent is to be kept."""
     return trial.parent.parent / ".kept" / trial.parent.name / f"{trial.name}.json"
+
+
+def note_death(trial: Path) -> None:
+    """Write down that the sandbox of a trial's agent died under it: then it is no end of its work.
+
+    Whoever asks the sandbox for something notices first; that its processes are gone may take a
+    busy machine longer to say.
+    """
+    if marker(trial).exists():
+        _death(trial).touch()
+
+
+def _death(trial: Path) -> Path:
+    return marker(trial).with_suffix(".died")
 
 
 def sandbox_name(trial: Path) -> str:
@@ -190,6 +207,7 @@ def settle(trial: Path) -> str:
 def drop_marker(trial: Path) -> None:
     """Nothing is to be kept of a trial any more."""
     marker(trial).unlink(missing_ok=True)
+    _death(trial).unlink(missing_ok=True)
 
 
 def drop(trial: Path) -> None:

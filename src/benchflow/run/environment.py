@@ -111,6 +111,10 @@ class TrialEnvironment(NamespaceEnvironment):
         self._commands += 1
         try:
             return await super().exec(command, cwd, env, timeout_sec, user)
+        except InfrastructureError:
+            if self._is_agents():
+                continuing.note_death(self.trial_paths.trial_dir)
+            raise
         finally:
             self._commands += 1
 

@@ -99,13 +99,6 @@ def kept() -> list[str]:
     ]
 
 
-def is_dead(name: str) -> bool:
-    """Whether a sandbox's process 1 has ended although nobody removed it."""
-    owner = _owner_of(paths.sandboxes() / name)
-    init = owner.get("init")
-    return init is not None and process.start_time(init) != owner["init_start"]
-
-
 def discard(name: str) -> None:
     """Remove a sandbox that waits to be taken over; nothing happens when there is none."""
     state = paths.sandboxes() / name
