@@ -17,7 +17,7 @@ from jobfolders import trial
 
 from benchflow.results import archive
 from benchflow.results.model import Verdict
-from benchflow.results.readers import atif, listed
+from benchflow.results.readers import atif_steps, listed
 from benchflow.results.records import Collection, collect, steps
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\u202eevil\x9b31m\x00\ud800<b>"
@@ -315,7 +315,7 @@ def test_a_nest_of_subagents_is_followed_only_so_deep(tmp_path: Path) -> None:
     path = tmp_path / "trajectory.json"
     path.write_text(json.dumps(document))
     found = list(steps(collect([path]).records[0]))
-    assert len(found) == atif.MAX_DEPTH + 1
+    assert len(found) == atif_steps.MAX_DEPTH + 1
     assert [step.n for step in found] == list(range(1, len(found) + 1))
     assert found[0].subagent == "" and found[1].subagent == "child"
 

@@ -10,8 +10,9 @@ from jobfolders import trial
 
 from benchflow.errors import UsageError
 from benchflow.results import dump
+from benchflow.results.layout import find_jobs
 from benchflow.results.model import Verdict
-from benchflow.results.read import find_jobs, read_job
+from benchflow.results.read import read_job
 
 LADDER = [
     {"id": "kernel", "title": "it starts", "weight": 1, "status": "passed", "checks": []},

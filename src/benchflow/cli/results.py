@@ -32,7 +32,8 @@ def command(
     """
     from benchflow.cli.show import job_folder, print_job
     from benchflow.results import dump
-    from benchflow.results.read import find_jobs, read_job
+    from benchflow.results.layout import find_jobs
+    from benchflow.results.read import read_job
 
     if job:
         folders = [folder for name in job for folder in find_jobs(job_folder(name, jobs_dir))]

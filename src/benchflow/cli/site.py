@@ -49,11 +49,13 @@ def command(
     need_site()
     from benchflow.results.records import collect
     from benchflow.results.workers import processors
-    from benchflow.site.build import build
+    from benchflow.site.build import begin, finish
     from benchflow.site.study import Study
 
-    study = Study(title or title_of(source), collect([*source], workers=processors()), level)
-    built = build(study, output)
+    with begin(output) as site:
+        found = collect([*source], workers=processors(), keeper=site.keeper)
+        study = Study(title or title_of(source), found, level)
+        built = finish(site, study)
     if as_json:
         print_json({"schema": 1, **vars(built), "n_problems": len(study.problems)})
         return

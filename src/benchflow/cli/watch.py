@@ -61,7 +61,7 @@ def _onlooker(job: str, jobs_dir: Path) -> Onlooker:
     """Raises UsageError where there is nothing to look at."""
     from benchflow.errors import UsageError
     from benchflow.results import lock
-    from benchflow.results.read import find_jobs, is_job
+    from benchflow.results.layout import find_jobs, is_job
     from benchflow.run import record
     from benchflow.run.onlooker import Onlooker, of_job, of_sweep
 

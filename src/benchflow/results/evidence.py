@@ -6,26 +6,23 @@ import os
 import stat
 from pathlib import Path
 
-_EVIDENCE = (
-    "verifier/milestones.json",
-    "verifier/test-stdout.txt",
-    "trial.log",
-    "exception.txt",
-    "agent",
-    "artifacts",
-)
+_EVIDENCE = ("trial.log", "exception.txt", "agent", "artifacts")
+_OF_VERIFIER = ("milestones.json", "test-stdout.txt")
 
 
 def evidence_in(path: Path) -> dict[str, Path]:
     """What there is to look at in a trial's folder: path below it → path."""
-    here = {child.name for child in path.iterdir()}
-    found = {
-        name: path / name
-        for name in _EVIDENCE
-        if name.partition("/")[0] in here and holds_something(path / name)
-    }
-    for cast in _of_verifiers(path, "console.cast"):
-        found[cast.relative_to(path).as_posix()] = cast
+    here = set(os.listdir(path))  # noqa: PTH208 (there may be 100,000 trials)
+    verifiers = {"verifier": names_in(path / "verifier")}
+    if "steps" in here:
+        for folder, _ in verifier_folders(path)[1:]:
+            verifiers[folder.relative_to(path).as_posix()] = names_in(folder)
+    names = [f"verifier/{name}" for name in _OF_VERIFIER if name in verifiers["verifier"]]
+    names += [name for name in _EVIDENCE if name in here]
+    found = {name: at for name in names if holds_something(at := path / name)}
+    for place, files in verifiers.items():
+        casts = [f"{place}/{name}" for name in files if name.endswith("console.cast")]
+        found.update((name, path / name) for name in casts)
     return found
 
 
@@ -47,18 +44,22 @@ def qemu_records(path: Path) -> list[Path]:
 def _of_verifiers(path: Path, ending: str) -> list[Path]:
     found: list[Path] = []
     for folder, _ in verifier_folders(path):
-        try:
-            names = sorted(entry.name for entry in os.scandir(folder))
-        except OSError:
-            continue
-        found += [folder / name for name in names if name.endswith(ending)]
+        found += [folder / name for name in names_in(folder) if name.endswith(ending)]
     return found
+
+
+def names_in(folder: Path) -> list[str]:
+    """What lies in a folder, by name; nothing where it cannot be read."""
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208 (there may be 100,000 of them)
+    except OSError:
+        return []
 
 
 def holds_something(path: Path) -> bool:
     """Whether `path` is a file or folder, no link, and not empty."""
     try:
-        found = path.lstat()
+        found = os.lstat(path)
         if stat.S_ISDIR(found.st_mode):
             with os.scandir(path) as entries:
                 return next(entries, None) is not None

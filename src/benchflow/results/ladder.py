@@ -10,9 +10,10 @@ from benchflow.results.evidence import verifier_folders
 from benchflow.results.files import Absent, UnreadableRecord, read_object
 from benchflow.results.model import Check, Milestone, Problem
 from benchflow.results.text import one_line, printable
-from benchflow.results.values import number, sequence
+from benchflow.results.values import name, number, sequence
 
 STATUSES = ("passed", "failed", "not reached")
+_LINE = 160
 
 
 def read_ladder(
@@ -54,12 +55,12 @@ def parse(record: Mapping[str, Any], prefix: str = "") -> tuple[Milestone, ...]:
     """The milestones of a `milestones.json`. Text in it may come from a guest: it is cleaned."""
     return tuple(
         Milestone(
-            id=prefix + one_line(str(item.get("id", "?")), 80),
+            id=prefix + name(item.get("id", "?"), 80),
             status=_status(item.get("status")),
-            title=one_line(str(item.get("title") or "")),
+            title=name(item.get("title") or "", _LINE),
             weight=number(item.get("weight")) or 0.0,
-            requires=tuple(one_line(str(r), 80) for r in sequence(item.get("requires"))),
-            checks=tuple(_check(c) for c in sequence(item.get("checks")) if isinstance(c, dict)),
+            requires=tuple([name(r, 80) for r in sequence(item.get("requires"))]),
+            checks=tuple([_check(c) for c in sequence(item.get("checks")) if isinstance(c, dict)]),
         )
         for item in sequence(record.get("milestones"))
         if isinstance(item, dict)
@@ -68,9 +69,9 @@ def parse(record: Mapping[str, Any], prefix: str = "") -> tuple[Milestone, ...]:
 
 def _check(item: Mapping[str, Any]) -> Check:
     return Check(
-        name=one_line(str(item.get("name", "?"))),
-        status=one_line(str(item.get("status", "?")), 20),
-        proves=tuple(one_line(str(p), 20) for p in sequence(item.get("proves"))),
+        name=name(item.get("name", "?"), _LINE),
+        status=name(item.get("status", "?"), 20),
+        proves=tuple([name(p, 20) for p in sequence(item.get("proves"))]),
         seconds=number(item.get("seconds")),
         message=printable(str(item.get("message") or "")),
     )

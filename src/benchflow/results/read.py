@@ -2,82 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchflow.errors import UsageError
 from benchflow.results import continued, facts, verdict
 from benchflow.results.evidence import evidence_in
 from benchflow.results.faults import first_fault
 from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.ladder import read_ladder
+from benchflow.results.layout import layout, read_planned
 from benchflow.results.lock import is_held
 from benchflow.results.metered import exhausted
 from benchflow.results.model import Job, Milestone, Phases, Problem, Trial, Usage, Verdict
 from benchflow.results.text import one_line
 from benchflow.results.values import count, mapping, number, seconds_between, sequence, word
-
-
-def find_jobs(where: Path) -> list[Path]:
-    """Job folders at `where`: itself when it is one, else those directly below, by name.
-
-    Raises UsageError when there is none.
-    """
-    if not where.is_dir():
-        raise UsageError(f"{where}: no such folder", hint="name a job folder or a folder of jobs")
-    if is_job(where):
-        return [where]
-    jobs = sorted(p for p in where.iterdir() if not p.name.startswith(".") and is_job(p))
-    if not jobs:
-        raise UsageError(
-            f"{where}: no job here", hint="name a job folder, or start one with benchflow run"
-        )
-    return jobs
-
-
-def is_job(path: Path) -> bool:
-    """A folder that Harbor or we keep a job in, whole or torn."""
-    if not path.is_dir() or is_trial(path):
-        return False
-    if any((path / name).exists() for name in ("benchflow.json", "lock.json", "job.log")):
-        return True
-    return any(is_trial(child) for child in path.iterdir() if child.is_dir())
-
-
-def is_trial(path: Path) -> bool:
-    """A folder that a trial was started in."""
-    return (path / "trial.log").exists() or (
-        (path / "result.json").exists() and (path / "verifier").is_dir()
-    )
-
-
-@dataclass(frozen=True)
-class Layout:
-    """What lies in a job folder: `finished` trials have a result, `unfinished` ones have none."""
-
-    finished: tuple[Path, ...]
-    unfinished: tuple[Path, ...]
-    problems: tuple[Problem, ...]
-
-
-def layout(job: Path) -> Layout:
-    """The trial folders of `job`, by name."""
-    finished: list[Path] = []
-    unfinished: list[Path] = []
-    problems: list[Problem] = []
-    with os.scandir(job) as entries:
-        names_here = sorted(entry.name for entry in entries if entry.is_dir())
-    for child in (job / name for name in names_here if not name.startswith(".")):
-        if (child / "result.json").exists():
-            finished.append(child)
-        elif is_trial(child):
-            unfinished.append(child)
-        else:
-            problems.append(Problem(child, "is not a trial folder"))
-    return Layout(tuple(finished), tuple(unfinished), tuple(problems))
 
 
 def read_job(path: Path) -> Job:
@@ -310,15 +249,3 @@ def _usage(record: Mapping[str, Any], steps: list[dict[str, Any]]) -> Usage:
         output_tokens=tokens("n_output_tokens"),
         cost_usd=sum(spent) if spent else None,
     )
-
-
-def read_planned(job: Path) -> tuple[int | None, list[Problem]]:
-    """How many trials the job was to have; None where it does not say."""
-    path = job / "result.json"
-    if not path.exists():
-        return None, []
-    try:
-        planned = read_object(path).get("n_total_trials")
-    except UnreadableRecord as error:
-        return None, [Problem(path, str(error))]
-    return (planned, []) if isinstance(planned, int) else (None, [])

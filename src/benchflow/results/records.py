@@ -8,11 +8,12 @@ for HTML. None always means "not recorded", never "no" and never zero.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from benchflow.results.model import Phases, Problem, Usage, Verdict
 from benchflow.results.running import Unfinished
@@ -58,6 +59,14 @@ class Rung:
         return self.status == "passed"
 
 
+class Kept(NamedTuple):
+    """What a `Keeper` made of a trial's steps: how many they were, in how many files and bytes."""
+
+    steps: int
+    files: int
+    size: int
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One finished trial, from any source.
@@ -69,7 +78,7 @@ class Record:
     where no declaration was recorded this is the nearest thing. `steps` counts a trajectory's
     steps by the agent; `repeats`, how often its last tool call stands in a row at the end, with
     the same arguments. `usage` is what a gateway counted where `metered`, else what the agent or
-    its harness reports.
+    its harness reports. `kept`: a keeper was given the steps, so nobody need read them again.
     """
 
     uid: str
@@ -106,6 +115,7 @@ class Record:
     trajectories: tuple[Path, ...] = ()  # ATIF files in order, or the log that holds the sample
     member: str = ""  # the sample's name inside such a log
     evidence: dict[str, Path] = field(default_factory=dict)
+    kept: Kept | None = None
 
     @property
     def who(self) -> str:
@@ -164,7 +174,32 @@ class Collection:
     unfinished: tuple[Unfinished, ...] = ()
 
 
-def collect(paths: list[Path], *, trajectories: bool = True, workers: int = 1) -> Collection:
+class Keeper(Protocol):
+    """Is given the steps of each trial while its trajectory is in memory, by `collect`.
+
+    It is handed to other processes: fit for pickling, and without a state of its own.
+    """
+
+    def keep(self, uid: str, steps: Iterator[Step]) -> Kept:
+        """Takes all steps of the trial `uid`."""
+
+    def drop(self, uid: str) -> None:
+        """Forgets them: more than one trial asked for this uid."""
+
+
+def uid_of(job: str, agent: str, model: str, task: str, trial: str, again: int = 0) -> str:
+    """The uid that these names give; `again`: how many trials of the source had the same before."""
+    names = (job, agent, model, task, trial, str(again))
+    return hashlib.sha256("\0".join(names).encode()).hexdigest()[:12]
+
+
+def collect(
+    paths: list[Path],
+    *,
+    trajectories: bool = True,
+    workers: int = 1,
+    keeper: Keeper | None = None,
+) -> Collection:
     """Reads each path, whatever it is: docs/results.md lists the formats.
 
     A trial that stands in two sources counts once; where the two differ, the first counts and a
@@ -173,11 +208,14 @@ def collect(paths: list[Path], *, trajectories: bool = True, workers: int = 1) -
 
     `workers`: processes that read large jobs. With more than one, a program that calls this needs
     the guard `if __name__ == "__main__"`, because each process imports the program anew.
+
+    `keeper`: takes the steps of trials in job folders, the only ones that come in such numbers.
+    Where it did, the record says so in `kept`; all others are read by `steps` when asked.
     """
     from benchflow.results.readers import read_all
     from benchflow.results.readers.detect import How
 
-    return read_all(paths, How(trajectories, workers))
+    return read_all(paths, How(trajectories, workers, keeper))
 
 
 def steps(record: Record) -> Iterator[Step]:

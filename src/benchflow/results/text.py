@@ -18,7 +18,7 @@ def printable(text: str, limit: int = 2000) -> str:
 
     Line ends and tabs stay; at most `limit` characters, the cut marked with `…`.
     """
-    if len(text) <= limit and text.replace("\n", " ").replace("\t", " ").isprintable():
+    if len(text) <= limit and (text.isprintable() or _is_plain(text)):
         return text
     cut = text[: limit * 4]
     clean = _ESCAPES.sub("", cut)
@@ -27,6 +27,10 @@ def printable(text: str, limit: int = 2000) -> str:
     if len(clean) > limit or len(cut) < len(text):
         return clean[: max(limit - 1, 0)] + "…"
     return clean
+
+
+def _is_plain(text: str) -> bool:
+    return text.replace("\n", " ").replace("\t", " ").isprintable()
 
 
 def one_line(text: str, limit: int = 160) -> str:

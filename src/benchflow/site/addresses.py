@@ -46,6 +46,11 @@ def trial_page(uid: str) -> str:
     return f"trials/{uid[:2]}/{uid}.html"
 
 
+def steps_of(uid: str) -> str:
+    """What a trial's agent did; `{}` stands for the number of the piece."""
+    return trial_file(uid, "steps-{}.js")
+
+
 def trial_file(uid: str, name: str) -> str:
     """What a trial's page loads when asked: beside the page, because folders cost more."""
     return f"trials/{uid[:2]}/{uid}.{name}"

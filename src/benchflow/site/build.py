@@ -7,26 +7,27 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchflow import __version__
 from benchflow.errors import UsageError
+from benchflow.results.records import Keeper
 from benchflow.site.charts import available
 from benchflow.site.html import Shell
 from benchflow.site.plan import plan
 from benchflow.site.study import Study
 from benchflow.site.vendor import Vendor, own_files, vendor
-from benchflow.site.writing import Writer, trial_pages
+from benchflow.site.writing import StepFiles, Writer, trial_pages
 
 MARKER = "site.json"
 
 
 @dataclass(frozen=True)
 class Built:
-    """`notes`: what this machine could not add, in words."""
+    """`seconds`: since the site was begun. `notes`: what this machine could not add, in words."""
 
     folder: Path
     n_pages: int
@@ -36,37 +37,62 @@ class Built:
     notes: tuple[str, ...]
 
 
-def build(study: Study, folder: Path, on_pages: Callable[[int], None] = lambda n: None) -> Built:
-    """Writes the site of `study` to `folder`, whole or not at all.
+@dataclass(frozen=True)
+class Site:
+    """A site on its way to `folder`; it is made in `new`, beside it."""
 
-    A folder that is neither empty nor a site is refused with UsageError; an older site in it is
-    replaced when the new one is complete. `on_pages` is told how many more were written.
+    folder: Path
+    new: Path
+    began: float
+
+    @property
+    def keeper(self) -> Keeper:
+        """For `collect`: steps are written when they are read, and not read again for the pages."""
+        return StepFiles(self.new)
+
+
+@contextmanager
+def begin(folder: Path) -> Iterator[Site]:
+    """A place to make a site in, before its trials are read; see `finish`.
+
+    A folder that is neither empty nor a site is refused with UsageError. What was not finished
+    when the block ends is removed.
     """
     began = time.monotonic()
     folder = folder.absolute()
     _refuse_foreign(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    third = vendor()
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as name:
-        new = Path(name) / "site"
-        copy_assets(new, third)
-        shell = shell_of(study, third)
-        writer = Writer(new)
-        with (
-            _without_looking_for_cycles(),
-            trial_pages(new, shell, study.at, list(study.cells.values())) as trials,
-        ):
-            for _, make in plan(study):
-                writer.page(shell, make(writer.put))
-                on_pages(1)
-            written = writer.written
-            for some in trials:
-                written += some
-                on_pages(some.pages)
-        writer.put(MARKER, _manifest(study, written.pages))
-        if folder.exists():
-            folder.rename(Path(name) / "old")
-        new.rename(folder)
+        yield Site(folder, Path(name) / "site", began)
+
+
+def build(study: Study, folder: Path) -> Built:
+    """Writes the site of `study` to `folder`; see `begin` and `finish`."""
+    with begin(folder) as site:
+        return finish(site, study)
+
+
+def finish(site: Site, study: Study) -> Built:
+    """Writes the site of `study`, whole or not at all: an older one is replaced when the new one is
+    complete. Steps that the trials of `study` say were kept are with `site.keeper`."""
+    new, folder = site.new, site.folder
+    third = vendor()
+    copy_assets(new, third)
+    shell = shell_of(study, third)
+    writer = Writer(new)
+    with (
+        _without_looking_for_cycles(),
+        trial_pages(new, shell, study.at, list(study.cells.values())) as trials,
+    ):
+        for _, make in plan(study):
+            writer.page(shell, make(writer.put))
+        written = writer.written
+        for some in trials:
+            written += some
+    writer.put(MARKER, _manifest(study, written.pages))
+    if folder.exists():
+        folder.rename(new.parent / "old")
+    new.rename(folder)
     notes = [third.why] if third.why else []
     if not available():
         notes.append("vl-convert-python is not installed: charts are shown as tables")
@@ -75,7 +101,7 @@ def build(study: Study, folder: Path, on_pages: Callable[[int], None] = lambda n
         n_pages=written.pages,
         n_files=written.files,
         n_bytes=written.size,
-        seconds=time.monotonic() - began,
+        seconds=time.monotonic() - site.began,
         notes=tuple(notes),
     )
 
@@ -104,7 +130,7 @@ def shell_of(study: Study, third: Vendor, *, live: bool = False) -> Shell:
 def copy_assets(site: Path, third: Vendor) -> None:
     """The site's own files and the third-party ones, into `site`/assets."""
     target = site / "assets"
-    target.mkdir(parents=True)
+    target.mkdir(parents=True, exist_ok=True)
     for path in own_files():
         shutil.copyfile(path, target / path.name)
     if third.folder is not None:

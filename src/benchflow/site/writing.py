@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from benchflow.results.records import Record
+from benchflow.results.records import Kept, Record, Step
 from benchflow.results.workers import processors, spread
-from benchflow.site.addresses import Addresses
+from benchflow.site import steps as trajectory
+from benchflow.site.addresses import Addresses, steps_of
 from benchflow.site.content import Page
 from benchflow.site.html import Shell
 from benchflow.site.pages import trial
@@ -36,21 +38,16 @@ class Written:
 
 
 class Writer:
-    """Puts files below a folder and counts them; folders are made once."""
+    """Puts files below a folder and counts them; folders are made where they are missing."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root
-        self._made: set[str] = set()
+        self._root = str(root)
         self.written = Written()
 
     def put(self, path: str, text: str) -> None:
         """Writes one file; `path` is from the site's root."""
-        above = path.rpartition("/")[0]
-        if above not in self._made:
-            (self._root / above).mkdir(parents=True, exist_ok=True)
-            self._made.add(above)
         data = text.encode("utf-8", "replace")
-        (self._root / path).write_bytes(data)
+        _write(f"{self._root}/{path}", data)
         self.written += Written(0, 1, len(data))
 
     def page(self, shell: Shell, page: Page) -> None:
@@ -60,6 +57,43 @@ class Writer:
         self.put(f"{stem}.md", to_markdown(page))
         self.put(f"{stem}.json", to_json(page))
         self.written += Written(1)
+
+
+@dataclass(frozen=True)
+class StepFiles:
+    """A `Keeper`: writes the steps of trials to where their pages in the site at `root` load them
+    from, when their trajectories are read for the figures."""
+
+    root: Path
+
+    def keep(self, uid: str, steps: Iterator[Step]) -> Kept:
+        """Writes all steps of the trial `uid`."""
+        writer, n_steps = Writer(self.root), 0
+        for file, script, length in trajectory.scripts(steps_of(uid), steps):
+            writer.put(file, script)
+            n_steps += length
+        return Kept(n_steps, writer.written.files, writer.written.size)
+
+    def drop(self, uid: str) -> None:
+        """Removes them."""
+        for path in (self.root / steps_of(uid)).parent.glob(f"{uid}.steps-*"):
+            path.unlink()
+
+
+def _write(path: str, data: bytes) -> None:
+    # Without Python's file objects: a large site has 400,000 files.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags, 0o666)
+    except FileNotFoundError:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, flags, 0o666)
+    try:
+        written = os.write(descriptor, data)
+        while written < len(data):
+            written += os.write(descriptor, data[written:])
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager
@@ -91,4 +125,6 @@ def _write_cells(root: Path, shell: Shell, at: Addresses, cells: list[Cell]) -> 
     for cell in cells:
         for record in cell:
             writer.page(shell, trial.make(at, cell, record, writer.put))
+            if record.kept:
+                writer.written += Written(0, record.kept.files, record.kept.size)
     return writer.written

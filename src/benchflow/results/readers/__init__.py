@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from benchflow.results.files import UnreadableRecord
 from benchflow.results.model import Problem
 from benchflow.results.readers import atif, inspect_log, inspect_steps
 from benchflow.results.readers.detect import How, read_source
-from benchflow.results.records import Collection, Format, Record, Step
+from benchflow.results.records import Collection, Format, Keeper, Record, Step, uid_of
 from benchflow.results.running import Unfinished
 
 
@@ -29,13 +28,16 @@ def read_all(paths: list[Path], how: How) -> Collection:
         problems += found.problems
         unfinished.update((one.path.absolute(), one) for one in found.unfinished)
         # Published lists use a trial's name more than once; only another source repeats a trial.
-        times: Counter[tuple[str, ...]] = Counter()
+        times: Counter[str] = Counter()
         for record in found.records:
-            name = (record.job, record.agent, record.model, record.task, record.trial)
-            uid = _uid(*name, str(times[name]))
-            times[name] += 1
+            names = (record.job, record.agent, record.model, record.task, record.trial)
+            first = record.uid or uid_of(*names)
+            uid = uid_of(*names, times[first]) if times[first] else first
+            times[first] += 1
+            if (uid != first or uid in records) and how.keeper:
+                record = _not_kept(records, record, first, how.keeper)
             if uid not in records:
-                records[uid] = replace(record, uid=uid)
+                records[uid] = record if record.uid == uid else replace(record, uid=uid)
             elif not _same(records[uid], record):
                 where = records[uid].source
                 problems.append(
@@ -70,5 +72,9 @@ def _same(one: Record, other: Record) -> bool:
     return (one.verdict, one.reward, one.rungs) == (other.verdict, other.reward, other.rungs)
 
 
-def _uid(*names: str) -> str:
-    return hashlib.sha256("\0".join(names).encode()).hexdigest()[:12]
+def _not_kept(records: dict[str, Record], record: Record, uid: str, keeper: Keeper) -> Record:
+    """`record`, whose steps may have been kept as those of another trial, as if they were not."""
+    keeper.drop(uid)
+    if uid in records and records[uid].kept:
+        records[uid] = replace(records[uid], kept=None)
+    return replace(record, kept=None)

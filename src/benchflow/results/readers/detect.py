@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from benchflow.errors import UsageError
 from benchflow.results.files import UnreadableRecord, read_bytes
+from benchflow.results.layout import is_job, is_trial
 from benchflow.results.model import Problem
-from benchflow.results.read import is_job, is_trial
 from benchflow.results.readers import atif, harbor, inspect_log, listed, terminal_bench
-from benchflow.results.records import Record
+from benchflow.results.records import Keeper, Record
 from benchflow.results.running import Unfinished
 
 #: How deep below a source its jobs, runs and files are looked for.
@@ -40,6 +40,7 @@ class How:
 
     trajectories: bool
     workers: int
+    keeper: Keeper | None = None
 
 
 def read_source(path: Path, how: How) -> Found:
@@ -59,9 +60,9 @@ def read_source(path: Path, how: How) -> Found:
 
 def _folder(source: Path, folder: Path, how: How, depth: int) -> Found | None:
     if is_trial(folder):
-        return Found(*harbor.read_alone(source, folder, how.trajectories))
+        return Found(*harbor.read_alone(source, folder, how.trajectories, how.keeper))
     if is_job(folder):
-        return Found(*harbor.read(source, folder, how.trajectories, how.workers))
+        return Found(*harbor.read(source, folder, how.trajectories, how.workers, how.keeper))
     if terminal_bench.is_run(folder):
         return Found(*terminal_bench.read(source, folder))
     records: list[Record] = []

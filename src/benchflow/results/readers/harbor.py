@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
+from typing import NamedTuple
 
 from benchflow.results import facts, metered
-from benchflow.results.evidence import holds_something, verifier_folders
 from benchflow.results.facts import TaskFacts
-from benchflow.results.files import UnreadableRecord, decode, read_lines, read_object
+from benchflow.results.files import UnreadableRecord
+from benchflow.results.layout import Layout, folders_in, read_planned, sorted_out
 from benchflow.results.lock import is_held
-from benchflow.results.model import Milestone, Problem, Trial, Usage, Verdict
-from benchflow.results.read import in_order, layout, read_planned, read_trial, read_trials
+from benchflow.results.model import Problem, Trial, Usage, Verdict
+from benchflow.results.read import in_order, read_trial, read_trials
 from benchflow.results.readers import atif
-from benchflow.results.records import Format, Record, Rung
+from benchflow.results.readers.atif_summary import Summary
+from benchflow.results.readers.harbor_rungs import rungs_of
+from benchflow.results.records import Format, Keeper, Record, uid_of
 from benchflow.results.running import Unfinished, look
-from benchflow.results.values import mapping, number, seconds_between, sequence, word
+from benchflow.results.values import word
 from benchflow.results.workers import chunked, spread
 
-_MAX_LINE = 1 << 20
 #: Trials that one process reads at a time.
 _CHUNK = 500
 #: Harbor's exception classes for a run that was cut off or broke down under the agent.
@@ -45,37 +47,50 @@ class _Job:
     format: Format
     tasks: Mapping[str, TaskFacts]
     trajectories: bool
+    keeper: Keeper | None
+
+
+class _Part(NamedTuple):
+    """What some of the folders of one job hold."""
+
+    records: list[Record]
+    problems: list[Problem]
+    layout: Layout
 
 
 def read(
-    source: Path, folder: Path, trajectories: bool, workers: int
+    source: Path, folder: Path, trajectories: bool, workers: int, keeper: Keeper | None = None
 ) -> tuple[list[Record], list[Problem], list[Unfinished]]:
     """The trials of the job in `folder`; one without a result is a problem too, where nobody works
     on the job."""
-    shared, here = _shared(source, folder, trajectories), layout(folder)
-    problems = [*read_planned(folder)[1], *facts.of_job(folder)[1], *here.problems]
+    shared = _shared(source, folder, trajectories, keeper)
+    folders = folders_in(folder)
+    with spread(partial(_some, shared), chunked(folders, _CHUNK), workers) as found:
+        parts = [*found]
+    unfinished = [path for part in parts for path in part.layout.unfinished]
+    problems = [*read_planned(folder)[1], *facts.of_job(folder)[1]]
+    problems += [problem for part in parts for problem in part.layout.problems]
     if not is_held(folder):
-        problems += [Problem(path, "was not finished: no result.json") for path in here.unfinished]
-    records: list[Record] = []
-    with spread(partial(_some, shared), chunked(here.finished, _CHUNK), workers) as found:
-        for some, faults in found:
-            records += some
-            problems += faults
+        problems += [Problem(path, "was not finished: no result.json") for path in unfinished]
+    problems += [problem for part in parts for problem in part.problems]
+    records = [record for part in parts for record in part.records]
     order = in_order([(r.task, r.agent, r.model, r.started_at, r.trial) for r in records])
-    unfinished = [*look(folder, here.unfinished, shared.tasks)]
-    return [records[at] for at in order], problems, unfinished
+    looked = [*look(folder, unfinished, shared.tasks)]
+    return [records[at] for at in order], problems, looked
 
 
-def _some(job: _Job, folders: Sequence[Path]) -> tuple[list[Record], list[Problem]]:
-    trials, problems = read_trials(folders, {at: task.name for at, task in job.tasks.items()})
-    return _records(job, trials, problems), problems
+def _some(job: _Job, folders: Sequence[Path]) -> _Part:
+    here = sorted_out(folders)
+    names = {at: task.name for at, task in job.tasks.items()}
+    trials, problems = read_trials(here.finished, names)
+    return _Part(_records(job, trials, problems), problems, replace(here, finished=()))
 
 
 def read_alone(
-    source: Path, folder: Path, trajectories: bool
+    source: Path, folder: Path, trajectories: bool, keeper: Keeper | None = None
 ) -> tuple[list[Record], list[Problem]]:
     """The one trial in `folder`."""
-    shared = _shared(source, folder.parent, trajectories)
+    shared = _shared(source, folder.parent, trajectories, keeper)
     names = {path: task.name for path, task in shared.tasks.items()}
     try:
         trial, problems = read_trial(folder, names)
@@ -84,7 +99,7 @@ def read_alone(
     return _records(shared, (trial,), problems), problems
 
 
-def _shared(source: Path, folder: Path, trajectories: bool) -> _Job:
+def _shared(source: Path, folder: Path, trajectories: bool, keeper: Keeper | None) -> _Job:
     tasks, _ = facts.of_job(folder)
     return _Job(
         source=source,
@@ -92,6 +107,7 @@ def _shared(source: Path, folder: Path, trajectories: bool) -> _Job:
         format=Format.BENCHFLOW if tasks else Format.HARBOR,
         tasks=tasks,
         trajectories=trajectories,
+        keeper=keeper,
     )
 
 
@@ -120,15 +136,18 @@ def contradiction(record: Record) -> str:
 
 
 def _record(job: _Job, trial: Trial, task: TaskFacts, problems: list[Problem]) -> Record:
-    summary = atif.Summary()
+    summary = Summary()
     paths = trajectories_in(trial.path)
-    if job.trajectories and paths:
-        summary, faults = atif.summarize(paths)
-        problems += faults
+    found = atif.load(paths) if job.trajectories and paths else None
+    if found:
+        summary = found.summary()
+        problems += found.problems
     ended = _ended_itself(trial)
     counted = metered.usage(trial.path)
+    uid = uid_of(job.name, trial.agent, trial.model, trial.task, trial.name)
+    kept = job.keeper.keep(uid, found.steps()) if job.keeper and found else None
     return Record(
-        uid="",
+        uid=uid,
         source=job.source,
         format=job.format,
         job=job.name,
@@ -150,7 +169,7 @@ def _record(job: _Job, trial: Trial, task: TaskFacts, problems: list[Problem]) -
         failure_mode=trial.exception,
         said_done=None if summary.said_done is None else summary.said_done and ended is not False,
         ended_itself=ended,
-        rungs=_rungs(trial, problems),
+        rungs=rungs_of(trial, problems),
         rung_kind="milestone" if trial.milestones else "",
         phases=trial.phases,
         steps=summary.steps,
@@ -161,6 +180,7 @@ def _record(job: _Job, trial: Trial, task: TaskFacts, problems: list[Problem]) -
         folder=trial.path,
         trajectories=paths,
         evidence=trial.evidence,
+        kept=kept,
     )
 
 
@@ -177,72 +197,3 @@ def _ended_itself(trial: Trial) -> bool | None:
     if trial.exception in _CUT_OFF or metered.exhausted(trial.path):
         return False
     return True if not trial.exception and trial.phases.agent is not None else None
-
-
-def _rungs(trial: Trial, problems: list[Problem]) -> tuple[Rung, ...]:
-    if not trial.milestones:
-        return ()
-    by_step = _minutes_by_step(trial)
-    decided = _decided(trial.path, problems)
-    whole = None if trial.phases.agent is None else trial.phases.agent / 60
-    return tuple(_rung(one, by_step, whole, decided) for one in trial.milestones)
-
-
-def _rung(
-    milestone: Milestone,
-    by_step: Mapping[str, float],
-    whole: float | None,
-    decided: Mapping[str, float],
-) -> Rung:
-    failure = milestone.first_failure
-    step, has_step, _ = milestone.id.partition("/")
-    bound = by_step.get(step) if has_step else whole
-    return Rung(
-        id=milestone.id,
-        status=milestone.status,
-        title=milestone.title,
-        weight=milestone.weight,
-        requires=milestone.requires,
-        message=failure.message if failure else "",
-        by_minutes=bound if milestone.status == "passed" else None,
-        verified_seconds=decided.get(milestone.id),
-    )
-
-
-def _minutes_by_step(trial: Trial) -> dict[str, float]:
-    """For a task of several steps: the agent's minutes until the end of each."""
-    if not any("/" in milestone.id for milestone in trial.milestones):
-        return {}
-    try:
-        parts = sequence(read_object(trial.path / "result.json").get("step_results"))
-    except UnreadableRecord:
-        return {}
-    minutes: dict[str, float] = {}
-    worked = 0.0
-    for part in map(mapping, parts):
-        timing = mapping(part.get("agent_execution"))
-        seconds = seconds_between(timing.get("started_at"), timing.get("finished_at"))
-        if seconds is None:
-            return {}
-        worked += seconds / 60
-        minutes[str(part.get("step_name"))] = worked
-    return minutes
-
-
-def _decided(trial: Path, problems: list[Problem]) -> dict[str, float]:
-    """Seconds from the verifier's start until it decided each milestone (progress.jsonl)."""
-    found: dict[str, float] = {}
-    for folder, prefix in verifier_folders(trial):
-        path = folder / "progress.jsonl"
-        if not holds_something(path):
-            continue
-        for line_number, line in read_lines(path, _MAX_LINE):
-            try:
-                event = mapping(decode(line or b""))
-            except UnreadableRecord as error:
-                problems.append(Problem(path, f"line {line_number} {error}"))
-                continue
-            seconds = number(event.get("t"))
-            if event.get("event") == "milestone" and seconds is not None:
-                found.setdefault(prefix + str(event.get("id")), seconds)
-    return found

@@ -16,7 +16,7 @@ from typing import Any
 from benchflow.results.archive import MAX_MEMBER, Archive
 from benchflow.results.files import UnreadableRecord, read_bytes
 from benchflow.results.model import Phases, Problem, Usage
-from benchflow.results.readers.atif import DONE, repeats
+from benchflow.results.readers.atif_summary import DONE, repeats
 from benchflow.results.readers.inspect_score import judge
 from benchflow.results.records import Format, Record
 from benchflow.results.values import count, mapping, number, sequence, word

@@ -9,7 +9,7 @@ from benchflow.results.model import Check, Verdict
 from benchflow.results.records import Record, steps
 from benchflow.site import recording, words
 from benchflow.site import steps as trajectory
-from benchflow.site.addresses import Addresses, trial_file, trial_page
+from benchflow.site.addresses import Addresses, steps_of, trial_file, trial_page
 from benchflow.site.content import (
     Block,
     Cell,
@@ -30,7 +30,8 @@ from benchflow.site.pages.machines import resources, versions
 
 
 def make(at: Addresses, cell: Sequence[Record], record: Record, put: Put) -> Page:
-    """The page of one trial; recordings and steps are `put` beside it.
+    """The page of one trial; recordings and steps are `put` beside it, but for steps that
+    `record.kept` says are there.
 
     `cell`: all trials of the same agent and model at the same task.
     """
@@ -172,11 +173,12 @@ def _consoles(record: Record, put: Put) -> Iterator[Console]:
 def _trajectory(record: Record, put: Put) -> tuple[Block, ...]:
     if not record.trajectories:
         return ()
-    name = trial_file(record.uid, "steps-{}.js")
-    n_steps = 0
-    for file, script, length in trajectory.scripts(name, steps(record)):
-        put(file, script)
-        n_steps += length
+    name = steps_of(record.uid)
+    n_steps = record.kept.steps if record.kept else 0
+    if record.kept is None:
+        for file, script, length in trajectory.scripts(name, steps(record)):
+            put(file, script)
+            n_steps += length
     return (Trajectory("steps", n_steps, trajectory.CHUNK, name),) if n_steps else ()
 
 

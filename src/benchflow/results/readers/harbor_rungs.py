@@ -1,0 +1,84 @@
+"""The rungs of a Harbor trial, and what is known of when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchflow.results.evidence import holds_something, verifier_folders
+from benchflow.results.files import UnreadableRecord, decode, read_lines, read_object
+from benchflow.results.model import Milestone, Problem, Trial
+from benchflow.results.records import Rung
+from benchflow.results.values import mapping, number, seconds_between, sequence
+
+_MAX_LINE = 1 << 20
+
+
+def rungs_of(trial: Trial, problems: list[Problem]) -> tuple[Rung, ...]:
+    """The rungs of a trial, with what is known of when each was reached."""
+    if not trial.milestones:
+        return ()
+    by_step = _minutes_by_step(trial)
+    decided = _decided(trial.path, problems)
+    whole = None if trial.phases.agent is None else trial.phases.agent / 60
+    return tuple(_rung(one, by_step, whole, decided) for one in trial.milestones)
+
+
+def _rung(
+    milestone: Milestone,
+    by_step: Mapping[str, float],
+    whole: float | None,
+    decided: Mapping[str, float],
+) -> Rung:
+    failure = milestone.first_failure
+    step, has_step, _ = milestone.id.partition("/")
+    bound = by_step.get(step) if has_step else whole
+    return Rung(
+        id=milestone.id,
+        status=milestone.status,
+        title=milestone.title,
+        weight=milestone.weight,
+        requires=milestone.requires,
+        message=failure.message if failure else "",
+        by_minutes=bound if milestone.status == "passed" else None,
+        verified_seconds=decided.get(milestone.id),
+    )
+
+
+def _minutes_by_step(trial: Trial) -> dict[str, float]:
+    """For a task of several steps: the agent's minutes until the end of each."""
+    if not any("/" in milestone.id for milestone in trial.milestones):
+        return {}
+    try:
+        parts = sequence(read_object(trial.path / "result.json").get("step_results"))
+    except UnreadableRecord:
+        return {}
+    minutes: dict[str, float] = {}
+    worked = 0.0
+    for part in map(mapping, parts):
+        timing = mapping(part.get("agent_execution"))
+        seconds = seconds_between(timing.get("started_at"), timing.get("finished_at"))
+        if seconds is None:
+            return {}
+        worked += seconds / 60
+        minutes[str(part.get("step_name"))] = worked
+    return minutes
+
+
+def _decided(trial: Path, problems: list[Problem]) -> dict[str, float]:
+    """Seconds from the verifier's start until it decided each milestone (progress.jsonl)."""
+    found: dict[str, float] = {}
+    for folder, prefix in verifier_folders(trial):
+        path = folder / "progress.jsonl"
+        if not holds_something(path):
+            continue
+        for line_number, line in read_lines(path, _MAX_LINE):
+            try:
+                event = mapping(decode(line or b""))
+            except UnreadableRecord as error:
+                problems.append(Problem(path, f"line {line_number} {error}"))
+                continue
+            seconds = number(event.get("t"))
+            if event.get("event") == "milestone" and seconds is not None:
+                found.setdefault(prefix + str(event.get("id")), seconds)
+    return found
