@@ -64,7 +64,7 @@ def _template() -> Template:
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    from benchflow.site import words
+    from benchflow.site import tried, words
 
     environment = Environment(
         loader=PackageLoader("benchflow.site", "templates"),
@@ -74,6 +74,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals["is_link"] = lambda part: isinstance(part, Link)
+    environment.globals["dots"] = tried.as_html
     environment.filters["duration"] = words.duration
     environment.filters["count"] = words.count
     return environment

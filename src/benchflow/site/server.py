@@ -101,8 +101,8 @@ class Live:
         self._study, self._shell = study, shell_of(study, self._third, live=True)
         self._makers = dict(plan(study))
         for record in study.records:
-            cell = study.cells[record.who, record.task]
-            make = partial(trial.make, study.at, cell, record)
+            tried = study.tried[record.who, record.task]
+            make = partial(trial.make, study.at, tried, record)
             self._makers[trial_page(record.uid)] = make
         self._files.clear()
 

@@ -13,9 +13,12 @@ from benchflow.results.running import Unfinished
 from benchflow.results.versions import apart
 from benchflow.site.addresses import Addresses
 from benchflow.site.arrays import Trials
+from benchflow.site.content import Cell
 from benchflow.site.probes import agents_only
-from benchflow.site.statistics import Attempts, Difficulty, Refused, attempts, difficulty
+from benchflow.site.statistics import Attempts, Difficulty, Refused, difficulty
+from benchflow.site.statistics import attempts as repeated
 from benchflow.site.summary import Pair, Summary, summarize_trials
+from benchflow.site.tried import attempts
 
 #: Above this many entries a page for each pair would be mostly pages that nobody opens.
 MAX_COMPARED = 40
@@ -59,7 +62,7 @@ class Study:
     @cached_property
     def attempts(self) -> dict[str, Attempts]:
         """What repeated attempts bring, per agent and model."""
-        return attempts(self.trials, self.level)
+        return repeated(self.trials, self.level)
 
     @cached_property
     def difficulty(self) -> Difficulty | Refused:
@@ -94,6 +97,11 @@ class Study:
         for record in self.records:
             grouped[record.who, record.task].append(record)
         return dict(grouped)
+
+    @cached_property
+    def tried(self) -> dict[tuple[str, str], Cell]:
+        """(who, task) → its trials as dots."""
+        return {place: attempts(records) for place, records in self.cells.items()}
 
     def seen_anew(self, unfinished: tuple[Unfinished, ...]) -> Study:
         """The same study with what is under way looked at again; nothing is computed anew."""

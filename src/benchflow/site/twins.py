@@ -6,7 +6,8 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import is_dataclass
+from functools import lru_cache
 from typing import Any
 
 from benchflow.site.content import (
@@ -43,7 +44,7 @@ def to_json(page: Page) -> str:
             for section in page.sections
         },
     }
-    return json.dumps(document, ensure_ascii=False, default=str, allow_nan=False) + "\n"
+    return json.dumps(document, ensure_ascii=False, default=_parts, allow_nan=False) + "\n"
 
 
 def to_markdown(page: Page) -> str:
@@ -68,7 +69,11 @@ def _block_json(block: Block) -> Any:
         case Facts():
             return {"facts": {label: _finite(cell.value) for label, cell in block.items}}
         case Ladder() | Console() | Trajectory() | Command() | TrialList():
-            return {block.kind: asdict(block)}
+            return {block.kind: block}
+
+
+def _parts(value: object) -> object:
+    return vars(value) if is_dataclass(value) else str(value)
 
 
 def _rows(table: Table) -> list[dict[str, Any]]:
@@ -139,10 +144,14 @@ def _ladder(ladder: Ladder) -> Iterator[str]:
 
 
 def _cell(cell: Cell, root: str) -> str:
-    text = _one_line(cell.text)
-    if cell.dots:
-        text = " ".join(f"[{tone}]({root}{_twin(href)})" for tone, _, href in cell.dots)
+    text = _dots(cell.dots, root) if cell.dots else _one_line(cell.text)
     return f"[{text}]({root}{_twin(cell.href)})" if cell.href and text else text
+
+
+@lru_cache(4096)
+def _dots(dots: tuple[tuple[str, str, str], ...], root: str) -> str:
+    # Once for all pages that show the same trials: benchflow.site.tried.
+    return " ".join(f"[{tone}]({root}{_twin(href)})" for tone, _, href in dots)
 
 
 def _inline(parts: tuple[Inline, ...], root: str) -> str:

@@ -16,6 +16,7 @@ from benchflow.site.addresses import Addresses, steps_of
 from benchflow.site.content import Page
 from benchflow.site.html import Shell
 from benchflow.site.pages import trial
+from benchflow.site.tried import attempts
 from benchflow.site.twins import to_json, to_markdown
 
 #: Starting further processes takes a second or two; below so many trials they are not worth it.
@@ -123,8 +124,9 @@ def _batches(cells: Sequence[Cell]) -> list[list[Cell]]:
 def _write_cells(root: Path, shell: Shell, at: Addresses, cells: list[Cell]) -> Written:
     writer = Writer(root)
     for cell in cells:
+        tried = attempts(cell)
         for record in cell:
-            writer.page(shell, trial.make(at, cell, record, writer.put))
+            writer.page(shell, trial.make(at, tried, record, writer.put))
             if record.kept:
                 writer.written += Written(0, record.kept.files, record.kept.size)
     return writer.written

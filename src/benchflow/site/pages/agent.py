@@ -11,7 +11,6 @@ from benchflow.site.content import Block, Cell, Column, Facts, Figure, Inline, P
 from benchflow.site.pages.common import (
     OVERVIEW,
     Put,
-    attempts,
     half_cell,
     known_columns,
     median,
@@ -184,7 +183,7 @@ def _tasks(study: Study, who: str) -> Table:
                 text(task, study.at.task(task)),
                 Cell(share(cell), f"{resolved} / {resolved + failed}"),
                 share_cell(everyone),
-                attempts(cell),
+                study.tried[who, task],
                 seconds_cell(median(r.phases.agent for r in cell)),
             )
         )

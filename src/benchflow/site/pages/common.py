@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from benchflow.analysis.rates import Rate
-from benchflow.results.model import Verdict
-from benchflow.results.records import Record
 from benchflow.site import words
-from benchflow.site.addresses import trial_page
 from benchflow.site.content import Cell, Link, Page, Prose, Span, Table
-from benchflow.site.study import Study
+
+if TYPE_CHECKING:  # what writes the pages of trials need not load the statistics
+    from benchflow.analysis.rates import Rate
+    from benchflow.site.study import Study
 
 #: Takes a file that belongs to a page: its path from the site's root, and its text.
 Put = Callable[[str, str], None]
@@ -72,23 +72,6 @@ def half_cell(low_high: tuple[float, float] | None) -> Cell:
 def heat(value: float | None) -> str:
     """The tone of a share on a heat map."""
     return "none" if value is None else f"h{round(10 * value)}"
-
-
-def attempts(records: Iterable[Record], limit: int = 400) -> Cell:
-    """A dot for each trial, leading to its page."""
-    kept = list(records)
-    dots = tuple((r.verdict.value, attempt_title(r), trial_page(r.uid)) for r in kept[:limit])
-    resolved = sum(record.verdict is Verdict.RESOLVED for record in kept)
-    return Cell([record.uid for record in kept], f"{resolved}/{len(kept)}", dots=dots)
-
-
-def attempt_title(record: Record) -> str:
-    """A trial in few words."""
-    rungs = (
-        f", {record.n_passed} of {len(record.rungs)} {record.rung_kind}s" if record.rungs else ""
-    )
-    cause = f", {record.cause or record.failure_mode}" if record.cause else ""
-    return f"{record.verdict.value}: {record.trial}{rungs}{cause}"
 
 
 def known_columns(table: Table) -> Table:

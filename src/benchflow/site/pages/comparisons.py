@@ -15,7 +15,7 @@ from benchflow.site.content import (
     Section,
     Table,
 )
-from benchflow.site.pages.common import OVERVIEW, Put, attempts, nothing, number, text, who_cell
+from benchflow.site.pages.common import OVERVIEW, Put, nothing, number, text, who_cell
 from benchflow.site.study import MAX_COMPARED, Study, share
 from benchflow.site.summary import Pair
 from benchflow.site.text import sentence
@@ -204,8 +204,8 @@ def _tasks(study: Study, pair: Pair) -> Table:
             (
                 text(task, study.at.task(task)),
                 Cell(of_a - of_b, words.points(of_a - of_b)),
-                attempts(first),
-                attempts(second),
+                study.tried[pair.a, task],
+                study.tried[pair.b, task],
             )
         )
     rows.sort(key=lambda row: (-float(row[1].value), row[0].value))

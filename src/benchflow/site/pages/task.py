@@ -12,7 +12,6 @@ from benchflow.site.content import Block, Cell, Column, Facts, Page, Section, Ta
 from benchflow.site.pages.common import (
     OVERVIEW,
     Put,
-    attempts,
     heat,
     known_columns,
     median,
@@ -160,7 +159,7 @@ def _attempts(study: Study, task: str) -> Table:
             (
                 who_cell(study, who),
                 Cell(share(cell), f"{resolved} / {resolved + failed}"),
-                attempts(cell),
+                study.tried[who, task],
                 share_cell(_mean_rungs(cell)),
                 seconds_cell(median(r.phases.agent for r in cell)),
                 number(tokens),

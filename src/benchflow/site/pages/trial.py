@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from benchflow.results.ladder import read_checks
 from benchflow.results.model import Check, Verdict
@@ -25,15 +25,15 @@ from benchflow.site.content import (
     Step,
     Trajectory,
 )
-from benchflow.site.pages.common import OVERVIEW, Put, attempts, number, seconds_cell
+from benchflow.site.pages.common import OVERVIEW, Put, number, seconds_cell
 from benchflow.site.pages.machines import resources, versions
 
 
-def make(at: Addresses, cell: Sequence[Record], record: Record, put: Put) -> Page:
+def make(at: Addresses, tried: Cell, record: Record, put: Put) -> Page:
     """The page of one trial; recordings and steps are `put` beside it, but for steps that
     `record.kept` says are there.
 
-    `cell`: all trials of the same agent and model at the same task.
+    `tried`: all trials of the same agent and model at the same task.
     """
     consoles = list(_consoles(record, put))
     sections = [
@@ -44,7 +44,7 @@ def make(at: Addresses, cell: Sequence[Record], record: Record, put: Put) -> Pag
         Section("cost", "Time and cost", (_phases(record), _usage(record))),
         Section("resources", "Resources granted and used", resources(record)),
         Section("versions", "Exact versions", versions(record)),
-        Section("more", "Other attempts", _others(cell, record)),
+        Section("more", "Other attempts", _others(tried, record)),
     ]
     return Page(
         path=trial_page(record.uid),
@@ -212,12 +212,13 @@ def _usage(record: Record) -> Facts:
     )
 
 
-def _others(cell: Sequence[Record], record: Record) -> tuple[Block, ...]:
-    if len(cell) < 2:
+def _others(tried: Cell, record: Record) -> tuple[Block, ...]:
+    n_trials = len(tried.value)
+    if n_trials < 2:
         return ()
     return (
-        Prose(((f"{record.who} tried this task {len(cell)} times.",),)),
-        Facts((("Attempts", attempts(cell)),)),
+        Prose(((f"{record.who} tried this task {n_trials} times.",),)),
+        Facts((("Attempts", tried),)),
     )
 
 
