@@ -48,6 +48,11 @@ class Cell:
     note: str = ""
     since: float | None = None
 
+    @property
+    def is_text(self) -> bool:
+        """Whether there is nothing to show but its text."""
+        return not (self.href or self.note or self.dots or self.span or self.since is not None)
+
 
 @dataclass(frozen=True, slots=True)
 class Column:

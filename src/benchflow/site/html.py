@@ -77,4 +77,5 @@ def _environment() -> Environment:
     environment.globals["dots"] = tried.as_html
     environment.filters["duration"] = words.duration
     environment.filters["count"] = words.count
+    environment.filters["dashed"] = lambda text: text.replace(" ", "-")
     return environment

@@ -37,9 +37,8 @@ def _chunk(file: str, lines: list[str]) -> tuple[str, str, int]:
 def _line(step: Step) -> str:
     """The step as JSON; written out, because there are millions and an encoder is slow to start."""
     n, role, text, reasoning, calls, at, model, inputs, outputs, cost, subagent, copied = step
-    line = f'{{"n": {n}, "role": {_quoted(role)}'
-    if text:
-        line += f', "text": {_quoted(text)}'
+    said = f', "text": {_quoted(text)}' if text else ""
+    line = f'{{"n": {n}, "role": {_quoted(role)}{said}'
     if reasoning:
         line += f', "reasoning": {_quoted(reasoning)}'
     if model:
@@ -47,7 +46,7 @@ def _line(step: Step) -> str:
     if subagent:
         line += f', "subagent": {_quoted(subagent)}'
     if calls:
-        line += f', "calls": [{", ".join(map(_call, calls))}]'
+        line += f', "calls": [{", ".join([_call(call) for call in calls])}]'
     # Numbers are whole or finite: as Python writes them they are JSON.
     if at is not None:
         line += f', "at": {at!r}'
@@ -62,6 +61,9 @@ def _line(step: Step) -> str:
 
 def _call(call: Call) -> str:
     tool, arguments, result = call
+    if tool and arguments and result:
+        said = f'"arguments": {_quoted(arguments)}, "result": {_quoted(result)}'
+        return f'{{"tool": {_quoted(tool)}, {said}}}'
     parts = [f'"tool": {_quoted(tool)}'] if tool else []
     if arguments:
         parts.append(f'"arguments": {_quoted(arguments)}')

@@ -46,15 +46,16 @@ def _of(document: Mapping[str, Any], n: int, subagent: str = "", depth: int = 0)
         n += 1
         get = step.get
         used = mapping(get("metrics")).get
-        source, reasoning = get("source"), get("reasoning_content")
+        source, text, model = get("source"), get("message"), get("model_name")
+        reasoning, calls, seen = get("reasoning_content"), get("tool_calls"), get("observation")
         yield Step(
             n,
             word(source, 20) or "?",
-            _text(get("message")),
-            _text(reasoning) if reasoning is not None else "",
-            _calls(step) if "tool_calls" in step or "observation" in step else (),
+            printable(text, MAX_TEXT) if type(text) is str else _text(text),
+            "" if reasoning is None else _text(reasoning),
+            () if calls is None and seen is None else _calls(calls, seen),
             seconds_from(first, moment(get("timestamp"))),
-            (word(get("model_name"), 80) or default) if source == "agent" else "",
+            "" if source != "agent" else default if model is None else word(model, 80) or default,
             count(used("prompt_tokens")),
             count(used("completion_tokens")),
             number(used("cost_usd")),
@@ -69,15 +70,16 @@ def _of(document: Mapping[str, Any], n: int, subagent: str = "", depth: int = 0)
                 yield found
 
 
-def _calls(step: Mapping[str, Any]) -> tuple[Call, ...]:
+def _calls(calls: Any, seen: Any) -> tuple[Call, ...]:
     results: dict[str, str] = {}
-    for result in sequence(mapping(step.get("observation")).get("results")):
+    for result in sequence(mapping(seen).get("results")):
         get = mapping(result).get
-        source, text = get("source_call_id"), _text(get("content"))
+        source, text = get("source_call_id"), get("content")
+        text = printable(text, MAX_TEXT) if type(text) is str else _text(text)
         key = source if type(source) is str else ""
         results[key] = f"{results[key]}\n{text}" if key in results else text
     found = []
-    for call in sequence(step.get("tool_calls")):
+    for call in sequence(calls):
         get = mapping(call).get
         arguments = printable(to_json(get("arguments")), MAX_TEXT)
         result = results.pop(str(get("tool_call_id")), "")

@@ -65,24 +65,25 @@ def faults(document: Mapping[str, Any]) -> list[str]:
         if not isinstance(step, dict):
             found.setdefault("object", f"step {place} is no object")
             continue
-        if step.get("step_id") != place:
-            found.setdefault("id", f"step {place} has step_id {word(step.get('step_id'), 20)!r}")
-        if step.get("source") not in _SOURCES:
-            found.setdefault("source", f"step {place} has source {word(step.get('source'), 20)!r}")
-        if "observation" in step and not _results_are_of_calls(step):
+        get = step.get
+        if get("step_id") != place:
+            found.setdefault("id", f"step {place} has step_id {word(get('step_id'), 20)!r}")
+        if get("source") not in _SOURCES:
+            found.setdefault("source", f"step {place} has source {word(get('source'), 20)!r}")
+        results = sequence(mapping(get("observation")).get("results"))
+        if results and not _are_of(results, sequence(get("tool_calls"))):
             found.setdefault("call", f"step {place} has the result of a call that it lacks")
     if not sequence(document.get("steps")):
         found["none"] = "has no steps"
     return list(found.values())
 
 
-def _results_are_of_calls(step: Mapping[str, Any]) -> bool:
-    results = sequence(mapping(step["observation"]).get("results"))
-    wanted = [r.get("source_call_id") for r in results if isinstance(r, dict)]
-    made = [c.get("tool_call_id") for c in sequence(step.get("tool_calls")) if isinstance(c, dict)]
-    calls = {name for name in made if isinstance(name, str)}
-    for name in wanted:
-        if name is not None and not (isinstance(name, str) and name in calls):
+def _are_of(results: list[Any], calls: list[Any]) -> bool:
+    made = [call.get("tool_call_id") for call in calls if isinstance(call, dict)]
+    names = {name for name in made if isinstance(name, str)}
+    for result in results:
+        name = result.get("source_call_id") if isinstance(result, dict) else None
+        if name is not None and not (isinstance(name, str) and name in names):
             return False
     return True
 
