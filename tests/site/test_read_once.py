@@ -49,7 +49,8 @@ def test_steps_are_written_when_they_are_read_and_the_site_is_the_same(
     found, once = _at_once([job], tmp_path / "once")
     with_steps = [record for record in found.records if record.trajectories]
     assert sorted(reads) == sorted(p for record in with_steps for p in record.trajectories)
-    assert all(r.kept and (r.kept.steps, r.kept.files) == (600, 3) for r in with_steps)
+    # Three pieces of steps; a recording as data and as text.
+    assert all(record.kept and record.kept.files == 5 for record in with_steps)
     twice = build(Study("t", collect([job])), tmp_path / "twice")
     assert _tree(once.folder) == _tree(twice.folder)
     assert (once.n_files, once.n_bytes) == (twice.n_files, twice.n_bytes)

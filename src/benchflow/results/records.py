@@ -9,13 +9,13 @@ for HTML. None always means "not recorded", never "no" and never zero.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from benchflow.results.model import Phases, Problem, Usage, Verdict
+from benchflow.results.model import Check, Phases, Problem, Usage, Verdict
 from benchflow.results.running import Unfinished
 
 
@@ -60,11 +60,11 @@ class Rung:
 
 
 class Kept(NamedTuple):
-    """What a `Keeper` made of a trial's steps: how many they were, in how many files and bytes."""
+    """What a `Keeper` made of a trial: files, their bytes, and what it wants back (`rest`)."""
 
-    steps: int
     files: int
     size: int
+    rest: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Record:
     where no declaration was recorded this is the nearest thing. `steps` counts a trajectory's
     steps by the agent; `repeats`, how often its last tool call stands in a row at the end, with
     the same arguments. `usage` is what a gateway counted where `metered`, else what the agent or
-    its harness reports. `kept`: a keeper was given the steps, so nobody need read them again.
+    its harness reports. `kept`: a keeper has seen the trial's folder and steps.
     """
 
     uid: str
@@ -175,16 +175,18 @@ class Collection:
 
 
 class Keeper(Protocol):
-    """Is given the steps of each trial while its trajectory is in memory, by `collect`.
+    """Is shown each trial by `collect` while its folder is read, so as not to read it again.
 
     It is handed to other processes: fit for pickling, and without a state of its own.
     """
 
-    def keep(self, uid: str, steps: Iterator[Step]) -> Kept:
-        """Takes all steps of the trial `uid`."""
+    def keep(
+        self, record: Record, checks: Mapping[str, tuple[Check, ...]], steps: Iterator[Step]
+    ) -> Kept | None:
+        """Takes what it wants of a trial: the checks of each rung, the steps. None: nothing."""
 
     def drop(self, uid: str) -> None:
-        """Forgets them: more than one trial asked for this uid."""
+        """Forgets it: more than one trial asked for this uid."""
 
 
 def uid_of(job: str, agent: str, model: str, task: str, trial: str, again: int = 0) -> str:
@@ -209,8 +211,8 @@ def collect(
     `workers`: processes that read large jobs. With more than one, a program that calls this needs
     the guard `if __name__ == "__main__"`, because each process imports the program anew.
 
-    `keeper`: takes the steps of trials in job folders, the only ones that come in such numbers.
-    Where it did, the record says so in `kept`; all others are read by `steps` when asked.
+    `keeper`: is shown trials in job folders, the only ones that come in such numbers. What it
+    gave for one stands in the record's `kept`.
     """
     from benchflow.results.readers import read_all
     from benchflow.results.readers.detect import How

@@ -10,6 +10,8 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 
+_WAITING = 4
+
 
 @contextmanager
 def spread[Chunk, Result](
@@ -43,6 +45,15 @@ def _prepare() -> None:
 def processors() -> int:
     """How many this process may use."""
     return len(os.sched_getaffinity(0))
+
+
+def for_disk(workers: int) -> int:
+    """How many processes read small files best where `workers` would be enough to compute.
+
+    Each waits for its disk most of the time, and a disk answers eight at once four times as fast as
+    one: 100,000 trials that no cache holds are 300,000 files in as many folders.
+    """
+    return workers + _WAITING if workers > 1 else workers
 
 
 def chunked[Item](items: Sequence[Item], size: int) -> list[Sequence[Item]]:

@@ -20,7 +20,7 @@ from benchflow.site.html import Shell
 from benchflow.site.plan import plan
 from benchflow.site.study import Study
 from benchflow.site.vendor import Vendor, own_files, vendor
-from benchflow.site.writing import StepFiles, Writer, trial_pages
+from benchflow.site.writing import TrialFiles, Writer, trial_pages
 
 MARKER = "site.json"
 
@@ -47,8 +47,8 @@ class Site:
 
     @property
     def keeper(self) -> Keeper:
-        """For `collect`: steps are written when they are read, and not read again for the pages."""
-        return StepFiles(self.new)
+        """For `collect`: what pages need of trials' folders is taken when these are read."""
+        return TrialFiles(self.new)
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def build(study: Study, folder: Path) -> Built:
 
 def finish(site: Site, study: Study) -> Built:
     """Writes the site of `study`, whole or not at all: an older one is replaced when the new one is
-    complete. Steps that the trials of `study` say were kept are with `site.keeper`."""
+    complete. What the trials of `study` say was kept is with `site.keeper`."""
     new, folder = site.new, site.folder
     third = vendor()
     copy_assets(new, third)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from benchflow.results.model import Check
 from benchflow.results.records import Kept, Record, Step
 from benchflow.results.workers import processors, spread
-from benchflow.site import steps as trajectory
 from benchflow.site.addresses import Addresses, steps_of
 from benchflow.site.content import Page
 from benchflow.site.html import Shell
-from benchflow.site.pages import trial
+from benchflow.site.pages import own, trial
 from benchflow.site.tried import attempts
 from benchflow.site.twins import to_json, to_markdown
 
@@ -61,23 +61,23 @@ class Writer:
 
 
 @dataclass(frozen=True)
-class StepFiles:
-    """A `Keeper`: writes the steps of trials to where their pages in the site at `root` load them
-    from, when their trajectories are read for the figures."""
+class TrialFiles:
+    """A `Keeper`: writes what the pages of trials load to where they do so in the site at `root`,
+    and keeps what their pages say of their folders."""
 
     root: Path
 
-    def keep(self, uid: str, steps: Iterator[Step]) -> Kept:
-        """Writes all steps of the trial `uid`."""
-        writer, n_steps = Writer(self.root), 0
-        for file, script, length in trajectory.scripts(steps_of(uid), steps):
-            writer.put(file, script)
-            n_steps += length
-        return Kept(n_steps, writer.written.files, writer.written.size)
+    def keep(
+        self, record: Record, checks: Mapping[str, tuple[Check, ...]], steps: Iterator[Step]
+    ) -> Kept | None:
+        """Takes all that the page of `record` needs of its folder."""
+        writer = Writer(self.root)
+        rest = own.taken(record, checks, steps, writer.put).packed()
+        return None if rest is None else Kept(writer.written.files, writer.written.size, rest)
 
     def drop(self, uid: str) -> None:
-        """Removes them."""
-        for path in (self.root / steps_of(uid)).parent.glob(f"{uid}.steps-*"):
+        """Removes what lies beside the page."""
+        for path in (self.root / steps_of(uid)).parent.glob(f"{uid}.*"):
             path.unlink()
 
 

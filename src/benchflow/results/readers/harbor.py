@@ -21,7 +21,7 @@ from benchflow.results.readers.harbor_rungs import rungs_of
 from benchflow.results.records import Format, Keeper, Record, uid_of
 from benchflow.results.running import Unfinished, look
 from benchflow.results.values import word
-from benchflow.results.workers import chunked, spread
+from benchflow.results.workers import chunked, for_disk, spread
 
 #: Trials that one process reads at a time.
 _CHUNK = 500
@@ -65,7 +65,7 @@ def read(
     on the job."""
     shared = _shared(source, folder, trajectories, keeper)
     folders = folders_in(folder)
-    with spread(partial(_some, shared), chunked(folders, _CHUNK), workers) as found:
+    with spread(partial(_some, shared), chunked(folders, _CHUNK), for_disk(workers)) as found:
         parts = [*found]
     unfinished = [path for part in parts for path in part.layout.unfinished]
     problems = [*read_planned(folder)[1], *facts.of_job(folder)[1]]
@@ -145,8 +145,7 @@ def _record(job: _Job, trial: Trial, task: TaskFacts, problems: list[Problem]) -
     ended = _ended_itself(trial)
     counted = metered.usage(trial.path)
     uid = uid_of(job.name, trial.agent, trial.model, trial.task, trial.name)
-    kept = job.keeper.keep(uid, found.steps()) if job.keeper and found else None
-    return Record(
+    record = Record(
         uid=uid,
         source=job.source,
         format=job.format,
@@ -180,8 +179,12 @@ def _record(job: _Job, trial: Trial, task: TaskFacts, problems: list[Problem]) -
         folder=trial.path,
         trajectories=paths,
         evidence=trial.evidence,
-        kept=kept,
     )
+    if job.keeper is None or not job.trajectories:
+        return record
+    checks = {milestone.id: milestone.checks for milestone in trial.milestones}
+    seen = found.steps() if found else iter(())
+    return replace(record, kept=job.keeper.keep(record, checks, seen))
 
 
 def trajectories_in(trial: Path) -> tuple[Path, ...]:

@@ -82,8 +82,8 @@ def _sandbox(name: str, box: Mapping[str, Any]) -> Iterator[tuple[Cell, ...]]:
     )
 
 
-def versions(record: Record) -> tuple[Block, ...]:
-    """Who and what took part, with the QEMU command of each boot, letter by letter."""
+def versions(record: Record) -> tuple[Facts]:
+    """Who and what took part."""
     facts = (
         ("Agent", text(" ".join((record.agent, record.agent_version)).strip())),
         ("Model", text(record.model)),
@@ -94,10 +94,11 @@ def versions(record: Record) -> tuple[Block, ...]:
         ("Read from", text(record.format.value)),
     )
     known = tuple((label, cell) for label, cell in facts if cell.value)
-    return (Facts(known), *_boots(record))
+    return (Facts(known),)
 
 
-def _boots(record: Record) -> Iterator[Block]:
+def boots(record: Record) -> Iterator[Block]:
+    """The QEMU command of each boot, letter by letter."""
     if record.folder is None:
         return
     for path in qemu_records(record.folder):

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from benchflow.results.ladder import read_checks
-from benchflow.results.model import Check, Verdict
-from benchflow.results.records import Record, steps
-from benchflow.site import recording, words
-from benchflow.site import steps as trajectory
-from benchflow.site.addresses import Addresses, steps_of, trial_file, trial_page
+from benchflow.results.model import Verdict
+from benchflow.results.records import Record
+from benchflow.site import words
+from benchflow.site.addresses import Addresses, trial_page
 from benchflow.site.content import (
     Block,
     Cell,
-    Console,
     Facts,
     Inline,
     Ladder,
@@ -23,27 +20,27 @@ from benchflow.site.content import (
     Prose,
     Section,
     Step,
-    Trajectory,
 )
 from benchflow.site.pages.common import OVERVIEW, Put, number, seconds_cell
-from benchflow.site.pages.machines import resources, versions
+from benchflow.site.pages.machines import versions
+from benchflow.site.pages.own import own_of, unpacked
 
 
 def make(at: Addresses, tried: Cell, record: Record, put: Put) -> Page:
-    """The page of one trial; recordings and steps are `put` beside it, but for steps that
-    `record.kept` says are there.
+    """The page of one trial; recordings and steps are `put` beside it, where that was not done when
+    the trial was read (`record.kept`).
 
     `tried`: all trials of the same agent and model at the same task.
     """
-    consoles = list(_consoles(record, put))
+    own = unpacked(record.kept.rest) if record.kept else own_of(record, put)
     sections = [
         Section("outcome", "", (_headline(record), *_why(record))),
-        Section("ladder", _ladder_title(record), _ladder(record)),
-        Section("console", "Console", tuple(consoles)),
-        Section("trajectory", "What the agent did", _trajectory(record, put)),
+        Section("ladder", _ladder_title(record), _ladder(record, own.proofs)),
+        Section("console", "Console", own.consoles),
+        Section("trajectory", "What the agent did", own.trajectory),
         Section("cost", "Time and cost", (_phases(record), _usage(record))),
-        Section("resources", "Resources granted and used", resources(record)),
-        Section("versions", "Exact versions", versions(record)),
+        Section("resources", "Resources granted and used", own.resources),
+        Section("versions", "Exact versions", (*versions(record), *own.boots)),
         Section("more", "Other attempts", _others(tried, record)),
     ]
     return Page(
@@ -56,7 +53,7 @@ def make(at: Addresses, tried: Cell, record: Record, put: Put) -> Page:
         sections=tuple(section for section in sections if section.blocks),
         nav="trials.html",
         scripts=("list.js", "console.js", "trajectory.js")
-        if consoles
+        if own.consoles
         else ("list.js", "trajectory.js"),
         about={"trial": _about(record)},
     )
@@ -127,12 +124,9 @@ def _ladder_title(record: Record) -> str:
     return "The tests" if record.rung_kind == "test" else "The ladder"
 
 
-def _ladder(record: Record) -> tuple[Block, ...]:
+def _ladder(record: Record, proofs: Mapping[str, tuple[Proof, ...]]) -> tuple[Block, ...]:
     if not record.rungs:
         return ()
-    # What cannot be read was named among the problems when the record was made.
-    found = read_checks(record.folder) if record.folder else {}
-    proofs = {rung: tuple(map(_proof, checks)) for rung, checks in found.items()}
     return (
         Ladder(
             record.rung_kind,
@@ -142,44 +136,6 @@ def _ladder(record: Record) -> tuple[Block, ...]:
             ),
         ),
     )
-
-
-def _proof(check: Check) -> Proof:
-    return Proof(check.name, check.status, check.proves, check.seconds, check.message)
-
-
-def _consoles(record: Record, put: Put) -> Iterator[Console]:
-    casts = sorted(name for name in record.evidence if name.endswith(".cast"))
-    for number_, name in enumerate(casts):
-        found = recording.read(record.evidence[name])
-        if found is None:
-            continue
-        machine = name.removeprefix("verifier/").removesuffix(".console.cast")
-        stem = trial_file(record.uid, f"console-{number_}")
-        put(f"{stem}.js", recording.script(f"{stem}.js", found))
-        put(f"{stem}.txt", recording.plain(found))
-        yield Console(
-            key=str(number_),
-            machine=machine,
-            data=f"{stem}.js",
-            text=f"{stem}.txt",
-            seconds=found.seconds,
-            n_lines=len(found.lines),
-            truncated=found.truncated,
-            markers=found.markers,
-        )
-
-
-def _trajectory(record: Record, put: Put) -> tuple[Block, ...]:
-    if not record.trajectories:
-        return ()
-    name = steps_of(record.uid)
-    n_steps = record.kept.steps if record.kept else 0
-    if record.kept is None:
-        for file, script, length in trajectory.scripts(name, steps(record)):
-            put(file, script)
-            n_steps += length
-    return (Trajectory("steps", n_steps, trajectory.CHUNK, name),) if n_steps else ()
 
 
 def _phases(record: Record) -> Facts:
