@@ -1,0 +1,217 @@
+"""A station on the bench: started, asked, and compared with what packages say."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from shlex import quote
+
+from form import Entry, Package
+from repository import Repository
+
+from benchflow.boot import Disk, Machine, Nic
+
+PASSWORD = "Cold-Lake-51"
+APPEND = "console=ttyS0,115200 quiet panic=-1"
+STATE = "var/lib/lade"
+# What is no package's business, and what daemons may write while we look.
+ASIDE = ("dev", "proc", "sys", "run", "tmp", "root", "lost+found", "var", "etc/resolv.conf")
+_PRUNE = " -o ".join(f"-path ./{path}" for path in ASIDE)
+LOOK = f"""cd / || exit 1
+all() {{ find . -xdev \\( {_PRUNE} \\) -prune -o "$@"; }}
+{{
+all \\( -type f -o -type d \\) -exec stat -c '%f|%u|%g|%n' {{}} +
+all -type l -exec stat -c '%f|%u|%g|%N' {{}} +
+all -type f -exec sha256sum {{}} +
+}} | tr -d "'" | sort
+"""
+_TYPE = {"file": 0o100000, "directory": 0o040000, "symlink": 0o120000}
+
+
+def lines(entries: Mapping[str, Entry]) -> set[str]:
+    """What LOOK prints of these entries."""
+    found = set()
+    for path, entry in entries.items():
+        shown = f"./{path} -> {entry.link}" if entry.kind == "symlink" else f"./{path}"
+        found.add(f"{_TYPE[entry.kind] | entry.mode:x}|{entry.uid}|{entry.gid}|{shown}")
+        if entry.kind == "file":
+            found.add(f"{hashlib.sha256(entry.data).hexdigest()}  ./{path}")
+    return {line.replace("'", "") for line in found}
+
+
+class Station:
+    """`machine` with the words of the letter."""
+
+    def __init__(self, machine: Machine, repository: Repository) -> None:
+        self.machine = machine
+        self.repository = repository
+
+    @classmethod
+    def create(cls, machines, name: str, deliverable, disk: Path, repository: Repository):
+        machine = machines.create(
+            name, firmware="direct", kernel=deliverable("/app/out/vmlinuz"),
+            initrd=deliverable("/app/out/initrd"), append=APPEND, memory_mb=128,
+            disks=[Disk(disk)], nics=[Nic(restrict=False)], rng=False,
+        )  # fmt: skip
+        return cls(machine, repository)
+
+    # -- life ---------------------------------------------------------------------------------
+
+    def start(self, seconds: float = 60) -> Station:
+        self.machine.boot()
+        return self.enter(seconds)
+
+    def enter(self, seconds: float = 60) -> Station:
+        """Log in, and bring what we look with."""
+        self.machine.login("root", PASSWORD, timeout=seconds)
+        self.say("mkdir -p /run/bench")
+        self.machine.shell.write_file("/run/bench/look", LOOK.encode())
+        return self
+
+    def restart(self) -> None:
+        self.machine.reboot(timeout=90)
+        self.enter()
+
+    def power_off(self) -> None:
+        """In order, so that the disk can be read afterwards."""
+        self.machine.shell.leave("poweroff")
+        deadline = self.machine.deadline(40)
+        while self.machine.alive and deadline.remaining() > 0:
+            time.sleep(0.2)
+        assert not self.machine.alive, "poweroff: it is still on after 40 seconds"
+
+    def cut(self) -> None:
+        self.machine.power_cut()
+
+    def online(self, seconds: float = 15) -> None:
+        """Wait for the network."""
+        deadline = self.machine.deadline(seconds)
+        word = f"online{time.monotonic_ns()}"
+        while not self.repository.marked(word):
+            assert deadline.remaining() > 0, f"no network {seconds:g} seconds after the login"
+            self.run(f"wget -q -T 3 -O /dev/null {self.repository.mark(word)}", 60)
+            time.sleep(0.3)
+
+    # -- questions ----------------------------------------------------------------------------
+
+    def run(self, command: str, seconds: float = 60):
+        return self.machine.shell.run(command, timeout=seconds)
+
+    def say(self, command: str, seconds: float = 60) -> str:
+        """What a command that has to work prints."""
+        return self.machine.shell.run(command, timeout=seconds, check=True).stdout.strip()
+
+    def lade(self, words: str, seconds: float = 90) -> int:
+        """The status of `lade …`."""
+        return self.run(f"lade {words} >/dev/null", seconds).status
+
+    def done(self, words: str, seconds: float = 90) -> None:
+        """`lade …` ends with 0."""
+        result = self.run(f"lade {words}", seconds)
+        assert result.status == 0, f"lade {words}: {result.status} {result.stdout[-400:]!r}"
+
+    def asks(self, words: str) -> list[str]:
+        """The lines of a question that has to end with 0."""
+        result = self.run(f"lade {words} 2>/run/bench/err")
+        assert result.status == 0, f"lade {words}: {result.status} {result.stdout[-300:]!r}"
+        return result.stdout.splitlines()
+
+    def versions(self) -> dict[str, str]:
+        rows = [line.split(" ") for line in self.asks("list")]
+        assert all(len(row) == 2 for row in rows), f"lade list: {rows}"
+        assert rows == sorted(rows), f"lade list is not sorted: {rows}"
+        return {row[0]: row[1] for row in rows}
+
+    def sound(self) -> None:
+        """`lade verify` finds nothing."""
+        assert self.asks("verify") == []
+
+    def follow(self, repository: Repository, *more: str) -> None:
+        """Point the station at a repository and its key."""
+        text = [f"repository={repository.url}", f"key={repository.key}", *more]
+        shown = " ".join(quote(line) for line in text)
+        self.say(f"printf '%s\\n' {shown} >/etc/lade.conf")
+
+    def background(self, words: str) -> str:
+        """Start `lade …`; its status will be in /run/bench/status. The mark of its end."""
+        done = f"done{time.monotonic_ns()}"
+        self.say(
+            "rm -f /run/bench/status; "
+            f"(setsid sh -c 'echo $$ >/run/bench/pid; exec lade {words}' >/dev/null 2>&1; "
+            "echo $? >/run/bench/status.new; mv /run/bench/status.new /run/bench/status; "
+            f"wget -q -T 20 -O /dev/null {self.repository.mark(done)}"
+            ") </dev/null >/dev/null 2>&1 &"
+        )
+        return done
+
+    def awaits(self, question, seconds: float, what: str) -> None:
+        deadline = self.machine.deadline(seconds)
+        while not question():
+            assert deadline.remaining() > 0, f"{what}: not within {seconds:g} seconds"
+            time.sleep(0.1)
+
+    def ended(self, seconds: float = 90) -> int:
+        """The status of what was started in the background."""
+        deadline = self.machine.deadline(seconds)
+        while deadline.remaining() > 0:
+            result = self.run("cat /run/bench/status 2>/dev/null")
+            if result.status == 0 and result.stdout.strip():
+                return int(result.stdout)
+            time.sleep(0.3)
+        raise AssertionError(f"lade has not ended after {seconds:g} seconds")
+
+    # -- what is on the disk ------------------------------------------------------------------
+
+    def note(self) -> None:
+        """Remember what there is."""
+        self.say("sh /run/bench/look >/run/bench/before", 120)
+
+    def changes(self) -> tuple[set[str], set[str]]:
+        """What went and what came since `note`, as `lines` writes it."""
+        text = self.run(
+            "sh /run/bench/look >/run/bench/now; cd /run/bench; "
+            "diff before now | grep '^[-+<>]' | grep -v '^---\\|^+++'", 120,
+        ).stdout  # fmt: skip
+        gone = {row[1:].lstrip() for row in text.splitlines() if row[:1] in "-<" and row}
+        come = {row[1:].lstrip() for row in text.splitlines() if row[:1] in "+>" and row}
+        return gone, come
+
+    def digest(self) -> str:
+        """Of all that is on the disk, and of what `lade list` says."""
+        look = self.say("sh /run/bench/look | sha256sum", 120)
+        return f"{look} {self.versions()}"
+
+    def changed(self, gone: Iterable[str] = (), come: Iterable[str] = ()) -> None:
+        """Exactly this went and came since `note`."""
+        went, came = self.changes()
+        gone, come = set(gone), set(come)
+        both = gone & come
+        gone, come = gone - both, come - both
+        report = {
+            "should have gone": gone - went, "should not have gone": went - gone,
+            "should have come": come - came, "should not have come": came - come,
+        }  # fmt: skip
+        wrong = {what: sorted(found)[:4] for what, found in report.items() if found}
+        assert not wrong, f"{wrong}"
+
+    def refuses(self, words: str, status: int, seconds: float = 90) -> None:
+        """`lade …` ends with this status, and nothing has changed since `note`."""
+        said = self.lade(words, seconds)
+        assert said == status, f"lade {words}: {said}, not {status}"
+        self.changed()
+
+    def holds(self, *packages: Package, without: Iterable[str] = ()) -> bool:
+        """Whether every file and link of the packages is there as they say."""
+        wanted = set()
+        for package in packages:
+            entries = {p: e for p, e in package.plain.items() if p not in set(without)}
+            wanted |= lines(entries)
+        self.say("sh /run/bench/look >/run/bench/held", 120)
+        text = "\n".join(sorted(wanted)) + "\n"
+        self.machine.shell.write_file("/run/bench/wanted", text.encode())
+        missing = self.run(
+            "sort /run/bench/held /run/bench/wanted | uniq -d | wc -l", 60
+        ).stdout.strip()
+        return int(missing) == len(wanted)
