@@ -1,0 +1,236 @@
+"""from-source/package-manager: its parts agree, and its helpers can tell yes from no."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from tests.catalogue.checkers import helper
+
+from benchflow.tasks import Task, find
+
+NAME = "from-source/package-manager"
+TASK = Path(__file__).parents[2] / "tasks" / NAME
+HELPERS = ("ed25519", "form", "repository", "station", "cases", "power", "tides")
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    return find(NAME)
+
+
+@pytest.fixture(scope="module")
+def helpers() -> Iterator[dict[str, ModuleType]]:
+    """The task's helper modules, which import each other by their plain names."""
+    before = {name: sys.modules.pop(name) for name in HELPERS if name in sys.modules}
+    loaded = {}
+    try:
+        for name in HELPERS:
+            loaded[name] = sys.modules[name] = helper(NAME, name)
+        yield loaded
+    finally:
+        for name in HELPERS:
+            sys.modules.pop(name, None)
+        sys.modules.update(before)
+
+
+def test_every_demand_is_proved_and_every_check_proves_one(task: Task) -> None:
+    checks = [check for milestone in task.milestones for check in milestone.checks]
+    assert len(task.milestones) == 14 and len(checks) >= 45
+    assert {r for check in checks for r in check.proves} == set(task.requirements)
+    assert all(check.proves for check in checks)
+    assert len((TASK / "tests/checks.py").read_text().splitlines()) < 450
+
+
+def test_the_oracle_knows_every_rung_in_the_order_of_the_ladder(task: Task) -> None:
+    script = (TASK / "solution/solve.sh").read_text()
+    ladder = re.search(r'^ladder="([^"]+)"', script, re.MULTILINE)
+    assert ladder and ladder[1].split() == [milestone.id for milestone in task.milestones]
+    for milestone in task.milestones[1:]:
+        assert re.search(rf"^has {milestone.id} \|\|", script, re.MULTILINE), milestone.id
+
+
+def test_scripts_parse() -> None:
+    scripts = [*(TASK / "solution").glob("*.sh"), *sorted((TASK / "exploits").glob("*.sh"))]
+    assert len(scripts) >= 8
+    for script in scripts:
+        subprocess.run(["bash", "-n", str(script)], check=True)
+
+
+def edits() -> list[tuple[str, str]]:
+    """(what for, shell commands) of every edit of the oracle's files, for the ladder and cheats."""
+    script = (TASK / "solution/solve.sh").read_text()
+    found = re.findall(r"^has (\S+) \|\| (sed -i .*)$", script, re.MULTILINE)
+    for cheat in sorted((TASK / "exploits").glob("*.sh")):
+        block = re.search(
+            r"<<'CHANGES'\n(.*?)^CHANGES$", cheat.read_text(), re.DOTALL | re.MULTILINE
+        )
+        assert block, cheat.name
+        found += [(cheat.stem, line) for line in block[1].splitlines() if line.startswith("sed")]
+    return found
+
+
+@pytest.mark.parametrize(("what", "command"), edits())
+def test_what_the_ladder_and_the_cheats_edit_is_there(
+    what: str, command: str, tmp_path: Path
+) -> None:
+    """A `sed` that finds nothing leaves the honest oracle, and nobody would see it."""
+    shutil.copytree(TASK / "solution/lade", tmp_path / "lade")
+    shutil.copytree(TASK / "solution/rootfs", tmp_path / "root")
+
+    def content() -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    before = content()
+    subprocess.run(["bash", "-euc", command], check=True, cwd=tmp_path)
+    assert content() != before, f"{what} changes nothing"
+
+
+def test_signatures_are_made_and_verified(helpers: dict[str, ModuleType]) -> None:
+    """RFC 8032, 7.1, test 3, and what is not that."""
+    ed25519 = helpers["ed25519"]
+    seed = bytes.fromhex("c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7")
+    text, key = bytes.fromhex("af82"), ed25519.public(seed)
+    signature = ed25519.sign(seed, text)
+    assert signature.hex().startswith(
+        "6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac"
+    )
+    assert ed25519.verify(key, text, signature)
+    assert not ed25519.verify(key, b"\xaf\x83", signature)
+    assert not ed25519.verify(ed25519.public(bytes(32)), text, signature)
+    assert not ed25519.verify(key, text, signature[:63])
+    assert not ed25519.verify(key, text, bytes([signature[0] ^ 1]) + signature[1:])
+
+
+def test_packages_are_what_was_packed(helpers: dict[str, ModuleType]) -> None:
+    form = helpers["form"]
+    package = form.Package(
+        "one", "1.2", needs=["two>=1"], conflicts=["three"], check=b"#!/bin/sh\n"
+    )
+    package.config("etc/one", "x\n").file("opt/a b/c", bytes(700), 0o4755, 7, 8)
+    package.link("opt/l", "a b").dir("opt/empty", 0o700)
+    data = package.pack()
+    again = form.read(data)
+    assert again.pack() == data and again.entries == package.entries
+    assert again.meta() == package.meta() and again.check == package.check
+    assert len(data) % 512 == 0 and data[257:265] == b"ustar\x0000"
+
+
+def test_every_damaged_package_is_damaged(helpers: dict[str, ModuleType]) -> None:
+    form, draw = helpers["form"], random.Random(1)
+    damaged = helpers["cases"].damaged("odd", draw)
+    assert len(damaged) >= 15
+    for what, (listed, data) in damaged.items():
+        try:
+            found = form.read(data)
+        except AssertionError:
+            continue
+        assert found.meta() != listed.meta(), f"nothing is wrong with {what}"
+
+
+def test_every_odd_index_is_another(helpers: dict[str, ModuleType]) -> None:
+    form, cases = helpers["form"], helpers["cases"]
+    packages = [(p, p.pack()) for p in (form.Package("b", "1"), form.Package("a", "2", ["b"]))]
+    good = form.index(packages, 7)
+    assert good.splitlines()[:2] == [b"lade-index 1", b"serial 7"]
+    assert good.splitlines()[2].startswith(b"a 2 ") and good.splitlines()[2].endswith(b" b -")
+    for what, data in cases.indexes(packages, 7).items():
+        assert data != good, what
+
+
+def test_versions_are_numbers(helpers: dict[str, ModuleType]) -> None:
+    by_number = helpers["form"].by_number
+    assert by_number("1.10") > by_number("1.9") and by_number("2") == by_number("2.0")
+
+
+def test_a_moved_file_is_in_both_versions_of_a_family(helpers: dict[str, ModuleType]) -> None:
+    words = iter(range(10**6))
+    old, new = helpers["cases"].family(lambda stem: f"{stem}-1", lambda: f"{next(words):032x}")
+    moved = f"opt/{old[0].name}/moves"
+    assert moved in old[0].plain and moved not in new[0].plain and moved in new[1].plain
+    kinds = {
+        (old[0].entries[path].kind, new[0].entries[path].kind)
+        for path in set(old[0].entries) & set(new[0].entries)
+    }
+    assert {("file", "directory"), ("directory", "file"), ("symlink", "directory")} <= kinds
+    assert {("directory", "symlink"), ("file", "symlink"), ("symlink", "file")} <= kinds
+
+
+def test_the_repository_serves_and_cuts(helpers: dict[str, ModuleType]) -> None:
+    form = helpers["form"]
+    repository = helpers["repository"].Repository()
+    try:
+        package = form.Package("one", "1").file("opt/one", "x")
+        repository.offer(package)
+        url = repository.url.replace("10.0.2.2", "127.0.0.1")
+
+        def get(name: str) -> bytes:
+            with urllib.request.urlopen(f"{url}/{name}", timeout=10) as answer:
+                data: bytes = answer.read()
+                return data
+
+        assert get(package.file_name) == package.pack()
+        key = bytes.fromhex(repository.key)
+        assert helpers["ed25519"].verify(key, get("INDEX"), get("INDEX.sig"))
+        assert repository.fetched() == [package.file_name]
+        repository.cut = {f"/{repository.folder}/{package.file_name}": 100}
+        with pytest.raises(Exception, match="IncompleteRead"):
+            get(package.file_name)
+        with pytest.raises(urllib.error.HTTPError):
+            get("none")
+    finally:
+        repository.close()
+
+
+def test_what_is_compared_with_the_disk(helpers: dict[str, ModuleType]) -> None:
+    form = helpers["form"]
+    package = form.Package("one", "1").file("a/b", "x", 0o4755, 1, 2).link("a/l", "b")
+    found = helpers["station"].lines(package.entries)
+    assert "41ed|0|0|./a" in found and "89ed|1|2|./a/b" in found and "a1ff|0|0|./a/l -> b" in found
+    assert any(line.endswith("  ./a/b") and len(line) == 64 + 7 for line in found)
+
+
+def test_moments_are_chosen_from_all_stretches(
+    helpers: dict[str, ModuleType], tmp_path: Path
+) -> None:
+    power = helpers["power"]
+    moments = []
+    for number in range(40):
+        path = tmp_path / str(number)
+        path.write_bytes(b"")
+        moments.append(power.Moment(path, bytes([number]), min(number, 10)))
+    some = power.chosen(moments, 6, random.Random(3))
+    assert len(some) == 6 and some[-1] is moments[-1] and some[0].fetched < 10
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(m.path.name for m in some)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a compiler")
+def test_tide_is_computed_as_its_source_does(
+    helpers: dict[str, ModuleType], tmp_path: Path
+) -> None:
+    program = tmp_path / "tide"
+    source = TASK / "environment/order/tide.c"
+    subprocess.run(["cc", "-o", str(program), str(source)], check=True)
+    for seed, hours in (("", 0), ("abc", 1000), ("f" * 32, 20000)):
+        said = subprocess.run(
+            [program, seed, str(hours)], check=True, capture_output=True, text=True
+        )
+        assert said.stdout.strip() == helpers["tides"].tide(seed, hours)
+
+
+def test_what_the_letter_says_is_what_the_checks_use(helpers: dict[str, ModuleType]) -> None:
+    letter = (TASK / "instruction.md").read_text()
+    station = helpers["station"]
+    assert f"`{station.PASSWORD}`" in letter and f"`{station.APPEND}`" in letter
+    statuses = {int(row) for row in re.findall(r"^\| (\d+) \|", letter, re.MULTILINE)}
+    header = (TASK / "solution/lade/lade.h").read_text()
+    assert "UNREACHABLE = 10" in header and statuses == {2, *range(10, 19)}
