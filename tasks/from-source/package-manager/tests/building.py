@@ -122,8 +122,6 @@ def recipes_that_fail(station, word) -> None:
         assert station.lade("build /root/bad /run/bench/bad") == status, what
         assert station.say("ls -A /run/bench/bad") == "", what
     assert station.say("ls -A /tmp") == before, "something was left behind"
-            what
-        )
 
 
 def tide_is_made_by_the_station(station, own, delivered, repository, nonce) -> None:

@@ -103,6 +103,9 @@ class Station:
         """What a command that has to work prints."""
         return self.machine.shell.run(command, timeout=seconds, check=True).stdout.strip()
 
+    def has(self, path: str) -> bool:
+        return self.run(f"test -e '/{path}'").status == 0
+
     def lade(self, words: str, seconds: float = 90) -> int:
         """The status of `lade …`."""
         return self.run(f"lade {words} >/dev/null", seconds).status

@@ -8,7 +8,7 @@ from form import Package
 
 from benchflow.boot import Image
 
-MOMENTS = 6
+MOMENTS = 5
 
 
 def power_goes_while_a_check_runs(station, repository, word, nonce) -> None:

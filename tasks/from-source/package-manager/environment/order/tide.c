@@ -1,7 +1,7 @@
 /* tide: the state of the water at a gauge, from its seed and an hour. Tarn order 3. */
 #include <stdio.h>
+
 #include <stdlib.h>
-#include <string.h>
 
 #define STATIONS 7
 
