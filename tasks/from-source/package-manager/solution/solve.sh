@@ -42,7 +42,7 @@ has upgrades || sed -i "s/if (disk != '-' \&\& (!old || old->e->type == 'd'))/if
 has removes || sed -i '/^void drop/,$s/validate();/(void)0;/' lade/plan.c
 has undoes || sed -i 's/^    if (status)$/    if (status > 1000)/' lade/plan.c
 has returns || sed -i 's/if (lstat(LAST, &st))$/if (1)/' lade/txn.c
-has itself || sed -i '/^static void validate/,/^}/s/^    struct list way.*/&\n    if (wanted("libc"))\n        die(IMPOSSIBLE, "the library is in use");/' lade/plan.c
+has itself || sed -i '/^static void validate/,/^}/s/^    struct list way.*/&\n    if (wanted("libc") \&\& find_installed("libc"))\n        die(IMPOSSIBLE, "the library is in use");/' lade/plan.c
 has survives || sed -i '/lade recover/d' root/etc/init.d/rcS
 has builds || sed -i 's/^int build(.*/&\n{\n    (void)recipe, (void)out;\n    return USAGE;\n}\n\nint build_really(const char *recipe, const char *out)/' lade/pack.c
 [ -z "${LOCAL_CHANGES:-}" ] || . "$LOCAL_CHANGES"
@@ -50,8 +50,16 @@ has builds || sed -i 's/^int build(.*/&\n{\n    (void)recipe, (void)out;\n    re
 # ---- lade ----
 
 log lade
-(cd lade && ../sysroot/bin/musl-gcc -O2 -static -s -D_GNU_SOURCE -DVERIFYONLY -w -include signify.h -I../signify -I. \
-    -o ../lade.bin *.c ../signify/{crypto_api,mod_ed25519,mod_ge25519,fe25519,sc25519,sha2}.c)
+# compile FOLDER PROGRAM
+compile() {
+    local ed25519="crypto_api mod_ed25519 mod_ge25519 fe25519 sc25519 sha2" file files=
+    for file in $ed25519; do files="$files signify/$file.c"; done
+    sysroot/bin/musl-gcc -O2 -static -s -D_GNU_SOURCE -DVERIFYONLY -w -include "$1/signify.h" \
+        -Isignify -I"$1" -o "$2" "$1"/*.c $files
+}
+compile lade lade.bin
+# What makes packages and disk here is whole, whatever the station's has to lack.
+compile "$here/lade" lade.full
 
 # ---- the packages ----
 
@@ -130,10 +138,6 @@ pack() {
     echo 'tar -xpf tree.tar -C "$DEST"' > "recipes/$name/build"
     ./lade.full build "recipes/$name" repo
 }
-cp lade.bin lade.full
-has builds || { rm -rf lade.tmp && cp -r "$here/lade" lade.tmp && (cd lade.tmp &&
-    ../sysroot/bin/musl-gcc -O2 -static -s -D_GNU_SOURCE -DVERIFYONLY -w -include signify.h -I../signify -I. \
-    -o ../lade.full *.c ../signify/{crypto_api,mod_ed25519,mod_ge25519,fe25519,sc25519,sha2}.c); }
 log packages
 pack base 3.0 'needs=busybox>=1.35' $(cd trees/base && find etc -type f ! -name rcS ! -name down ! -name os-release | sort | sed 's/^/config=/')
 pack libc 1.2.3

@@ -77,6 +77,13 @@ def test_it_has_a_network(station):
     station.online(15)
 
 
+@check("boots", proves=["R3"])
+def test_a_dead_line_holds_up_nothing(lonely):
+    lonely.start(30)
+    assert lonely.versions()["lade"] and lonely.lade("update") == 10
+    lonely.machine.close()
+
+
 @check("boots", proves=["R2"])
 def test_the_disk(station, deliverable):
     assert deliverable("/app/out/disk.img").stat().st_size == 64 << 20

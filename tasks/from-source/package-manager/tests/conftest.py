@@ -11,6 +11,8 @@ import pytest
 from repository import Repository
 from station import Station
 
+from benchflow.boot import Nic
+
 FILE_MAX = 16 << 20
 
 
@@ -69,6 +71,14 @@ def repository(own):
 def station(machines, deliverable, repository):
     disk = deliverable("/app/out/disk.img")
     return Station.create(machines, "station", deliverable, disk, repository)
+
+
+@pytest.fixture(scope="session")
+def lonely(machines, deliverable, repository):
+    """A station whose card is on a line where nobody answers."""
+    disk = deliverable("/app/out/disk.img")
+    nics = [Nic(lan="nobody")]
+    return Station.create(machines, "lonely", deliverable, disk, repository, nics)
 
 
 @pytest.fixture(scope="session")

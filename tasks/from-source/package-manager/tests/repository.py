@@ -11,6 +11,7 @@ from form import Package, index
 
 HOST = "10.0.2.2"  # where a guest on a user-mode network finds this host's loopback
 HOLD_SECONDS = 600.0
+ASKED_MAX = 100_000
 
 
 class Repository:
@@ -29,10 +30,8 @@ class Repository:
         self.asked: list[str] = []
         self.cut: dict[str, int] = {}
         self.held: set[str] = set()
-        self.deaf = False
         self._go = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), _handler(self))
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     @property
@@ -104,6 +103,13 @@ class Repository:
         self._server.server_close()
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A guest that hangs up is nobody's error."""
+
+
 def _handler(repository: Repository) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -111,8 +117,9 @@ def _handler(repository: Repository) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             go = repository._go
             path = self.path
-            repository.asked.append(path)
-            if path in repository.held or repository.deaf:
+            if len(repository.asked) < ASKED_MAX:
+                repository.asked.append(path)
+            if path in repository.held:
                 go.wait(HOLD_SECONDS)
             data = repository.files.get(path)
             if path.startswith("/mark/"):

@@ -49,11 +49,13 @@ class Station:
         self.repository = repository
 
     @classmethod
-    def create(cls, machines, name: str, deliverable, disk: Path, repository: Repository):
+    def create(
+        cls, machines, name: str, deliverable, disk: Path, repository: Repository, nics=None
+    ):  # fmt: skip
         machine = machines.create(
             name, firmware="direct", kernel=deliverable("/app/out/vmlinuz"),
             initrd=deliverable("/app/out/initrd"), append=APPEND, memory_mb=128,
-            disks=[Disk(disk)], nics=[Nic(restrict=False)], rng=False,
+            disks=[Disk(disk)], nics=nics or [Nic(restrict=False)], rng=False,
         )  # fmt: skip
         return cls(machine, repository)
 
@@ -77,10 +79,10 @@ class Station:
     def power_off(self) -> None:
         """In order, so that the disk can be read afterwards."""
         self.machine.shell.leave("poweroff")
-        deadline = self.machine.deadline(40)
+        deadline = self.machine.deadline(30)
         while self.machine.alive and deadline.remaining() > 0:
             time.sleep(0.2)
-        assert not self.machine.alive, "poweroff: it is still on after 40 seconds"
+        assert not self.machine.alive, "poweroff: it is still on after 30 seconds"
 
     def cut(self) -> None:
         self.machine.power_cut()
