@@ -23,6 +23,8 @@ from benchflow.boot.errors import LoginFailed
 
 REQUIRED = {"base", "libc", "busybox", "cc", "lade", "recipes", "tide"}
 LOADER = "/lib/ld-musl-x86_64.so.1"
+# Commands of BusyBox's default configuration that nothing here uses.
+IDLE = {"cal", "factor", "tac", "nl", "rev", "expand", "unexpand", "zcip", "tsort", "fold"}
 TOOLS = "sh awk sed grep find sort stat sha256sum wget tar vi"
 PKCS8 = bytes.fromhex("302e020100300506032b657004220420")
 
@@ -176,23 +178,22 @@ def test_it_tells_what_is_installed(station, own):
 
 @check("whole", proves=["R26"])
 def test_it_finds_what_was_changed(station, own, draw):
-    header = draw.choice(
-        [p for p in own["cc"].plain if p.startswith("usr/include/") and p.endswith(".h")]
-    )
-    link = draw.choice(
-        [p for p, e in own["busybox"].plain.items() if e.kind == "symlink" and "/z" in p]
-    )
+    plain = {
+        p: e for name, package in own.items() if name != "tide" for p, e in package.plain.items()
+    }
+    header, other = draw.sample(sorted(p for p in plain if p.endswith(".h")), 2)
+    idle = [p for p, e in plain.items() if p.rpartition("/")[2] in IDLE and e.kind == "symlink"]
+    link = draw.choice(idle)
     station.note()
-    station.say(f"cp -p /{header} /{link} /run/bench/ 2>/dev/null; cp -a /{link} /run/bench/link; "
-                f"echo >>/{header}; rm /{link}; echo '# more' >>/etc/lade.conf; "
-                "chmod 700 /etc/os-release")  # fmt: skip
+    station.say(f"cp -p /{header} /run/bench/header; cp -a /{link} /run/bench/link; "
+                f"echo >>/{header}; rm /{link}; chmod 700 /{other}; "
+                "echo '# more' >>/etc/lade.conf")  # fmt: skip
     result = station.run("lade verify")
-    wanted = sorted([(header, "changed"), (link, "missing"), ("etc/os-release", "changed")])
+    wanted = sorted([(header, "changed"), (link, "missing"), (other, "changed")])
     assert result.stdout.splitlines() == [f"{what} /{path}" for path, what in wanted]
     assert result.status == 1
-    station.say(f"cp -p /run/bench/{header.rpartition('/')[2]} /{header}; "
-                f"cp -a /run/bench/link /{link}; "
-                "sed -i '$d' /etc/lade.conf; chmod 644 /etc/os-release")  # fmt: skip
+    station.say(f"cp -p /run/bench/header /{header}; cp -a /run/bench/link /{link}; "
+                f"chmod {plain[other].mode:o} /{other}; sed -i '$d' /etc/lade.conf")  # fmt: skip
     station.changed()
     station.sound()
 

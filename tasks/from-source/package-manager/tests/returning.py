@@ -70,8 +70,10 @@ def its_own_parts(station, repository, own, nonce) -> None:
     station.note()
     station.done("upgrade")
     new = {p: e for part in parts for p, e in part.entries.items() if "usr/share/bench" in p}
-    # We changed lade.conf.
-    new["etc/lade.conf.lade-new"] = own["lade"].entries["etc/lade.conf"]
+    for part in parts:
+        # We changed lade.conf.
+        if "etc/lade.conf" in part.configs:
+            new["etc/lade.conf.lade-new"] = part.entries["etc/lade.conf"]
     if not shown:
         new["usr/share"] = form.Entry("directory")
     station.changed(come=lines(new))
