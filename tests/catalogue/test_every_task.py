@@ -27,6 +27,7 @@ SHAPES = {
     "container/oci-base": Shape(13, 42, 8),
     "embedded/ab-update": Shape(14, 48, 7, r"^has {} \|\|"),
     "embedded/accelerator": Shape(16, 56, 9, r"\bhas {}\b"),
+    "from-source/package-manager": Shape(14, 48, 8, r"^has {} \|\|"),
     "from-source/tiny-linux": Shape(14, 56, 7),
     "repair/dead-server": Shape(14, 40, 8, r"^reached {}$"),
     "spin/appliance": Shape(15, 43, 11, r"\bhas {}\b"),

@@ -6,7 +6,6 @@ import random
 import re
 import shutil
 import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tests.catalogue.checkers import helper
+from tests.catalogue import checkers
 
 from benchflow.tasks import Task, find
 
@@ -30,40 +29,8 @@ def task() -> Task:
 
 @pytest.fixture(scope="module")
 def helpers() -> Iterator[dict[str, ModuleType]]:
-    """The task's helper modules, which import each other by their plain names."""
-    before = {name: sys.modules.pop(name) for name in HELPERS if name in sys.modules}
-    loaded = {}
-    try:
-        for name in HELPERS:
-            loaded[name] = sys.modules[name] = helper(NAME, name)
+    with checkers.helpers(NAME, *HELPERS) as loaded:
         yield loaded
-    finally:
-        for name in HELPERS:
-            sys.modules.pop(name, None)
-        sys.modules.update(before)
-
-
-def test_every_demand_is_proved_and_every_check_proves_one(task: Task) -> None:
-    checks = [check for milestone in task.milestones for check in milestone.checks]
-    assert len(task.milestones) == 14 and len(checks) >= 45
-    assert {r for check in checks for r in check.proves} == set(task.requirements)
-    assert all(check.proves for check in checks)
-    assert len((TASK / "tests/checks.py").read_text().splitlines()) < 450
-
-
-def test_the_oracle_knows_every_rung_in_the_order_of_the_ladder(task: Task) -> None:
-    script = (TASK / "solution/solve.sh").read_text()
-    ladder = re.search(r'^ladder="([^"]+)"', script, re.MULTILINE)
-    assert ladder and ladder[1].split() == [milestone.id for milestone in task.milestones]
-    for milestone in task.milestones[1:]:
-        assert re.search(rf"^has {milestone.id} \|\|", script, re.MULTILINE), milestone.id
-
-
-def test_scripts_parse() -> None:
-    scripts = [*(TASK / "solution").glob("*.sh"), *sorted((TASK / "exploits").glob("*.sh"))]
-    assert len(scripts) >= 8
-    for script in scripts:
-        subprocess.run(["bash", "-n", str(script)], check=True)
 
 
 def edits() -> list[tuple[str, str]]:

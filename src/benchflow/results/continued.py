@@ -11,18 +11,11 @@ from benchflow.results.values import count, number
 NAME = "continued.json"
 
 
-def parts(trial: Path) -> int:
-    """In how many parts the agent of `trial` worked; 1 for nearly all."""
-    return count(_record(trial).get("parts")) or 1
-
-
-def seconds_before(trial: Path) -> float:
-    """What the agent's earlier parts took: Harbor's record has the last one alone."""
-    return number(_record(trial).get("agent_seconds_before")) or 0.0
-
-
-def _record(trial: Path) -> dict[str, object]:
+def parts(trial: Path) -> tuple[int, float]:
+    """In how many parts the agent of `trial` worked (1 for nearly all), and the seconds of all but
+    the last, which Harbor's record knows nothing of."""
     try:
-        return read_object(trial / NAME)
+        record = read_object(trial / NAME)
     except UnreadableRecord:
-        return {}
+        return 1, 0.0
+    return count(record.get("parts")) or 1, number(record.get("agent_seconds_before")) or 0.0

@@ -196,7 +196,7 @@ def broken_verifier(trial: Path) -> tuple[str, str] | None:
 
 
 def _phases(record: Mapping[str, Any], steps: list[dict[str, Any]], trial: Path) -> Phases:
-    before = continued.seconds_before(trial)
+    n_parts, before = continued.parts(trial)
     parts: list[Mapping[str, Any]] = [*steps] or [record]
     agent = _sum(*parts, keys=["agent_execution"])
     total = seconds_between(record.get("started_at"), record.get("finished_at"))
@@ -207,7 +207,7 @@ def _phases(record: Mapping[str, Any], steps: list[dict[str, Any]], trial: Path)
         hand_over=_hand_over(parts),
         verifier=_sum(*parts, keys=["verifier"]),
         total=None if total is None else total + before,
-        parts=continued.parts(trial),
+        parts=n_parts,
     )
 
 
