@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -12,11 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harbor.models.agent.context import AgentContext
+from tests.run.asking import Asking
 from tests.run.ours import words
 from tests.run.plain import BENCHFLOW, hear, kill_all
 
+from benchflow.errors import InfrastructureError
 from benchflow.results import lock
-from benchflow.run.continuing import marker, sandbox_name
+from benchflow.run.continuing import Kept, go_on, marker, sandbox_name
 from benchflow.sandbox import cleanup, paths
 
 HERE = Path(__file__).parent
@@ -29,7 +33,7 @@ output = 50
 run = "mkdir -p out; echo one > out/words.txt; echo x >> /root/once"
 [[turns]]
 run = "grep -c x /root/once | grep -qx 1 && echo one two three > out/words.txt"
-fault = { kind = "slow", seconds = 4 }
+fault = { kind = "slow", seconds = 9 }
 [[turns]]
 say = "Done."
 """
@@ -116,7 +120,7 @@ def test_the_session_goes_on_in_the_sandbox_that_was_kept(
     answered = [call for call in calls if call["event"] == "call" and call["outcome"] == "answered"]
     assert {call["trial"] for call in answered} == {trial.name}
     totals = json.loads((trial / "model.json").read_text())
-    assert totals["turns"] == len(answered) in (3, 4)  # the answer under way may count twice
+    assert totals["turns"] == len(answered) == 4  # the one that was under way, too
     assert totals["tokens"] == 1050 * totals["turns"]
     continued = json.loads((trial / "continued.json").read_text())
     assert continued["parts"] == 2
@@ -167,13 +171,35 @@ def test_time_that_was_used_is_gone(place: Path) -> None:
     assert (found["verdict"], found["cause"]) == ("failed", "AgentTimeoutError")
 
 
+class Ending(Asking):
+    """Ends with an error instead of going on."""
+
+    async def resume(self, *given: object) -> None:
+        raise RuntimeError("no more")
+
+
+@pytest.mark.parametrize(
+    ("turns", "exhausted", "raised"),
+    [((1, 1), "", InfrastructureError), ((1, 2), "", RuntimeError), ((2, 2), "usd", RuntimeError)],
+    ids=["no session", "worked on", "budget spent"],
+)
+def test_an_agent_that_ends_without_an_answer_had_no_session_unless_its_budget_is_spent(
+    tmp_path: Path, turns: tuple[int, int], exhausted: str, raised: type[Exception]
+) -> None:
+    kept = Kept(trial="t", config={}, limit=0, spent=0, began=0, parts=0)
+    told = iter({"turns": n, "budget_exhausted": exhausted} for n in turns)
+    agent = Ending(logs_dir=tmp_path, model_name="m")
+    with pytest.raises(raised):
+        asyncio.run(go_on(agent, None, AgentContext(), kept, lambda: next(told)))  # type: ignore[arg-type]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini-cli", "opencode"])
 def test_a_real_agent_goes_on_with_its_session(place: Path, agent: str) -> None:
     config = place / "test" / "words" / "task.toml"
     config.write_text(config.read_text().replace("memory_mb = 256", "memory_mb = 2048"))
     config.write_text(config.read_text().replace("timeout_sec = 60", "timeout_sec = 600"))
-    (place / "policy.toml").write_text(POLICY.replace("= 4 }", "= 15 }"))
+    (place / "policy.toml").write_text(POLICY.replace("= 9 }", "= 15 }"))
     job = place / "jobs" / "job"
     process = begin(place, agent)
     trial = only_trial(job)

@@ -15,7 +15,7 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,12 +25,15 @@ from benchflow.gateway.meter import replay
 from benchflow.results.continued import NAME
 from benchflow.results.files import UnreadableRecord, read_object, write_json
 from benchflow.run.models import LEDGER
+from benchflow.run.phases import agent_seconds
 from benchflow.sandbox import cleanup, paths
 from benchflow.tasks import Task
 
 if TYPE_CHECKING:
     from harbor.agents.base import BaseAgent
+    from harbor.environments.base import BaseEnvironment
     from harbor.job import Job
+    from harbor.models.agent.context import AgentContext
     from harbor.models.trial.config import AgentConfig, TrialConfig
     from harbor.trial.hooks import TrialHookEvent
 
@@ -93,16 +96,13 @@ class Keeping:
             return
         before = find(trial)
         _death(trial).unlink(missing_ok=True)
-        task = self._tasks.get(str(event.config.task.path))
-        multiplier = event.config.agent_timeout_multiplier
-        limit = task.agent_timeout_sec * (1.0 if multiplier is None else multiplier) if task else 0
         marker(trial).parent.mkdir(parents=True, exist_ok=True)
         write_json(
             marker(trial),
             {
                 "schema": _SCHEMA,
                 "config": event.config.model_dump(mode="json", exclude_defaults=True),
-                "limit": limit,
+                "limit": agent_seconds(event.config, self._tasks),
                 "spent": before.spent if before else 0.0,
                 "began": time.time(),
                 "parts": before.parts + 1 if before else 0,
@@ -231,24 +231,32 @@ def say(trial: Path, kept: Kept) -> None:
     )
 
 
-async def go_on(agent: BaseAgent, environment: Any, context: Any, kept: Kept, turns: Any) -> None:
+async def go_on(
+    agent: BaseAgent,
+    environment: BaseEnvironment,
+    context: AgentContext,
+    kept: Kept,
+    totals: Callable[[], Mapping[str, Any]],
+) -> None:
     """Let an agent continue its session, for the time that it has left.
 
-    `turns()`: how many answers its model has given. Raises TimeoutError when the time is over, and
-    InfrastructureError when the agent ended without a single one: its session could not be read.
+    `totals()`: what the gateway says of the trial now. Raises TimeoutError when the time is over,
+    what the agent raises, and InfrastructureError instead when its model gave not one answer
+    although it might have: then the session could not be read.
     """
-    before = turns()
+    before = totals()["turns"]
     try:
         await asyncio.wait_for(agent.resume(INSTRUCTION, environment, context), kept.left())
     except TimeoutError:
         raise
     except Exception as error:
-        if turns() == before:
-            raise InfrastructureError(
-                f"the agent could not continue its session: {error}",
-                hint="benchflow resume --errors starts the trial anew",
-            ) from error
-        raise
+        now = totals()
+        if now["turns"] > before or now["budget_exhausted"]:
+            raise
+        raise InfrastructureError(
+            f"the agent could not continue its session: {error}",
+            hint="benchflow resume --errors starts the trial anew",
+        ) from error
 
 
 def _markers(job: Path) -> Iterator[tuple[Path, Kept]]:

@@ -87,7 +87,7 @@ def _metered(path: str) -> type[BaseAgent]:
         from benchflow.run.continuing import go_on
 
         self._benchflow_goes_on = True
-        await go_on(self, environment, context, kept, lambda: _turns(self._benchflow_trial))
+        await go_on(self, environment, context, kept, lambda: _totals(self._benchflow_trial))
 
     members = {
         "__init__": __init__,
@@ -116,9 +116,9 @@ def face_of(agent: str, model: str) -> str:
     return f"{face}/{name}"
 
 
-def _turns(trial: Path) -> int:
-    """How many answers the model of a trial has given so far."""
-    return int(_gateway(trial).trial(trial.name)["turns"])
+def _totals(trial: Path) -> dict[str, Any]:
+    """What a trial has used of its model so far."""
+    return _gateway(trial).trial(trial.name)
 
 
 def _open(trial: Path, model: str, *, inside: bool) -> tuple[dict[str, str], str]:

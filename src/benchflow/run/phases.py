@@ -12,7 +12,18 @@ from benchflow.tasks import Task
 
 if TYPE_CHECKING:
     from harbor.job import Job
+    from harbor.models.trial.config import TrialConfig
     from harbor.trial.hooks import TrialHookEvent
+
+
+def agent_seconds(config: TrialConfig, tasks: Mapping[str, Task]) -> float:
+    """How long the agent of a trial may work; 0 where that is not known. `tasks`: see `Phases`."""
+    task = tasks.get(str(config.task.path))
+    return _limit(task.agent_timeout_sec if task else 0.0, config.agent_timeout_multiplier)
+
+
+def _limit(seconds: float, multiplier: float | None) -> float:
+    return seconds * (1.0 if multiplier is None else multiplier)
 
 
 class Phases:
@@ -35,9 +46,7 @@ class Phases:
         self._enter(event, Phase.IMAGE)
 
     async def _agent_started(self, event: TrialHookEvent) -> None:
-        task = self.tasks.get(str(event.config.task.path))
-        seconds = task.agent_timeout_sec if task else 0.0
-        self._enter(event, Phase.AGENT, seconds, event.config.agent_timeout_multiplier)
+        self._enter(event, Phase.AGENT, agent_seconds(event.config, self.tasks))
 
     async def _agent_ended(self, event: TrialHookEvent) -> None:
         self._enter(event, Phase.HAND_OVER)
@@ -46,7 +55,8 @@ class Phases:
         task = self.tasks.get(str(event.config.task.path))
         seconds = task.verifier_timeout_sec if task else 0.0
         phase = Phase.BOOT if task and task.is_benchflow else Phase.VERIFIER
-        self._enter(event, phase, seconds, event.config.verifier_timeout_multiplier)
+        limit = _limit(seconds, event.config.verifier_timeout_multiplier)
+        self._enter(event, phase, limit)
 
     async def _cancelled(self, event: TrialHookEvent) -> None:
         self._enter(event, Phase.STOPPING)
@@ -54,12 +64,5 @@ class Phases:
     async def _ended(self, event: TrialHookEvent) -> None:
         self._enter(event, Phase.DONE)
 
-    def _enter(
-        self,
-        event: TrialHookEvent,
-        phase: Phase,
-        seconds: float = 0.0,
-        multiplier: float | None = None,
-    ) -> None:
-        limit = seconds * (1.0 if multiplier is None else multiplier)
+    def _enter(self, event: TrialHookEvent, phase: Phase, limit: float = 0.0) -> None:
         journal.enter(self._job, event.trial_name, phase.value, limit)

@@ -131,14 +131,13 @@ class LayeredOpenCode(_LayeredProgram, OpenCode):
     ) -> None:
         """Harbor writes its output anew, and reads the trajectory from it: it needs both parts."""
         output = f"{self.environment_logs_dir}/opencode.txt"
-        keep = f"[ ! -f {output} ] || mv {output} {output}.before"
-        join = f"touch {output}; [ ! -f {output}.before ] || cat {output} >> {output}.before"
-        await self.exec_as_agent(environment, command=keep)
+        before = f"{output}.before"
+        await self.exec_as_agent(environment, command=f"[ ! -f {output} ] || mv {output} {before}")
         try:
             await super().resume(instruction, environment, context)
         finally:
-            move = f"{join} && mv {output}.before {output}"
-            await self.exec_as_agent(environment, command=move)
+            join = f"cat {output} >> {before}; mv {before} {output}"
+            await self.exec_as_agent(environment, command=f"[ ! -f {before} ] || {{ {join}; }}")
 
 
 class LayeredMiniSweAgent(_LayeredProgram, MiniSweAgent):
