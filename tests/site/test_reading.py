@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from benchflow.cli.report import command as report
 from benchflow.results.records import Record, collect
 from benchflow.site import words
 from benchflow.site.findings import findings, findings_json
+from benchflow.site.reading import tasks
 from benchflow.site.reading.figures import points
 from benchflow.site.reading.report import as_markdown, in_terminal
 from benchflow.site.reading.section import Section, Table, escape, markdown, terminal
+from benchflow.site.statistics import Difficulty
 
 PAGE = Path(__file__).parents[2] / "docs" / "example-report.md"
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "terminal-bench-core-0.1.1.jsonl"
@@ -95,6 +98,27 @@ def test_the_verb_prints_text_markdown_or_json(tmp_path: Path) -> None:
     assert data["schema"] == 1
     assert data["over_claims"]["claims"] == {}
     assert run(report, [str(source), "--json", "--markdown"]).exit_code == 2
+
+
+def test_tasks_that_are_equally_hard_stand_in_the_order_of_their_names() -> None:
+    """Whatever the last bits of their difficulty are: these differ from processor to processor."""
+    solved = {"a": (0, 1, 2), "b": (0, 1), "c": (0,)}
+    rows = [
+        record(f"t{task}", task % 4 in own, agent=agent)
+        for agent, own in solved.items()
+        for task in range(12)
+    ]
+    found = findings(collection(*rows))
+    part = found.difficulty
+    assert isinstance(part, Difficulty)
+    shown = []
+    for sign in (1e-12, -1e-12):
+        nearly = part.scale.difficulty + sign * np.arange(len(part.tasks))
+        scale = replace(part.scale, difficulty=nearly)
+        table = tasks.difficulty(replace(found, difficulty=replace(part, scale=scale))).table
+        assert table is not None
+        shown.append([row[0] for row in table.rows])
+    assert shown[0] == shown[1] == ["t10", "t2", "t6", "t1", "t5", "t9"]
 
 
 def test_a_difference_that_rounds_to_nothing_has_no_sign() -> None:

@@ -32,8 +32,11 @@ def difficulty(found: Findings) -> Section:
     said.append(
         f"difficulties spread by {scale.spread:.1f} logits (standard deviation) among these tasks"
     )
+    # Tasks that were solved equally often are equally hard but for the last bits of the estimate,
+    # which differ from processor to processor.
     live = sorted(
-        (i for i in range(n) if not scale.flags[i]), key=lambda i: -float(scale.difficulty[i])
+        (i for i in range(n) if not scale.flags[i]),
+        key=lambda i: (-round(float(scale.difficulty[i]), 6), part.tasks[i]),
     )
     low, high = scale.difficulty_interval()
     ends = live if len(live) <= 2 * _SHOWN else [*live[:_SHOWN], *live[-_SHOWN:]]
