@@ -19,7 +19,7 @@ def evidence_in(path: Path) -> dict[str, Path]:
             verifiers[folder.relative_to(path).as_posix()] = names_in(folder)
     names = [f"verifier/{name}" for name in _OF_VERIFIER if name in verifiers["verifier"]]
     names += [name for name in _EVIDENCE if name in here]
-    found = {name: at for name in names if holds_something(at := path / name)}
+    found = {name: path / name for name in names if holds_something(f"{path}/{name}")}
     for place, files in verifiers.items():
         casts = [f"{place}/{name}" for name in files if name.endswith("console.cast")]
         found.update((name, path / name) for name in casts)
@@ -56,7 +56,7 @@ def names_in(folder: Path) -> list[str]:
         return []
 
 
-def holds_something(path: Path) -> bool:
+def holds_something(path: Path | str) -> bool:
     """Whether `path` is a file or folder, no link, and not empty."""
     try:
         found = os.lstat(path)

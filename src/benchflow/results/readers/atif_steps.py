@@ -71,22 +71,29 @@ def _of(document: Mapping[str, Any], n: int, subagent: str = "", depth: int = 0)
 
 
 def _calls(calls: Any, seen: Any) -> tuple[Call, ...]:
+    asked, answers = sequence(calls), sequence(mapping(seen).get("results"))
+    if len(asked) == 1 and len(answers) == 1:
+        # As nearly all steps are: one call and its result.
+        call, answer = mapping(asked[0]), mapping(answers[0])
+        source = answer.get("source_call_id")
+        if type(source) is str and source == call.get("tool_call_id"):
+            return (_call(call, _text(answer.get("content"))),)
     results: dict[str, str] = {}
-    for result in sequence(mapping(seen).get("results")):
-        get = mapping(result).get
-        source, text = get("source_call_id"), get("content")
-        text = printable(text, MAX_TEXT) if type(text) is str else _text(text)
+    for answer in map(mapping, answers):
+        source, text = answer.get("source_call_id"), _text(answer.get("content"))
         key = source if type(source) is str else ""
         results[key] = f"{results[key]}\n{text}" if key in results else text
-    found = []
-    for call in sequence(calls):
-        get = mapping(call).get
-        arguments = printable(to_json(get("arguments")), MAX_TEXT)
-        result = results.pop(str(get("tool_call_id")), "")
-        found.append(Call(word(get("function_name"), 80), arguments, result))
+    found = [
+        _call(call, results.pop(str(call.get("tool_call_id")), "")) for call in map(mapping, asked)
+    ]
     if results:  # what no call of this step asked for is still shown
         found += [Call("", "", rest) for rest in results.values()]
     return tuple(found)
+
+
+def _call(call: Mapping[str, Any], result: str) -> Call:
+    arguments = printable(to_json(call.get("arguments")), MAX_TEXT)
+    return Call(word(call.get("function_name"), 80), arguments, result)
 
 
 def _text(value: Any) -> str:
