@@ -13,14 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harbor.agents.installed.base import NonZeroAgentExitCodeError
 from harbor.models.agent.context import AgentContext
 from tests.run.asking import Asking
-from tests.run.ours import words
+from tests.run.ours import CHECKS, words
 from tests.run.plain import BENCHFLOW, hear, kill_all
 
 from benchflow.errors import InfrastructureError
 from benchflow.results import lock
-from benchflow.run.continuing import Kept, go_on, marker, sandbox_name
+from benchflow.results.read import read_trial
+from benchflow.run.continuing import Ending, Kept, end_again, go_on, marker, sandbox_name
 from benchflow.sandbox import cleanup, paths
 
 HERE = Path(__file__).parent
@@ -46,10 +48,9 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def begin(place: Path, agent: str = "asking:Remembering") -> subprocess.Popen[str]:
-    """A job of one trial, whose agent waits for its model's second answer."""
+def start(place: Path, agent: str) -> subprocess.Popen[str]:
     command = ["run", "test/words", "-a", agent, "-m", "scripted/policy.toml"]
-    process = subprocess.Popen(
+    return subprocess.Popen(
         [BENCHFLOW, *command, "--job-name", "job"],
         cwd=place,
         env={**os.environ, "PYTHONPATH": str(HERE)},
@@ -59,6 +60,11 @@ def begin(place: Path, agent: str = "asking:Remembering") -> subprocess.Popen[st
         start_new_session=True,
         preexec_fn=hear,
     )
+
+
+def begin(place: Path, agent: str = "asking:Remembering") -> subprocess.Popen[str]:
+    """A job of one trial, whose agent waits for its model's second answer."""
+    process = start(place, agent)
     ledger = place / "jobs" / "job" / "calls.jsonl"
     until(lambda: ledger.exists() and ledger.read_text().count('"event":"begin"') == 2, process)
     time.sleep(2.5)  # longer than the clock needs that says how long the agent has worked
@@ -171,7 +177,7 @@ def test_time_that_was_used_is_gone(place: Path) -> None:
     assert (found["verdict"], found["cause"]) == ("failed", "AgentTimeoutError")
 
 
-class Ending(Asking):
+class Quitting(Asking):
     """Ends with an error instead of going on."""
 
     async def resume(self, *given: object) -> None:
@@ -188,9 +194,118 @@ def test_an_agent_that_ends_without_an_answer_had_no_session_unless_its_budget_i
 ) -> None:
     kept = Kept(trial="t", config={}, limit=0, spent=0, began=0, parts=0)
     told = iter({"turns": n, "budget_exhausted": exhausted} for n in turns)
-    agent = Ending(logs_dir=tmp_path, model_name="m")
+    agent = Quitting(logs_dir=tmp_path, model_name="m")
     with pytest.raises(raised):
         asyncio.run(go_on(agent, None, AgentContext(), kept, lambda: next(told)))  # type: ignore[arg-type]
+
+
+#: Answers at once, so that the agent is done when the job is killed.
+QUICK = """schema = 1
+[usage]
+input = 1000
+output = 50
+[[turns]]
+run = "mkdir -p out; echo one two three > out/words.txt; echo x >> /root/once"
+[[turns]]
+say = "Done."
+"""
+SLOW_CHECKS = CHECKS.replace('    assert "one"', '    time.sleep(8)\n    assert "one"')
+
+
+def begin_verifying(
+    place: Path, agent: str = "asking:Remembering", policy: str = QUICK
+) -> subprocess.Popen[str]:
+    """A job of one trial, whose agent has ended and whose verifier is at work."""
+    (place / "policy.toml").write_text(policy)
+    (place / "test" / "words" / "tests" / "checks.py").write_text(f"import time\n{SLOW_CHECKS}")
+    process = start(place, agent)
+    journal = place / "jobs" / "job" / "phases.jsonl"
+    until(lambda: journal.exists() and '"boot"' in journal.read_text(), process)
+    time.sleep(2)
+    return process
+
+
+def answers(job: Path) -> int:
+    calls = [json.loads(line) for line in (job / "calls.jsonl").read_text().splitlines()]
+    return sum(call["event"] == "call" for call in calls)
+
+
+@pytest.mark.parametrize("end", [kill_worker, stop])
+def test_what_an_agent_left_is_verified_when_its_trial_is_cut_off_after_its_end(
+    place: Path, end: Callable[[subprocess.Popen[str], Path], None]
+) -> None:
+    job = place / "jobs" / "job"
+    process = begin_verifying(place)
+    trial = only_trial(job)
+    end(process, job)
+    process.communicate()
+    cleanup.gc()
+    asked = answers(job)
+    found, said = resume(place)
+    assert "its agent had ended: what it left in the sandbox that was kept is verified" in said
+    assert (found["name"], found["verdict"]) == (trial.name, "resolved")
+    assert answers(job) == asked == 2
+    assert json.loads((trial / "model.json").read_text())["turns"] == 2
+    continued = json.loads((trial / "continued.json").read_text())
+    assert continued["parts"] == found["phases"]["parts"] == 1
+    assert found["phases"]["agent"] >= continued["agent_seconds_before"] > 0
+    assert not marker(trial).exists()
+    assert not (paths.sandboxes() / sandbox_name(trial)).exists()
+
+
+def test_an_agent_that_was_out_of_time_is_so_after_a_kill_too(place: Path) -> None:
+    config = place / "test" / "words" / "task.toml"
+    config.write_text(config.read_text().replace("timeout_sec = 60", "timeout_sec = 5"))
+    job = place / "jobs" / "job"
+    policy = QUICK.replace('say = "Done."', 'run = "true"\nfault = { kind = "slow", seconds = 60 }')
+    process = begin_verifying(place, policy=policy)
+    trial = only_trial(job)
+    kill_worker(process, job)
+    found, _ = resume(place)
+    assert (found["name"], found["verdict"]) == (trial.name, "resolved")
+    assert found["exception"] == "AgentTimeoutError"
+    assert 5 <= found["phases"]["agent"] < 30
+
+
+def test_after_a_verifier_that_broke_only_the_verification_is_done_again(place: Path) -> None:
+    job = place / "jobs" / "job"
+    process = begin_verifying(place)
+    trial = only_trial(job)
+    others = {path.name for path in paths.sandboxes().iterdir()} - {sandbox_name(trial)}
+    owners = [json.loads((paths.sandboxes() / n / "owner.json").read_text()) for n in others]
+    (verifier,) = [o for o in owners if o["pid"] == lock.holder(job)]
+    os.kill(verifier["init"], signal.SIGKILL)
+    process.communicate(timeout=120)
+    assert read_trial(trial)[0].verdict == "error"
+    assert sandbox_name(trial) in cleanup.kept()
+    found, said = resume(place, "--errors")
+    assert "its agent had ended" in said
+    assert (found["name"], found["verdict"]) == (trial.name, "resolved")
+    assert answers(job) == 2
+    assert not (paths.sandboxes() / sandbox_name(trial)).exists()
+
+
+def test_a_sandbox_is_not_kept_once_its_trial_is_judged(place: Path) -> None:
+    """Nor where the kill came between the result and the end of the trial."""
+    process = begin_verifying(place)
+    job = place / "jobs" / "job"
+    trial = only_trial(job)
+    kept = marker(trial).read_text()
+    process.communicate(timeout=120)
+    assert not marker(trial).exists()
+    assert not (paths.sandboxes() / sandbox_name(trial)).exists()
+    marker(trial).write_text(kept)
+    resume(place)
+    assert not marker(trial).exists()
+
+
+def test_an_agent_ends_again_as_it_ended() -> None:
+    end_again(Ending("", ""))
+    with pytest.raises(TimeoutError):
+        end_again(Ending("AgentTimeoutError", "after 5 s"))
+    with pytest.raises(NonZeroAgentExitCodeError, match="still") as caught:
+        end_again(Ending("AgentStalled", "still for an hour"))
+    assert type(caught.value).__name__ == "AgentStalled"
 
 
 @pytest.mark.slow
@@ -212,3 +327,23 @@ def test_a_real_agent_goes_on_with_its_session(place: Path, agent: str) -> None:
     assert "echo x >> /root/once" in done
     assert "You were interrupted" in done
     assert "grep -c x /root/once" in done
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", ["mini-swe-agent", "claude-code"])
+def test_what_a_real_agent_left_is_verified_after_a_kill(place: Path, agent: str) -> None:
+    """One that cannot take up a session, too: its session is over."""
+    config = place / "test" / "words" / "task.toml"
+    config.write_text(config.read_text().replace("memory_mb = 256", "memory_mb = 2048"))
+    config.write_text(config.read_text().replace("timeout_sec = 60", "timeout_sec = 600"))
+    job = place / "jobs" / "job"
+    process = begin_verifying(place, agent)
+    trial = only_trial(job)
+    kill_worker(process, job)
+    asked = answers(job)
+    found, said = resume(place)
+    assert "its agent had ended" in said
+    assert (found["name"], found["verdict"]) == (trial.name, "resolved"), found["cause_message"]
+    assert answers(job) == asked
+    assert "echo x >> /root/once" in (trial / "agent" / "trajectory.json").read_text()
+    assert found["usage"]["output_tokens"] == 50 * asked

@@ -1,56 +1,61 @@
-"""Trials that are cut off while their agent works: the sandbox is kept, the session goes on in it.
+"""Trials that are cut off: the sandbox is kept, and they go on in it.
 
 Whoever kills the process that runs a job, or the machine, ends every program in its sandboxes; what
-they wrote is on disk. While an agent works that can take up a session of its own again, a marker
-(`<jobs>/.kept/<job>/<trial>.json`) says that its sandbox is to be kept. `benchflow resume` then
-gives the trial its old name, with it its sandbox, its token and what it has spent, and asks the
-agent to go on. Every other trial that was cut off starts anew: an agent that has forgotten what it
-did would face a machine that nobody set for it.
+they wrote is on disk. A marker (`<jobs>/.kept/<job>/<trial>.json`, see `run.keeping`) says that a
+trial's sandbox is to be kept: while an agent works that can take up a session of its own again, and
+from an agent's end until the verdict. `benchflow resume` then gives the trial its old name, with it
+its sandbox, its token and what it has spent. An agent that was at work is asked to go on; of one
+that had ended, what it left is verified. Every other trial that was cut off starts anew: an agent
+that has forgotten what it did would face a machine that nobody set for it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchflow.errors import InfrastructureError
 from benchflow.gateway.meter import replay
 from benchflow.results.continued import NAME
 from benchflow.results.files import UnreadableRecord, read_object, write_json
 from benchflow.run.models import LEDGER
-from benchflow.run.phases import agent_seconds
 from benchflow.sandbox import cleanup, paths
-from benchflow.tasks import Task
 
 if TYPE_CHECKING:
     from harbor.agents.base import BaseAgent
     from harbor.environments.base import BaseEnvironment
-    from harbor.job import Job
     from harbor.models.agent.context import AgentContext
-    from harbor.models.trial.config import AgentConfig, TrialConfig
-    from harbor.trial.hooks import TrialHookEvent
 
 INSTRUCTION = (
     "You were interrupted: the machine that you work on was restarted. Files are as you left them; "
     "programs that you had started, and what was in memory, are gone. Go on with the task."
 )
+#: What `settle` says of a trial that goes on.
+SESSION = "its agent's session goes on in the sandbox that was kept"
+ENDED = "its agent had ended: what it left in the sandbox that was kept is verified"
 _SCHEMA = 1
-_BEAT_SECONDS = 2.0
+
+
+class Ending(NamedTuple):
+    """How an agent ended: the name of what it raised, with its message; "" for of itself."""
+
+    kind: str
+    message: str
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A marker, as it was written when the agent began. Seconds are the agent's; `limit` 0: none.
+    """A marker. Seconds are the agent's; `limit` 0: none.
 
     `spent` is what earlier parts took, `began` when this part began (seconds since the epoch),
-    `parts` how many there were before this one.
+    `parts` how many there were before this one. `ended`: None while the agent works; then `spent`
+    is all that it took.
     """
 
     trial: str
@@ -59,72 +64,11 @@ class Kept:
     spent: float
     began: float
     parts: int
+    ended: Ending | None = None
 
     def left(self) -> float | None:
         """Seconds that the agent has left; None for no limit."""
         return None if not self.limit else max(0.0, self.limit - self.spent)
-
-
-class Keeping:
-    """Writes and removes the markers of one job. `tasks`: see `run.phases.Phases`."""
-
-    def __init__(self, job: Path, tasks: Mapping[str, Task]) -> None:
-        self._job = job
-        self._tasks = tasks
-        self._beating: dict[str, asyncio.Task[None]] = {}
-
-    def attach(self, job: Job) -> None:
-        """Give trials that are gone on with their old names, and subscribe to events of `job`."""
-        # Harbor tells trials of one configuration apart by their names alone, and makes new ones.
-        waiting = dict(_markers(self._job))
-        for config in job._remaining_trial_configs:
-            for path, kept in waiting.items():
-                if _is_of(kept, config):
-                    config.trial_name = kept.trial
-                    del waiting[path]
-                    break
-        for path in waiting:
-            trial = self._job / path.stem
-            if not (trial / "result.json").exists():  # else it is an error that may be run again
-                drop(trial)
-        job.on_agent_started(self._started)
-        job.on_agent_ended(self._ended)
-
-    async def _started(self, event: TrialHookEvent) -> None:
-        trial = self._job / event.config.trial_name
-        if not can_continue(event.config.agent) or _has_steps(self._tasks, event.config):
-            return
-        before = find(trial)
-        _death(trial).unlink(missing_ok=True)
-        marker(trial).parent.mkdir(parents=True, exist_ok=True)
-        write_json(
-            marker(trial),
-            {
-                "schema": _SCHEMA,
-                "config": event.config.model_dump(mode="json", exclude_defaults=True),
-                "limit": agent_seconds(event.config, self._tasks),
-                "spent": before.spent if before else 0.0,
-                "began": time.time(),
-                "parts": before.parts + 1 if before else 0,
-            },
-        )
-        self._beating[trial.name] = asyncio.create_task(_beat(marker(trial)))
-
-    async def _ended(self, event: TrialHookEvent) -> None:
-        trial = self._job / event.config.trial_name
-        if beating := self._beating.pop(trial.name, None):
-            beating.cancel()
-        task = asyncio.current_task()
-        is_stopped = task is not None and task.cancelling() > 0
-        if not is_stopped and not _death(trial).exists():
-            drop_marker(trial)
-
-
-async def _beat(marker: Path) -> None:
-    """Touch a marker again and again: so it is known later when the one who did it was killed."""
-    while True:
-        await asyncio.sleep(_BEAT_SECONDS)
-        os.utime(marker)
 
 
 def marker(trial: Path) -> Path:
@@ -139,10 +83,11 @@ def note_death(trial: Path) -> None:
     busy machine longer to say.
     """
     if marker(trial).exists():
-        _death(trial).touch()
+        death(trial).touch()
 
 
-def _death(trial: Path) -> Path:
+def death(trial: Path) -> Path:
+    """Where `note_death` writes."""
     return marker(trial).with_suffix(".died")
 
 
@@ -151,23 +96,11 @@ def sandbox_name(trial: Path) -> str:
     return f"box-{hashlib.sha256(str(trial.absolute()).encode()).hexdigest()[:12]}"
 
 
-def can_continue(agent: AgentConfig) -> bool:
-    """Whether an agent can take up a session again, and is behind the gateway, which knows what the
-    session has used."""
-    from harbor.agents.factory import AgentFactory
-
-    from benchflow.run.metered import is_metered
-
-    if not is_metered(agent):
-        return False
-    kind: type[BaseAgent] = AgentFactory.get_agent_class_from_config(agent)
-    return bool(kind.capabilities.resume)
-
-
 def find(trial: Path) -> Kept | None:
     """The marker of a trial; None when there is none that can be read."""
     try:
         found = read_object(marker(trial))
+        ended = found.get("ended")
         return Kept(
             trial=trial.name,
             config=found["config"],
@@ -175,39 +108,58 @@ def find(trial: Path) -> Kept | None:
             spent=float(found["spent"]),
             began=float(found["began"]),
             parts=int(found["parts"]),
+            ended=None if ended is None else Ending(str(ended["kind"]), str(ended["message"])),
         )
     except (UnreadableRecord, KeyError, TypeError, ValueError):
         return None
 
 
+def write(trial: Path, kept: Kept) -> None:
+    """Write the marker of a trial."""
+    ended = None if kept.ended is None else kept.ended._asdict()
+    marker(trial).parent.mkdir(parents=True, exist_ok=True)
+    write_json(
+        marker(trial),
+        {
+            "schema": _SCHEMA,
+            "config": kept.config,
+            "limit": kept.limit,
+            "spent": kept.spent,
+            "began": kept.began,
+            "parts": kept.parts,
+            "ended": ended,
+        },
+    )
+
+
 def settle(trial: Path) -> str:
-    """Make a trial that was cut off ready to be gone on with; "" when it is, else why it is not.
+    """Make a trial that was cut off ready to be gone on with, and say how it goes on, or that it
+    starts anew and why.
 
     The seconds of the part that was cut off are added up, to the last beat of whoever ran the job.
     """
     kept = find(trial)
     if kept is None:
-        return "its agent was not at work, or cannot continue a session"
-    state = paths.sandboxes() / sandbox_name(trial)
-    if not state.is_dir():
+        return "it starts anew: its agent was not at work, or cannot continue a session"
+    if not (paths.sandboxes() / sandbox_name(trial)).is_dir():
         drop(trial)
-        return "its sandbox is gone"
+        return "it starts anew: its sandbox is gone"
+    if kept.ended is not None:
+        return ENDED
     tally = replay(trial.parent / LEDGER).tallies.get(trial.name)
     if tally is None or not tally.turns:
         drop(trial)
-        return "its agent had not begun"
-    record = read_object(marker(trial))
+        return "it starts anew: its agent had not begun"
     # `began` moves along, so that settling twice adds nothing twice.
-    record["spent"] = kept.spent + max(0.0, marker(trial).stat().st_mtime - kept.began)
-    record["began"] = time.time()
-    write_json(marker(trial), record)
-    return ""
+    spent = kept.spent + max(0.0, marker(trial).stat().st_mtime - kept.began)
+    write(trial, replace(kept, spent=spent, began=time.time()))
+    return SESSION
 
 
 def drop_marker(trial: Path) -> None:
     """Nothing is to be kept of a trial any more."""
     marker(trial).unlink(missing_ok=True)
-    _death(trial).unlink(missing_ok=True)
+    death(trial).unlink(missing_ok=True)
 
 
 def drop(trial: Path) -> None:
@@ -224,11 +176,23 @@ def forget_lost(jobs: Path) -> None:
 
 
 def say(trial: Path, kept: Kept) -> None:
-    """Write into a trial's folder that it consists of several parts."""
+    """Write into a trial's folder of how many parts its agent's work consists."""
+    parts = kept.parts + (2 if kept.ended is None else 1)
     write_json(
-        trial / NAME,
-        {"schema": _SCHEMA, "parts": kept.parts + 2, "agent_seconds_before": kept.spent},
+        trial / NAME, {"schema": _SCHEMA, "parts": parts, "agent_seconds_before": kept.spent}
     )
+
+
+def end_again(ended: Ending) -> None:
+    """Raise what an agent ended with, so that its trial ends as it would have."""
+    from harbor.agents.installed.base import NonZeroAgentExitCodeError
+    from harbor.trial.errors import AgentTimeoutError
+
+    if ended.kind == AgentTimeoutError.__name__:
+        raise TimeoutError(ended.message)
+    if ended.kind:
+        # Harbor writes down the name of the class.
+        raise type(ended.kind, (NonZeroAgentExitCodeError,), {})(ended.message)
 
 
 async def go_on(
@@ -257,24 +221,3 @@ async def go_on(
             f"the agent could not continue its session: {error}",
             hint="benchflow resume --errors starts the trial anew",
         ) from error
-
-
-def _markers(job: Path) -> Iterator[tuple[Path, Kept]]:
-    for path in sorted(marker(job / "any").parent.glob("*.json")):
-        kept = find(job / path.stem)
-        if kept is not None:
-            yield path, kept
-
-
-def _is_of(kept: Kept, config: TrialConfig) -> bool:
-    from harbor.models.trial.config import TrialConfig
-
-    try:
-        return bool(TrialConfig.model_validate(kept.config) == config)
-    except ValueError:
-        return False
-
-
-def _has_steps(tasks: Mapping[str, Task], config: TrialConfig) -> bool:
-    task = tasks.get(str(config.task.path))
-    return bool(task and task.steps)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from benchflow.errors import BenchflowError, InfrastructureError, MissingTool
 from benchflow.run import images
-from benchflow.run.continuing import Keeping
+from benchflow.run.keeping import Keeping
 from benchflow.run.models import Models
 from benchflow.run.phases import Phases
 from benchflow.run.spending import Gate

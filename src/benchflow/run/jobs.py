@@ -192,15 +192,9 @@ def _mend(
 
 
 def _cut_off(trial: Path, job: Path) -> Problem:
-    why = continuing.settle(trial)
+    how = continuing.settle(trial)
     _discard(trial, job)
-    return Problem(trial, f"was cut off; {_how_it_goes_on(why)}")
-
-
-def _how_it_goes_on(why_not: str) -> str:
-    if why_not:
-        return f"it starts anew: {why_not}"
-    return "its agent's session goes on in the sandbox that was kept"
+    return Problem(trial, f"was cut off; {how}")
 
 
 def _mend_trial(trial: Path, job: Path, *, retry_errors: bool) -> list[Problem]:
@@ -217,7 +211,7 @@ def _mend_trial(trial: Path, job: Path, *, retry_errors: bool) -> list[Problem]:
     if finished.cause == _CANCELLED:
         return [_cut_off(trial, job)]
     if retry_errors and finished.verdict is Verdict.ERROR:
-        how = _how_it_goes_on(continuing.settle(trial))
+        how = continuing.settle(trial)
         why = f"ended with {finished.cause}; moved to {_set_aside(trial, job)}"
         return [Problem(path, f"{why}; {how}")]
     try:

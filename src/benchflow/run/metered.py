@@ -84,8 +84,11 @@ def _metered(path: str) -> type[BaseAgent]:
         if kept is None or self._benchflow_goes_on:
             await inner.run(self, instruction, environment, context)
             return
-        from benchflow.run.continuing import go_on
+        from benchflow.run.continuing import end_again, go_on
 
+        if kept.ended is not None:
+            end_again(kept.ended)
+            return
         self._benchflow_goes_on = True
         await go_on(self, environment, context, kept, lambda: _totals(self._benchflow_trial))
 

@@ -100,9 +100,10 @@ def kept() -> list[str]:
 
 
 def discard(name: str) -> None:
-    """Remove a sandbox that waits to be taken over; nothing happens when there is none."""
+    """Remove a sandbox that waits to be taken over, or that this process has stopped and kept;
+    nothing happens when there is none."""
     state = paths.sandboxes() / name
-    if state.is_dir() and not _is_owned(state):
+    if state.is_dir() and (not _is_owned(state) or _owner_of(state).get("pid") == os.getpid()):
         _end(_owner_of(state))
         delete(state, idmap.current())
 
