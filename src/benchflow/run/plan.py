@@ -130,9 +130,9 @@ def environment(sandbox: str, options: dict[str, Any]) -> EnvironmentConfig:
     return EnvironmentConfig(type=EnvironmentType(sandbox), kwargs=kwargs)
 
 
-def concurrency(tasks: list[PlannedTask]) -> int:
-    """How many trials fit at once: one a core, and as many as fit into four fifths of memory."""
-    cores = len(os.sched_getaffinity(0))
+def concurrency(tasks: list[PlannedTask], a_core: int = 1) -> int:
+    """How many trials fit at once: `a_core`, and as many as fit into four fifths of memory."""
+    cores = len(os.sched_getaffinity(0)) * a_core
     available_mb = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // (1 << 20)
     needed = max((_memory_mb(planned) for planned in tasks), default=DEFAULT_TRIAL_MEMORY_MB)
     return max(1, min(cores, int(available_mb * 0.8) // max(needed, 1)))
