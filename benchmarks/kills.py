@@ -8,7 +8,8 @@ the sweep is called once more and left alone. Printed are how many trials ended 
 result, and tokens by the ledgers against those served.
 
 With `--sessions` the agent can take its session up again: trials that were cut off go on in their
-sandboxes, and the answer that was under way is asked for, and paid for, once more.
+sandboxes, and the answer that was under way is asked for, and paid for, once more; of an agent that
+had ended, only the work is verified again.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from benchflow.run.request import RunRequest
 
 ORACLE_TIMES = 3
-#: Rungs verified at once, a core. The machines of most rungs wait, to the end of a check's time, for
-#: what the rung does not have: of three QEMUs of a half-built system, none used 6 % of a core.
+#: Rungs verified at once, a core. The machines of most rungs wait, to the end of a check's time,
+#: for what the rung does not have: of three of half-built systems none used 6 % of a core.
 _RUNGS_A_CORE = 2
 _FORMAT = 1
 

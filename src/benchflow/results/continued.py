@@ -1,4 +1,4 @@
-"""Trials of several parts: cut off while the agent worked, and gone on with (docs/models.md)."""
+"""Trials that were cut off and gone on with (docs/models.md)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ NAME = "continued.json"
 
 
 def parts(trial: Path) -> tuple[int, float]:
-    """In how many parts the agent of `trial` worked (1 for nearly all), and the seconds of all but
-    the last, which Harbor's record knows nothing of."""
+    """In how many parts the agent of `trial` worked (1 for nearly all), and the seconds that
+    Harbor's record knows nothing of: of all parts but the last, or of all where the trial was cut
+    off after the agent's end."""
     try:
         record = read_object(trial / NAME)
     except UnreadableRecord:
