@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,13 @@ from uuid import uuid4
 
 import pytest
 from ours import words
-from plain import BENCHFLOW
+from plain import BENCHFLOW, hear
 
 from benchflow.errors import UsageError
 from benchflow.home import home
 from benchflow.run.plan import plan
 from benchflow.run.request import RunRequest
+from benchflow.sandbox import cleanup
 
 GOES_ON = """#!/bin/bash
 mkdir -p /app/out
@@ -70,6 +73,40 @@ def test_every_rung_is_built_in_one_sandbox_and_verified(climbing: Callable[[str
     kept = sorted(job.glob("*/rungs/*/app/out/words.txt"))
     assert [path.read_text() for path in kept] == ["one\n", "one two three\n", "one two\n"]
     assert gate(folder)["cached"]
+
+
+def test_a_gate_that_is_stopped_does_not_wait_for_its_verifications(
+    climbing: Callable[[str], Path],
+) -> None:
+    before = set(left())
+    folder = climbing(GOES_ON)
+    checks = folder / "tests" / "checks.py"
+    # All but the last rung, which the climb itself hands in.
+    slow = "    if 'three' not in deliverable().read_text():\n        time.sleep(100)\n"
+    fast = '    assert "one"'
+    checks.write_text("import time\n" + checks.read_text().replace(fast, slow + fast))
+    process = subprocess.Popen(
+        [BENCHFLOW, "check", str(folder), "--gate", "ladder"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        preexec_fn=hear,
+    )
+
+    def verifying() -> list[Path]:
+        return [path for top in set(left()) - before for path in top.glob("*/verifier")]
+
+    deadline = time.monotonic() + 180
+    while len([path for path in verifying() if "-ladder-rungs" in str(path)]) < 2:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    time.sleep(2)
+    process.send_signal(signal.SIGTERM)
+    stopped = time.monotonic()
+    process.communicate(timeout=60)
+    assert time.monotonic() - stopped < 30
+    assert process.returncode == 130
+    assert cleanup.gc() == []
 
 
 def test_a_rung_that_takes_too_much_with_it_is_named(climbing: Callable[[str], Path]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,8 +76,12 @@ class Trials:
         rungs = climb.path / ClimbAgent.RUNGS
         delivered = [name for name in names if (rungs / name).is_dir()]
         with ThreadPoolExecutor(self._side_by_side()) as pool:
-            trials = pool.map(lambda name: self._rung(rungs / name), delivered)
-        return dict(zip(delivered, trials, strict=True))
+            trials = [pool.submit(self._rung, rungs / name) for name in delivered]
+            try:
+                return {name: trial.result() for name, trial in zip(delivered, trials, strict=True)}
+            except BaseException:
+                _end_now(pool, trials)
+                raise
 
     def cheats(self, names: list[str]) -> dict[str, Trial]:
         """The task's own cheats, by name."""
@@ -170,6 +174,15 @@ class Trials:
         if len(found.trials) == wanted and not found.count(Verdict.ERROR):
             return found
         return jobs.resume(folder, self.listener, retry_errors=True)
+
+
+def _end_now(pool: Executor, under_way: list[Future[Trial]]) -> None:
+    """Who stops a gate does not wait for verifications to end: their sandboxes are taken away."""
+    from benchflow.sandbox import cleanup
+
+    pool.shutdown(wait=False, cancel_futures=True)
+    while wait(under_way, timeout=0.5).not_done:
+        cleanup.end_own()
 
 
 def by_argument(trials: tuple[Trial, ...], names: list[str]) -> dict[str, Trial]:

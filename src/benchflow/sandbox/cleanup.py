@@ -108,6 +108,14 @@ def discard(name: str) -> None:
         delete(state, idmap.current())
 
 
+def end_own() -> None:
+    """End what runs in the sandboxes of this process: whoever waits for them finds them dead."""
+    for state in paths.sandboxes().iterdir():
+        owner = _owner_of(state) if state.is_dir() else {}
+        if owner.get("pid") == os.getpid() and _is_owned(state):
+            _end(owner)
+
+
 def _is_wanted(owner: dict[str, Any]) -> bool:
     wanted = owner.get("keep_while") or []
     return bool(wanted) and all(Path(path).exists() for path in wanted)
