@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from typing import Any, override
 
@@ -85,6 +86,22 @@ class Remembering(Asking):
     @override
     async def _keep(self, messages: list[dict[str, Any]], environment: BaseEnvironment) -> None:
         await environment.exec(f"cat > {self.SESSION} <<'END'\n{json.dumps(messages)}\nEND")
+
+
+class Yielding(Remembering):
+    """Ends when its model fails, as if its work were done."""
+
+    @staticmethod
+    @override
+    def name() -> str:
+        return "yielding"
+
+    @override
+    async def run(
+        self, instruction: str, environment: BaseEnvironment, context: AgentContext
+    ) -> None:
+        with contextlib.suppress(aiohttp.ClientError):
+            await super().run(instruction, environment, context)
 
 
 class Hanging(_Ready):

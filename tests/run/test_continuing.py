@@ -285,6 +285,27 @@ def test_after_a_verifier_that_broke_only_the_verification_is_done_again(place: 
     assert not (paths.sandboxes() / sandbox_name(trial)).exists()
 
 
+def test_work_that_a_failing_model_ended_is_begun_anew(place: Path) -> None:
+    policy = QUICK.replace('say = "Done."', 'say = "."\nfault = { kind = "status", status = 401 }')
+    (place / "policy.toml").write_text(policy.replace("one two three", "one two"))
+    process = start(place, "asking:Yielding")
+    process.communicate(timeout=180)
+    job = place / "jobs" / "job"
+    trial = only_trial(job)
+    assert read_trial(trial)[0].verdict == "error"
+    assert not marker(trial).exists()
+    done = subprocess.run(
+        [BENCHFLOW, "resume", "job", "--errors"],
+        cwd=place,
+        env={**os.environ, "PYTHONPATH": str(HERE)},
+        capture_output=True,
+        text=True,
+    )
+    assert "it starts anew" in done.stderr
+    assert only_trial(job).name != trial.name
+    assert answers(job) == 4
+
+
 def test_a_sandbox_is_not_kept_once_its_trial_is_judged(place: Path) -> None:
     """Nor where the kill came between the result and the end of the trial."""
     process = begin_verifying(place)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchflow.results import metered
 from benchflow.results.files import UnreadableRecord
 from benchflow.results.model import Verdict
 from benchflow.results.read import read_trial
@@ -98,8 +99,10 @@ class Keeping:
         if kept is None or kept.ended is None:
             return
         raised = event.result.exception_info
-        was_stopped = raised is not None and raised.exception_type == "CancelledError"
-        if not was_stopped and not _is_error(trial):
+        if raised is not None and raised.exception_type == "CancelledError":
+            return
+        # A model that failed ended the agent's work: verifying that again would help nobody.
+        if metered.totals(trial).get("failing") or not _is_error(trial):
             await asyncio.to_thread(drop, trial)
 
     def _marker(self, event: TrialHookEvent, before: Kept | None) -> Kept:
@@ -129,8 +132,11 @@ class Keeping:
         kind = _metered_class(config.agent)
         if kind is None or not (kind.capabilities.resume or issubclass(kind, BaseInstalledAgent)):
             return False
-        text = (Path(str(config.task.path)) / "task.toml").read_text(encoding="utf-8")
-        task = TaskConfig.model_validate_toml(text)
+        try:
+            text = (Path(str(config.task.path)) / "task.toml").read_text(encoding="utf-8")
+            task = TaskConfig.model_validate_toml(text)
+        except (OSError, ValueError):  # Harbor's own business, and no reason to end a trial
+            return False
         return not task.steps and not task_has_any_shared_verifier(task)
 
 
