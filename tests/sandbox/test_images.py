@@ -50,6 +50,17 @@ def test_a_dockerfile_becomes_what_it_says(tmp_path: Path) -> None:
         ).text.split() == ["0:0", "0:0", "42:0"]
 
 
+def test_a_builder_that_the_kernel_held_up_is_asked_again(tmp_path: Path) -> None:
+    marker = f"held-up-{uuid.uuid4().hex}"
+    words = "Close_Fd sealing memfd copy: Device or resource busy"
+    recipe = f"FROM debian:bookworm\nRUN : {marker} && echo '{words}' >&2 && false\n"
+    steps: list[str] = []
+    with pytest.raises(InfrastructureError, match="too busy for a build, 4 times") as caught:
+        build(write(tmp_path / "c", recipe), on_progress=steps.append)
+    assert caught.value.hint
+    assert len([step for step in steps if marker in step]) == 4
+
+
 def test_the_same_recipe_is_found_at_once_and_a_change_is_seen(tmp_path: Path) -> None:
     recipe = f"FROM debian:bookworm\nCOPY data /data-{uuid.uuid4().hex}\n"
     where = write(tmp_path / "c", recipe, data="1")

@@ -7,6 +7,7 @@ import os
 import platform
 import re
 import shutil
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -24,6 +25,10 @@ _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _STEP = re.compile(rb"(\[\d+/\d+\] )?STEP \d")
 #: OCI's names of architectures, by the kernel's.
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+#: What buildah's start says when the kernel moved pages of it at that moment: F_SEAL_WRITE is
+#: refused with EBUSY while anything else holds a page (fcntl(2)). A moment later it is not.
+_BUSY = b"sealing memfd copy: Device or resource busy"
+_BUSY_TRIES = 4
 _PASSED_ON = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 
 
@@ -105,6 +110,11 @@ class Builder:
 
     def _blame_machine(self, tail: str) -> None:
         """Raise InfrastructureError when the machine is why a build failed."""
+        if _BUSY.decode() in tail:
+            raise InfrastructureError(
+                f"this machine was too busy for a build, {_BUSY_TRIES} times:\n{tail}",
+                hint="try again; steps that were built are kept",
+            )
         room = os.statvfs(self.place)
         if room.f_bavail * room.f_frsize < _ENOUGH_SPACE:
             raise InfrastructureError(
@@ -165,6 +175,15 @@ class Builder:
         return output
 
     def _run(self, *arguments: str) -> tuple[int, bytes]:
+        for _ in range(_BUSY_TRIES - 1):
+            status, output = self._run_once(*arguments)
+            if not status or _BUSY not in output:
+                return status, output
+            self._progress("the machine was busy; asking the builder again")
+            time.sleep(1)
+        return self._run_once(*arguments)
+
+    def _run_once(self, *arguments: str) -> tuple[int, bytes]:
         pending = bytearray()
 
         def lines(data: bytes) -> None:
