@@ -56,8 +56,8 @@ def left() -> list[Path]:
     return sorted((home() / "checks").glob("test-words-*"))
 
 
-def gate(folder: Path) -> dict[str, Any]:
-    command = [BENCHFLOW, "check", str(folder), "--gate", "ladder"]
+def gate(folder: Path, name: str = "ladder") -> dict[str, Any]:
+    command = [BENCHFLOW, "check", str(folder), "--gate", name]
     done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
     assert done.stdout, done.stderr
     result: dict[str, Any] = json.loads(done.stdout)["tasks"]["test/words"][0]
@@ -73,6 +73,21 @@ def test_every_rung_is_built_in_one_sandbox_and_verified(climbing: Callable[[str
     kept = sorted(job.glob("*/rungs/*/app/out/words.txt"))
     assert [path.read_text() for path in kept] == ["one\n", "one two three\n", "one two\n"]
     assert gate(folder)["cached"]
+
+
+def test_a_rung_whose_verification_was_cut_off_is_verified_again_and_only_once(
+    climbing: Callable[[str], Path],
+) -> None:
+    before = set(left())
+    folder = climbing(GOES_ON)
+    assert gate(folder)["status"] == "passed"
+    rungs = next(path for path in set(left()) - before if path.name.endswith("-rungs"))
+    (rungs / "two" / "verifier" / "reward.json").unlink()
+    for _ in range(2):
+        rungs.with_name(f"{rungs.name.removesuffix('-rungs')}.json").unlink()
+        result = gate(folder)
+        assert (result["status"], result["cached"]) == ("passed", False)
+        assert sorted(path.name for path in rungs.iterdir()) == ["one", "three", "two", "two.2"]
 
 
 def test_a_gate_that_is_stopped_does_not_wait_for_its_verifications(
@@ -118,3 +133,24 @@ def test_a_rung_that_takes_too_much_with_it_is_named(climbing: Callable[[str], P
 def test_an_oracle_that_starts_over_cannot_climb(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="goes on where it stopped"):
         plan(RunRequest(tasks=(str(words(tmp_path)),), agents=("ladder:*",)))
+
+
+def test_a_verdict_that_depends_on_the_memory_is_found_and_goes_on_where_it_stopped(
+    climbing: Callable[[str], Path],
+) -> None:
+    before = set(left())
+    folder = climbing(GOES_ON)
+    checks = folder / "tests" / "checks.py"
+    memory = "    import json, pathlib\n    task = pathlib.Path(__file__).with_name('task.json')\n"
+    memory += "    assert json.loads(task.read_text())['memory_mb'] == 512\n"
+    last = "    assert deliverable().read_text() == "
+    checks.write_text(checks.read_text().replace(last, memory + last))
+    findings = ["a quarter more memory: failed, milestones that differ: three"]
+    found = gate(folder, "determinism")
+    assert (found["status"], found["findings"]) == ("failed", findings)
+    assert gate(folder, "determinism")["cached"]
+    top = next(path for path in set(left()) - before if path.name.endswith("-determinism"))
+    (top / "1" / "verifier" / "reward.json").unlink()
+    top.with_suffix(".json").unlink()
+    assert gate(folder, "determinism")["findings"] == findings
+    assert sorted(path.name for path in top.iterdir()) == ["0", "1", "1.2", "2", "3", "4"]

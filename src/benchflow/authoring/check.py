@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchflow.authoring import judge, static
 from benchflow.authoring.gate import GateResult, Status, judged, not_applicable
-from benchflow.authoring.trials import ORACLE_TIMES, Trials, fresh
+from benchflow.authoring.trials import ORACLE_TIMES, Trials
 from benchflow.errors import UsageError
 from benchflow.run.board import Listener, Silence
 from benchflow.tasks import Exploit, Task, stage
@@ -163,7 +163,7 @@ class _Gates:
         return judge.common(self.task, common, self.trials.common(common, folder))
 
     def _determinism(self) -> GateResult:
-        from benchflow.run.verify import VerifyRequest, verify
+        from benchflow.run.verify import VerifyRequest
 
         if not self.task.is_benchflow:
             return not_applicable("determinism", "a plain Harbor task declares no deliverables")
@@ -175,6 +175,7 @@ class _Gates:
         if reference is None or not all(path.exists() for path in given.values()):
             return GateResult("determinism", Status.ERROR, "no oracle left a deliverable to verify")
         top = self.trials.folder("determinism")
+        again = self.remembered("determinism") is not None
         trials = []
         for number, condition in enumerate(CONDITIONS):
             task = self.task
@@ -182,9 +183,9 @@ class _Gates:
                 # Another manifest needs another address, or the staged original would be found.
                 more = task.machine_memory_mb * 5 // 4
                 task = replace(task, machine_memory_mb=more, digest=f"{task.digest}+memory")
-            folder = fresh(top / str(number))
+            request = VerifyRequest(task, given, top / str(number))
             with _busy_cores("busy" in condition):
-                trials.append(verify(VerifyRequest(task, given, folder), self.listener).trial)
+                trials.append(self.trials.verified(request, again=again))
         return judge.same(reference, trials, CONDITIONS)
 
     def remembered(self, gate: str) -> GateResult | None:

@@ -19,6 +19,7 @@ from benchflow.tasks.digest import digest_of
 if TYPE_CHECKING:
     from benchflow.run.plan import Plan
     from benchflow.run.request import RunRequest
+    from benchflow.run.verify import VerifyRequest
 
 ORACLE_TIMES = 3
 #: Rungs verified at once, a core. The machines of most rungs wait, to the end of a check's time,
@@ -111,6 +112,24 @@ class Trials:
         names = [cheat.name for cheat in cheats]
         return by_argument(self._run("corpus", prepare, len(cheats)).trials, names)
 
+    def verified(self, request: VerifyRequest, *, again: bool = False) -> Trial:
+        """What a verification came to: an earlier one that ended, unless `again`, else a new one.
+
+        One that was cut off or broke keeps its folder as evidence; the next is beside it.
+        """
+        from benchflow.run.verify import read_again, verify
+
+        folder, n = request.folder, 1
+        while folder.exists():
+            known = None if again else read_again(replace(request, folder=folder))
+            if known is not None and known.verdict is not Verdict.ERROR:
+                return known
+            n += 1
+            # No milestone has a dot in its name.
+            folder = folder.with_name(f"{request.folder.name}.{n}")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        return verify(replace(request, folder=folder), self.listener).trial
+
     def known(self, gate: str) -> dict[str, Trial]:
         """Finished trials of a gate's job by what stands behind their agent's colon."""
         return {trial.agent.partition(":")[2]: trial for trial in self._finished(gate)}
@@ -126,15 +145,11 @@ class Trials:
         return read_job(folder).trials if folder.is_dir() else ()
 
     def _rung(self, delivered: Path) -> Trial:
-        from benchflow.run.verify import VerifyRequest, read_again, verify
+        from benchflow.run.verify import VerifyRequest
 
         given = {d.path: delivered / d.path.lstrip("/") for d in self.task.deliverables}
         folder = self.folder("ladder").with_name(f"{self.folder('ladder').name}-rungs")
-        request = VerifyRequest(self.task, given, folder / delivered.name)
-        known = read_again(request)
-        if known is not None and known.verdict is not Verdict.ERROR:
-            return known
-        return verify(replace(request, folder=fresh(request.folder)), self.listener).trial
+        return self.verified(VerifyRequest(self.task, given, folder / delivered.name))
 
     def _side_by_side(self) -> int:
         from benchflow.run.agents import PlannedTask
@@ -189,17 +204,6 @@ def by_argument(trials: tuple[Trial, ...], names: list[str]) -> dict[str, Trial]
     """Trials by what stands behind the colon of their agent's name (`ladder:kernel`)."""
     found = {trial.agent.partition(":")[2]: trial for trial in trials}
     return {name: found[name] for name in names if name in found}
-
-
-def fresh(folder: Path) -> Path:
-    """`folder`, or the next free name beside it: earlier evidence is kept."""
-    n = 1
-    candidate = folder
-    while candidate.exists():
-        n += 1
-        candidate = folder.with_name(f"{folder.name}-{n}")
-    candidate.parent.mkdir(parents=True, exist_ok=True)
-    return candidate
 
 
 @functools.cache

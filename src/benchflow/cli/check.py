@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.command("check")
 @click.argument("task", nargs=-1, required=True)
 @click.option("--gate", "gates", multiple=True, metavar="NAME", help="Only this gate. Repeat it.")
-@click.option("--fast", is_flag=True, help="Only schema, coverage, leaks and nop.")
+@click.option("--fast", is_flag=True, help="Only schema, coverage, leaks, nop (and --gate).")
 @click.option("--again", is_flag=True, help="Run gates again that are known to pass or fail.")
 @click.option("--matrix", is_flag=True, help="Print demand × check × milestone, and stop.")
 @click.option("--record", is_flag=True, help="Write what is known into the catalogue's gates.json.")
@@ -42,6 +42,7 @@ def command(
     Examples:
       benchflow check repair/dead-server --fast
       benchflow check repair/dead-server --gate exploits
+      benchflow check repair/dead-server --fast --gate image
       benchflow check 'repair/*' --json
       benchflow check repair/dead-server --matrix
       benchflow check repair/dead-server --gate budget --write
@@ -65,7 +66,7 @@ def command(
     from benchflow.cli.live import display
     from benchflow.tasks import select
 
-    chosen = gates or (FAST if fast else GATES)
+    chosen = (*gates, *(FAST if fast else ())) or GATES
     found = select([*task])
     if matrix:
         return _matrix(found, as_json)
