@@ -1,0 +1,164 @@
+"""A meter on the bench: switched on, asked, opened with the service key."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import ed25519
+import variables
+from probes import PROBES
+
+from benchflow.boot import Disk, Machine
+from benchflow.boot.shell import Shell
+
+ANSWER = re.compile(r"(?:^|\n)= ([^\n]*)\n")
+STATE = re.compile(r"(?:^|\n)UNIT (READY|LOCKED secret|LOCKED key|LOCKED data|REFUSED root)\n")
+HEX64, HEX128 = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{128}")
+START_SECONDS = 60
+SERIAL = "serial0"  # the console's chardev on QEMU's command line
+
+
+def secret() -> bytes:
+    """A unit secret: any bytes, and some of those that a shell would lose."""
+    return b"\n\0" + secrets.token_bytes(29) + b"\n"
+
+
+class Bench:
+    """Makes meters: a disk, a secret, and a board in which the order's keys are enrolled."""
+
+    def __init__(self, machines, lists: dict[str, bytes], service: bytes, work: Path) -> None:
+        self._machines = machines
+        self._lists = lists
+        self._service = service
+        self._work = work
+
+    def meter(
+        self, name: str, disk: Path, unit_secret: bytes | None, *,
+        boot_options: bytes = b"", extra_args: Sequence[str] = (),
+    ) -> Meter:  # fmt: skip
+        disks = [Disk(disk)]
+        if unit_secret is not None:
+            path = self._work / f"{name}.secret"
+            path.write_bytes(unit_secret + secrets.token_bytes(4096 - len(unit_secret)))
+            disks.append(Disk(path, serial="unit-secret", read_only=True))
+        disks.append(Disk.of_files(self._work / f"{name}.bench", PROBES, serial="bench"))
+        store = variables.enrolled(
+            self._work / f"{name}.fd", self._lists["PK"], self._lists["KEK"], self._lists["db"],
+            boot_options,
+        )  # fmt: skip
+        kind, arguments = variables.board(store)
+        machine = self._machines.create(
+            name, memory_mb=512, disks=disks, machine_type=kind, vga=False,
+            extra_args=[*arguments, *extra_args],
+        )  # fmt: skip
+        return Meter(machine, self._service)
+
+
+class Meter:
+    """`machine` and what is known of it."""
+
+    def __init__(self, machine: Machine, service: bytes) -> None:
+        self.machine = machine
+        self.id = ""
+        self._service = service
+
+    # -- starting -----------------------------------------------------------------------------
+
+    def starts(self) -> str:
+        """Switch on; what the meter says of itself within the time allowed."""
+        self.machine.boot()
+        return self.says()
+
+    def says(self) -> str:
+        left = START_SECONDS - self.machine.elapsed
+        return self.machine.expect(STATE, timeout=max(1.0, left))[1]
+
+    def settle(self) -> None:
+        """Bring the console to the beginning of a line, and read what was still under way."""
+        word = secrets.token_hex(8)
+        self.machine.send(f"\nget {word}\n")
+        self.machine.expect(r"\n= none\n", timeout=30)
+
+    def ready(self) -> None:
+        """Switch on, be ready, and learn the id."""
+        state = self.starts()
+        assert state == "READY", f"UNIT {state}"
+        self.settle()
+        self.id = self.learn_id()
+
+    def ends(self, seconds: float) -> bool:
+        """Whether the meter restarts or switches itself off within that time."""
+        boots, deadline = self.machine.boots, self.machine.deadline(seconds)
+        while self.machine.alive and self.machine.boots == boots:
+            if deadline.remaining() <= 0:
+                return False
+            time.sleep(0.2)
+        return True
+
+    # -- the console --------------------------------------------------------------------------
+
+    def ask(self, line: str) -> str:
+        """The one answer to a line, without `= `."""
+        self.machine.send(line + "\n")
+        return self.machine.expect(ANSWER, timeout=10)[1]
+
+    def learn_id(self) -> str:
+        said = self.ask("id")
+        assert said.startswith("id ") and HEX64.fullmatch(said[3:]), f"id: {said!r}"
+        return said[3:]
+
+    def attests(self, word: str) -> bool:
+        """Whether the meter signs for `word` with the key of its id."""
+        said = self.ask(f"attest {word}")
+        assert said.startswith("attest ") and HEX128.fullmatch(said[7:]), f"attest: {said!r}"
+        text = f"vakt-attest:{word}".encode()
+        return ed25519.verify(bytes.fromhex(self.id), text, bytes.fromhex(said[7:]))
+
+    def put(self, name: str, value: str) -> None:
+        said = self.ask(f"put {name} {value}")
+        assert said == "ok", f"put: {said!r}"
+
+    def get(self, name: str) -> str:
+        return self.ask(f"get {name}")
+
+    # -- service ------------------------------------------------------------------------------
+
+    def challenge(self) -> str:
+        said = self.ask("challenge")
+        assert re.fullmatch(r"challenge [0-9a-f]{32}", said), f"challenge: {said!r}"
+        return said[10:]
+
+    def signature(self, challenge: str, unit: str | None = None) -> str:
+        text = f"vakt-open:{unit or self.id}:{challenge}".encode()
+        return ed25519.sign(self._service, text).hex()
+
+    def open(self) -> Shell:
+        """A shell by the service key."""
+        said = self.ask("open " + self.signature(self.challenge()))
+        assert said == "open", f"the service key was answered with {said!r}"
+        return self.machine.attach(timeout=60)
+
+    def leave(self) -> None:
+        """Out of the shell, back to the commands."""
+        self.machine.shell.leave("exit")
+        time.sleep(1)
+        self.settle()
+
+    def probe(self, name: str) -> int:
+        """The error number with which the kernel answers one of the programs on `bench`."""
+        mounted = "grep -q ' /mnt ' /proc/mounts"
+        find = ('for d in /sys/class/block/*; do [ "$(cat $d/serial 2>/dev/null)" = bench ]'
+                " && mount -t ext2 -o ro /dev/${d##*/} /mnt; done")  # fmt: skip
+        self.machine.shell.run(f"{mounted} || {find}")
+        return self.machine.shell.run(f"/mnt/{name}").status
+
+    def presses_sysrq(self, key: str) -> None:
+        """A break on the serial line, and a key: SysRq, where it is on."""
+        # The monitor's own command: the console's bytes cannot carry a break.
+        self.machine._hardware.ask("chardev-send-break", id=SERIAL)
+        time.sleep(0.3)
+        self.machine.send(key)
