@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import ed25519
@@ -99,4 +100,4 @@ def shared():
 def kept(meter, shared, work):
     """The meter's disk after its first start, ended by a power cut."""
     meter.machine.power_cut()
-    return meter.machine.flatten().rename(work / "kept.img")
+    return Path(shutil.move(meter.machine.flatten(), work / "kept.img"))

@@ -51,8 +51,9 @@ class Bench:
             boot_options,
         )  # fmt: skip
         kind, arguments = variables.board(store)
+        # "bios" is a board without flash of its own: `arguments` bring it, with our variables.
         machine = self._machines.create(
-            name, memory_mb=512, disks=disks, machine_type=kind, vga=False,
+            name, firmware="bios", memory_mb=512, disks=disks, machine_type=kind, vga=False,
             extra_args=[*arguments, *extra_args],
         )  # fmt: skip
         return Meter(machine, self._service)
