@@ -138,9 +138,7 @@ def test_openssl_accepts_what_the_key_signs(key: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [0, 2, 0x40, 0x60, 0x150, 0x170, 0x410])
-def test_broken_programs_are_the_deliverers_fault(
-    helpers: dict[str, ModuleType], cut: int
-) -> None:
+def test_broken_programs_are_the_deliverers_fault(helpers: dict[str, ModuleType], cut: int) -> None:
     data = program({".linux": b"kernel" * 100})
     with pytest.raises(AssertionError):
         helpers["pe"].Program(data[:cut])
@@ -148,11 +146,15 @@ def test_broken_programs_are_the_deliverers_fault(
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"x" * 27, bytes(28), b"\xff" * 64, bytes(16) + struct.pack("<III", 44, 0, 0) + bytes(16)],
+    [
+        b"",
+        b"x" * 27,
+        bytes(28),
+        b"\xff" * 64,
+        bytes(16) + struct.pack("<III", 44, 0, 0) + bytes(16),
+    ],
 )
-def test_broken_lists_are_the_deliverers_fault(
-    helpers: dict[str, ModuleType], data: bytes
-) -> None:
+def test_broken_lists_are_the_deliverers_fault(helpers: dict[str, ModuleType], data: bytes) -> None:
     with pytest.raises(AssertionError):
         helpers["rsa"].signature_lists(data)
 

@@ -1,4 +1,4 @@
-"""What the checks share: the order's files, the bench, and the disks that one check leaves for another."""
+"""What the checks share: the order's files, the bench, and what one check leaves for another."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import secrets
 import shutil
@@ -34,7 +35,7 @@ class Layout:
             assert part.start + part.size <= image.size, f"{part.name} lies outside of the disk"
             self.places[part.name] = (part.start, part.size)
         spans = sorted(self.places.values())
-        assert all(a + n <= b for (a, n), (b, _) in zip(spans, spans[1:], strict=False)), "overlap"
+        assert all(a + n <= b for (a, n), (b, _) in itertools.pairwise(spans)), "overlap"
         self.esp = image.fat(next(part for part in partitions if part.name == "esp"))
         self.program = Program(self.esp.read(EFI))
 

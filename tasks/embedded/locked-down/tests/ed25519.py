@@ -98,7 +98,12 @@ def verify(key: bytes, message: bytes, signature: bytes) -> bool:
     own, point = _unpacked(key), _unpacked(signature[:32])
     s = int.from_bytes(signature[32:], "little")
     # A key of small order would accept one signature for every message.
-    if own is None or point is None or s >= ORDER or _packed(_times(8, own)) == _packed((0, 1, 1, 0)):
+    if (
+        own is None
+        or point is None
+        or s >= ORDER
+        or _packed(_times(8, own)) == _packed((0, 1, 1, 0))
+    ):
         return False
     k = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little") % ORDER
     return _packed(_times(s, BASE)) == _packed(_add(point, _times(k, own)))

@@ -38,7 +38,9 @@ class Program:
         (subsystem,) = struct.unpack_from("<H", data, pe + 24 + 68)
         assert subsystem == 10, "not an EFI application"
         (directories,) = struct.unpack_from("<I", data, pe + 24 + 108)
-        assert directories >= 5 and optional >= 112 + 5 * 8, "an EFI program without a place to sign"
+        assert directories >= 5 and optional >= 112 + 5 * 8, (
+            "an EFI program without a place to sign"
+        )
         assert 0 < count <= _MAX_SECTIONS, f"{count} sections"
         self.checksum_at = pe + 24 + 64
         self.directory_at = pe + 24 + 112 + 4 * 8
@@ -51,7 +53,9 @@ class Program:
             assert start + raw <= len(data), "a section lies outside of the file"
             text = name.rstrip(b"\0").decode("ascii", "replace")
             self.sections.append(Section(text, start, size))
-        self.signatures_at, self.signatures_size = struct.unpack_from("<II", data, self.directory_at)
+        self.signatures_at, self.signatures_size = struct.unpack_from(
+            "<II", data, self.directory_at
+        )
         if self.signatures_size:
             assert self.signatures_at + self.signatures_size == len(data), (
                 "the signatures are not the end of the file"

@@ -34,9 +34,7 @@ def _variable(owner: uuid.UUID, name: str, value: bytes, attributes: int) -> byt
     return head + text + value
 
 
-def enrolled(
-    target: Path, pk: bytes, kek: bytes, db: bytes, boot_options: bytes = b""
-) -> Path:
+def enrolled(target: Path, pk: bytes, kek: bytes, db: bytes, boot_options: bytes = b"") -> Path:
     """Write a store in which these signature lists are enrolled and secure boot is enforced.
 
     With `boot_options` there is a boot entry of an attacker's, tried first: the program at the
