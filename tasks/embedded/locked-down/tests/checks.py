@@ -384,6 +384,7 @@ def locked(bench, layout, disk, name: str, unit_secret, state: str) -> None:
         assert layout.read("data", after) == layout.read("data", disk.path), "data was changed"
     finally:
         one.machine.close()
+        disk.path.unlink()
 
 
 @milestone("locked", weight=2, requires=["watched"], proves=["R12", "R13"], title="It says why")

@@ -46,6 +46,7 @@ def nothing_starts(bench, disk, name: str, unit_secret: bytes) -> None:
         assert "Linux version" not in text and "UNIT " not in text, "something was started"
     finally:
         one.machine.close()
+        disk.path.unlink()
 
 
 def refuses_root(bench, layout, disk, name: str, unit_secret: bytes) -> None:
@@ -61,6 +62,7 @@ def refuses_root(bench, layout, disk, name: str, unit_secret: bytes) -> None:
         assert layout.read("data", after) == layout.read("data", disk.path), "data was changed"
     finally:
         one.machine.close()
+        disk.path.unlink()
 
 
 def unused(root: bytes) -> int:
