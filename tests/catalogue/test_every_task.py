@@ -27,7 +27,7 @@ SHAPES = {
     "container/oci-base": Shape(13, 42, 8),
     "embedded/ab-update": Shape(14, 48, 7, r"^has {} \|\|"),
     "embedded/accelerator": Shape(16, 56, 9, r"\bhas {}\b"),
-    "embedded/locked-down": Shape(15, 49, 9, r"^has {} \|\|"),
+    "embedded/locked-down": Shape(15, 48, 9, r"^has {} \|\|"),
     "from-source/package-manager": Shape(14, 48, 8, r"^has {} \|\|"),
     "from-source/tiny-linux": Shape(14, 56, 7),
     "repair/dead-server": Shape(14, 40, 8, r"^reached {}$"),

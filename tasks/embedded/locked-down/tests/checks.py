@@ -332,15 +332,6 @@ def test_a_challenge_does_not_outlive_a_start(attacked, shared):
 
 
 @milestone("outside", weight=2, requires=["keeps"], proves=["R21"], title="From outside")
-def test_sysrq_on_the_serial_line(attacked):
-    boots = attacked.machine.boots
-    attacked.presses_sysrq("b")
-    assert not attacked.ends(3), "SysRq restarted the meter"
-    attacked.settle()
-    assert attacked.machine.boots == boots and attacked.learn_id() == attacked.id
-
-
-@check("outside", proves=["R21"])
 def test_sysrq_is_off(attacked):
     shell = attacked.open()
     said = shell.run("cat /proc/sys/kernel/sysrq 2>/dev/null || echo 0").stdout.strip()

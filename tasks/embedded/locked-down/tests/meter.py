@@ -19,7 +19,6 @@ ANSWER = re.compile(r"(?:^|\n)= ([^\n]*)\n")
 STATE = re.compile(r"(?:^|\n)UNIT (READY|LOCKED secret|LOCKED key|LOCKED data|REFUSED root)\n")
 HEX64, HEX128 = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{128}")
 START_SECONDS = 60
-SERIAL = "serial0"  # the console's chardev on QEMU's command line
 
 
 def secret() -> bytes:
@@ -156,10 +155,3 @@ class Meter:
                 " && mount -t ext2 -o ro /dev/${d##*/} /mnt; done")  # fmt: skip
         self.machine.shell.run(f"{mounted} || {find}")
         return self.machine.shell.run(f"/mnt/{name}").status
-
-    def presses_sysrq(self, key: str) -> None:
-        """A break on the serial line, and a key: SysRq, where it is on."""
-        # The monitor's own command: the console's bytes cannot carry a break.
-        self.machine._hardware.ask("chardev-send-break", id=SERIAL)
-        time.sleep(0.3)
-        self.machine.send(key)
