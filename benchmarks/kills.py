@@ -127,7 +127,10 @@ def kill_often(folder: Path, asked: argparse.Namespace) -> tuple[list[str], list
         worker = next((lock.holder(job) for job in jobs(folder) if lock.is_held(job)), None)
         if what == "sandbox":
             boxes = children(worker)
-            hits += ["sandbox"] if boxes and kill(chance.choice(boxes)) else []
+            if boxes and kill(chance.choice(boxes)):
+                hits.append("sandbox")
+            else:
+                wanted.append(what)  # between two trials there is none
             continue
         if what == "all" and worker is not None:
             kill(worker)
@@ -212,6 +215,11 @@ def tell(
     row("of the matrix, by the sweep itself", f"{done['finished']} of {done['planned']}", wanted)
     row("verdicts", ", ".join(f"{count} {name}" for name, count in verdicts.items() if count))
     row("trials with their own tokens, exactly", f"{right} of {len(results)}", wanted)
+    for path in results:
+        result = json.loads((path / "result.json").read_text())
+        if fault := result.get("exception_info"):
+            row(f"  {path.name}", fault["exception_type"], "no error")
+            print(fault["exception_message"][:1000])
     parts = [json.loads(p.read_text())["parts"] for t in results for p in t.glob("continued.json")]
     row(
         "trials that went on where they were",

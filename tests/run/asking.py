@@ -85,7 +85,8 @@ class Remembering(Asking):
 
     @override
     async def _keep(self, messages: list[dict[str, Any]], environment: BaseEnvironment) -> None:
-        await environment.exec(f"cat > {self.SESSION} <<'END'\n{json.dumps(messages)}\nEND")
+        replace = f"cat > {self.SESSION}.new <<'END' && mv {self.SESSION}.new {self.SESSION}"
+        await environment.exec(f"{replace}\n{json.dumps(messages)}\nEND")
 
 
 class Yielding(Remembering):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import time
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -196,8 +197,9 @@ def _end_now(pool: Executor, under_way: list[Future[Trial]]) -> None:
     from benchflow.sandbox import cleanup
 
     pool.shutdown(wait=False, cancel_futures=True)
-    while wait(under_way, timeout=0.5).not_done:
+    while not all(each.done() for each in under_way):  # wait() never counts what was cancelled
         cleanup.end_own()
+        time.sleep(0.5)
 
 
 def by_argument(trials: tuple[Trial, ...], names: list[str]) -> dict[str, Trial]:

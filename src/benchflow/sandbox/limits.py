@@ -13,6 +13,7 @@ from benchflow.sandbox.model import Limits
 _ROOT = Path("/sys/fs/cgroup")
 _MIB = 1024 * 1024
 _PERIOD = 100_000
+_GONE_SECONDS = 30.0
 
 
 @dataclass(slots=True)
@@ -41,9 +42,10 @@ class Groups:
 
 
 def remove_groups(paths: list[Path]) -> None:
-    """Remove control groups, waiting a moment for their last process to be gone."""
+    """Remove control groups, waiting for their last process to be gone: on a busy machine one
+    that was killed takes its time."""
     for path in paths:
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + _GONE_SECONDS
         while path.is_dir():
             try:
                 path.rmdir()
@@ -182,16 +184,20 @@ def cpu_seconds(groups: Groups) -> float | None:
     if not groups.unified:
         used = _number(groups.paths.get("cpuacct"), "cpuacct.usage")
         return None if used is None else used / 1e9
-    path = groups.paths.get("cpus")
-    if path is None or not (path / "cpu.stat").is_file():
-        return None
-    for line in (path / "cpu.stat").read_text().splitlines():
+    for line in _read(groups.paths.get("cpus"), "cpu.stat").splitlines():
         if line.startswith("usage_usec "):
             return int(line.split()[1]) / 1e6
     return None
 
 
 def _number(path: Path | None, file: str) -> int | None:
-    if path is None or not (path / file).is_file():
-        return None
-    return int((path / file).read_text())
+    text = _read(path, file)
+    return int(text) if text else None
+
+
+def _read(path: Path | None, file: str) -> str:
+    """Nothing where the machine does not count, or where somebody has just removed the group."""
+    try:
+        return (path / file).read_text() if path else ""
+    except OSError:
+        return ""
