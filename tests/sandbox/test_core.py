@@ -16,6 +16,7 @@ import pytest
 
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.sandbox import Image, Limits, Sandbox, cleanup, debian, paths, process
+from benchflow.sandbox.limits import cpu_seconds, create_groups, memory_peak
 
 
 @pytest.fixture(scope="module")
@@ -301,6 +302,34 @@ def test_a_limit_is_enforced_or_reported(image: Image) -> None:
             many = own.exec("for i in $(seq 100); do sleep 3 & done; wait", timeout=30)
             assert b"fork" in many.stderr or many.status != 0
         assert own.exec("echo alive").text == "alive\n"
+
+
+def test_counters_can_be_read_while_somebody_removes_their_group() -> None:
+    """The kernel answers ENODEV for a file that was opened a moment before its group went."""
+    wanted = Limits(memory_mb=64)
+    name = f"read-{os.getpid()}"
+    groups = create_groups(name, wanted)
+    assert groups.paths, groups.report
+    faults: list[Exception] = []
+    over = threading.Event()
+
+    def read() -> None:
+        while not over.is_set():
+            try:
+                memory_peak(groups)
+                cpu_seconds(groups)
+            except OSError as error:
+                faults.append(error)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for _ in range(200):
+        groups.remove()
+        create_groups(name, wanted)
+    over.set()
+    reader.join()
+    groups.remove()
+    assert faults == []
 
 
 def test_a_disk_bomb_is_stopped_at_the_limit_and_the_sandbox_lives(image: Image) -> None:
