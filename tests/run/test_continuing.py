@@ -79,7 +79,7 @@ def until(condition: Callable[[], object], process: subprocess.Popen[str]) -> No
         time.sleep(0.05)
 
 
-def resume(place: Path, *options: str) -> tuple[dict[str, Any], str]:
+def resume(place: Path, *options: str, status: int = 0) -> tuple[dict[str, Any], str]:
     done = subprocess.run(
         [BENCHFLOW, "resume", "job", "--json", *options],
         cwd=place,
@@ -87,7 +87,7 @@ def resume(place: Path, *options: str) -> tuple[dict[str, Any], str]:
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == status, done.stderr
     (job,) = json.loads(done.stdout)["jobs"]
     (trial,) = job["trials"]
     return trial, done.stderr
@@ -135,6 +135,23 @@ def test_the_session_goes_on_in_the_sandbox_that_was_kept(
     assert found["phases"]["agent"] > continued["agent_seconds_before"]
     assert not marker(trial).exists()
     assert not (paths.sandboxes() / sandbox_name(trial)).exists()
+
+
+def test_a_session_that_cannot_be_read_is_an_error_and_then_begun_anew(place: Path) -> None:
+    job = place / "jobs" / "job"
+    process = begin(place)
+    trial = only_trial(job)
+    kill_worker(process, job)
+    process.communicate()
+    cleanup.gc()
+    (session,) = (paths.sandboxes() / sandbox_name(trial)).glob("fs/**/root/session.json")
+    session.write_text("")
+    found, _ = resume(place, status=4)
+    assert found["verdict"] == "error"
+    assert "could not continue its session" in found["cause_message"]
+    found, said = resume(place, "--errors")
+    assert "it starts anew" in said
+    assert (found["name"] != trial.name, found["verdict"]) == (True, "resolved")
 
 
 def test_a_sandbox_that_died_is_gone_on_with_on_demand(place: Path) -> None:
