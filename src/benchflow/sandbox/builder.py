@@ -25,8 +25,8 @@ _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _STEP = re.compile(rb"(\[\d+/\d+\] )?STEP \d")
 #: OCI's names of architectures, by the kernel's.
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-#: What buildah's start says when the kernel moved pages of it at that moment: F_SEAL_WRITE is
-#: refused with EBUSY while anything else holds a page (fcntl(2)). A moment later it is not.
+#: buildah starts from a sealed copy of itself in memory; the kernel refuses the seal for as long as
+#: something else holds one of its pages (memfd_wait_for_pins in mm/memfd.c).
 _BUSY = b"sealing memfd copy: Device or resource busy"
 _BUSY_TRIES = 4
 _PASSED_ON = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
