@@ -117,3 +117,33 @@ def test_a_plain_tasks_own_cheats_are_run(folder: Path) -> None:
     plain.write(task / "exploits/copy.sh", "#!/bin/bash\necho done > /app/out.txt\n")
     plain.write(task / "exploits/lazy.sh", "#!/bin/bash\necho nearly > /app/out.txt\n")
     assert gates(task, "exploits")["exploits"]["findings"] == ["copy resolves the task"]
+
+
+def test_doing_nothing_is_tried_for_all_tasks_in_one_job(folder: Path) -> None:
+    """Each task is judged by its own trial; one that cannot be judged spoils no other."""
+    sound = plain.shared(folder.with_name(f"{folder.name}-a"))
+    generous = plain.shared(
+        folder.with_name(f"{folder.name}-b"),
+        test="#!/bin/bash\necho 1 > /logs/verifier/reward.txt\n",
+    )
+    silent = plain.shared(folder.with_name(f"{folder.name}-c"), test="#!/bin/bash\n")
+
+    def nops(status: int) -> dict[str, Any]:
+        paths = [str(task) for task in (sound, generous, silent)]
+        call = ("check", *paths, "--gate", "nop", "--json")
+        done = plain.benchflow(*call, cwd=folder.parent, status=status)
+        return {name: found[0] for name, found in json.loads(done.stdout)["tasks"].items()}
+
+    found = nops(4)
+    assert [found[task.name]["status"] for task in (sound, generous, silent)] == [
+        "passed",
+        "failed",
+        "error",
+    ], found
+    jobs = {Path(found[task.name]["evidence"]).parent for task in (sound, generous, silent)}
+    assert len(jobs) == 1
+    again = nops(4)
+    assert [again[task.name]["cached"] for task in (sound, generous, silent)] == [True, True, False]
+    own = Path(again[silent.name]["evidence"]).parent
+    assert own not in jobs  # what was judged is left alone
+    shutil.rmtree(*jobs)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from benchflow.authoring import judge, static
 from benchflow.authoring.gate import GateResult, Status, judged, not_applicable
+from benchflow.authoring.nops import Nops
 from benchflow.authoring.trials import ORACLE_TIMES, Trials
 from benchflow.errors import UsageError
 from benchflow.run.board import Listener, Silence
@@ -47,18 +48,25 @@ Report = Callable[[GateResult], None]
 
 
 def check(
-    task: Task, gates: tuple[str, ...], listener: Listener, report: Report, *, again: bool = False
+    task: Task,
+    gates: tuple[str, ...],
+    listener: Listener,
+    report: Report,
+    *,
+    again: bool = False,
+    nops: Nops | None = None,
 ) -> list[GateResult]:
     """Runs `gates` in their order, reports each as it is known, returns all of them.
 
     A gate that passed or failed on the same task and the same `boot` is not run again unless
-    `again`; one that ended in `error` always is. Raises UsageError for an unknown gate and what
+    `again`; one that ended in `error` always is. `nops`: where the trial in which nothing is done
+    comes from when other tasks need theirs too. Raises UsageError for an unknown gate and what
     `benchflow.run` raises when nothing can be run at all.
     """
     for gate in gates:
         if gate not in GATES:
             raise UsageError(f"no gate {gate!r}", hint=f"the gates: {', '.join(GATES)}")
-    runner = _Gates(task, listener)
+    runner = _Gates(task, listener, nops)
     results = []
     for gate in (name for name in GATES if name in gates):
         result = None if again else runner.remembered(gate)
@@ -80,10 +88,11 @@ def remembered(task: Task) -> dict[str, GateResult]:
 
 
 class _Gates:
-    def __init__(self, task: Task, listener: Listener) -> None:
+    def __init__(self, task: Task, listener: Listener, nops: Nops | None = None) -> None:
         self.task = task
         self.listener = listener
         self.trials = Trials(task, listener)
+        self.nops = nops or Nops(())
 
     def run(self, gate: str) -> GateResult:
         if gate == "schema":
@@ -97,7 +106,7 @@ class _Gates:
         if gate == "image":
             return self._image()
         if gate == "nop":
-            return judge.nop(self.trials.nop())
+            return judge.nop(self.nops.of(self.task, self.listener))
         if gate == "oracle":
             return judge.oracle(self.trials.oracle(), ORACLE_TIMES)
         if gate == "budget":

@@ -189,7 +189,10 @@ def _stop(trial: Trial) -> str:
 
 
 def _where(trials: Sequence[Trial]) -> str:
-    return str(trials[0].path.parent) if trials else ""
+    """The one trial, else the job of all of them."""
+    if not trials:
+        return ""
+    return str(trials[0].path if len(trials) == 1 else trials[0].path.parent)
 
 
 def _seconds(trials: Sequence[Trial]) -> float:

@@ -179,17 +179,23 @@ class Trials:
         )
 
     def _run(self, gate: str, prepare: Callable[[], Plan], wanted: int) -> Job:
-        """The gate's job: read when it is whole, resumed when it stopped, else started."""
-        from benchflow.results.read import read_job
-        from benchflow.run import jobs
+        return whole_job(self.folder(gate), prepare, wanted, self.listener)
 
-        folder = self.folder(gate)
-        if not (folder / "benchflow.json").is_file():
-            return jobs.start(prepare(), self.listener)
-        found = read_job(folder)
-        if len(found.trials) == wanted and not found.count(Verdict.ERROR):
-            return found
-        return jobs.resume(folder, self.listener, retry_errors=True)
+
+def whole_job(folder: Path, prepare: Callable[[], Plan], wanted: int, listener: Listener) -> Job:
+    """The job in `folder`: read when it is whole, resumed when it stopped, else started.
+
+    `wanted`: how many trials it has when it is whole.
+    """
+    from benchflow.results.read import read_job
+    from benchflow.run import jobs
+
+    if not (folder / "benchflow.json").is_file():
+        return jobs.start(prepare(), listener)
+    found = read_job(folder)
+    if len(found.trials) == wanted and not found.count(Verdict.ERROR):
+        return found
+    return jobs.resume(folder, listener, retry_errors=True)
 
 
 def _end_now(pool: Executor, under_way: list[Future[Trial]]) -> None:

@@ -60,8 +60,9 @@ def command(
     from benchflow.run.worker import Interrupted
 
     keep_quiet()
-    from benchflow.authoring.check import FAST, GATES, check
+    from benchflow.authoring.check import FAST, GATES, check, remembered
     from benchflow.authoring.gate import Status
+    from benchflow.authoring.nops import Nops
     from benchflow.authoring.standing import record as keep
     from benchflow.cli.live import display
     from benchflow.tasks import select
@@ -72,6 +73,8 @@ def command(
         return _matrix(found, as_json)
     table = {}
     worst = 0
+    due = len(found) > 1 and "nop" in chosen
+    nops = Nops([one for one in found if again or "nop" not in remembered(one)] if due else ())
     for one in found:
         if not as_json:
             click.echo(f"{one.name} {one.version}")
@@ -82,7 +85,7 @@ def command(
 
         try:
             with display(quiet=True) as listener:
-                results = check(one, chosen, listener, show, again=again)
+                results = check(one, chosen, listener, show, again=again, nops=nops)
                 changes = _write(one, listener) if write else []
         except Interrupted as error:
             raise Interrupted(error.message, hint="call it again to go on") from error

@@ -1,0 +1,54 @@
+"""The trials in which nothing is done, of several tasks in one job."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchflow.authoring.trials import Trials, whole_job
+from benchflow.home import home
+from benchflow.results.model import Trial
+from benchflow.run.board import Listener
+from benchflow.tasks import Task, stage
+
+
+class Nops:
+    """One such trial for each of `tasks`; all are run when the first is asked for.
+
+    To bring a job on its way takes most of the time of such a trial, and two tasks do nothing as
+    quickly as one: eight tasks together take a quarter of what they take one after the other.
+    """
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self._tasks = tasks
+        self._found: dict[Path, Trial] | None = None
+
+    def of(self, task: Task, listener: Listener) -> tuple[Trial, ...]:
+        """The trial of `task`; a job of its own where it is none of several.
+
+        Raises what `benchflow.run` raises when nothing can be run at all.
+        """
+        if len(self._tasks) < 2 or task.path not in {one.path for one in self._tasks}:
+            return Trials(task, listener).nop()
+        if self._found is None:
+            self._found = self._run(listener)
+        trial = self._found.get(task.path)
+        return (trial,) if trial else Trials(task, listener).nop()
+
+    def _run(self, listener: Listener) -> dict[Path, Trial]:
+        from benchflow.run.plan import Plan, plan
+        from benchflow.run.request import RunRequest
+
+        keys = sorted(Trials(task, listener).key for task in self._tasks)
+        name = f"nops-{hashlib.sha256(' '.join(keys).encode()).hexdigest()[:12]}"
+        folder = home() / "checks" / name
+
+        def prepare() -> Plan:
+            paths = tuple(str(task.path) for task in self._tasks)
+            request = RunRequest(paths, agents=("nop",), job_name=name, jobs_dir=folder.parent)
+            return plan(request)
+
+        job = whole_job(folder, prepare, len(self._tasks), listener)
+        staged = {str(stage(task)): task.path for task in self._tasks}
+        return {staged[trial.task_folder]: trial for trial in job.trials}
