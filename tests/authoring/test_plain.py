@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -117,6 +118,21 @@ def test_a_plain_tasks_own_cheats_are_run(folder: Path) -> None:
     plain.write(task / "exploits/copy.sh", "#!/bin/bash\necho done > /app/out.txt\n")
     plain.write(task / "exploits/lazy.sh", "#!/bin/bash\necho nearly > /app/out.txt\n")
     assert gates(task, "exploits")["exploits"]["findings"] == ["copy resolves the task"]
+
+
+def test_a_verifier_that_writes_what_it_is_told_is_kept_from_a_verdict(folder: Path) -> None:
+    greedy = HONEST.replace("if [", "grep -q much /app/out.txt && yes >/var/tmp/log\nif [", 1)
+    task = plain.separate(folder, test=greedy)
+    config = task / "task.toml"
+    granted = "[verifier.environment]\nstorage_mb = 64"
+    config.write_text(config.read_text().replace("[verifier.environment]", granted))
+    plain.write(task / "exploits/flood.sh", "#!/bin/bash\necho much > /app/out.txt\n")
+    (finding,) = gates(task, "exploits")["exploits"]["findings"]
+    assert re.fullmatch(
+        r"flood leaves the verifier without a verdict: the verifier wrote \d+ MB, "
+        r"of 64 MB that it may",
+        finding,
+    ), finding
 
 
 def test_doing_nothing_is_tried_for_all_tasks_in_one_job(folder: Path) -> None:

@@ -15,6 +15,7 @@ from benchflow.results.layout import layout, read_planned
 from benchflow.results.lock import is_held
 from benchflow.results.metered import exhausted
 from benchflow.results.model import Job, Milestone, Phases, Problem, Trial, Usage, Verdict
+from benchflow.results.sandboxes import verifier_out_of_disk
 from benchflow.results.text import one_line
 from benchflow.results.values import count, mapping, number, seconds_between, sequence, word
 
@@ -95,7 +96,8 @@ def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Tria
     if fault and rewards and decision is Verdict.ERROR:
         message = fault[1]
     if rewards is None:
-        cause, message = broken_verifier(path) or (cause, message)
+        told = broken_verifier(path) or verifier_out_of_disk(path)
+        cause, message = told or (cause, message)
     milestones, problems = _ladder(path, rewards or {}, steps)
     agent = mapping(record.get("agent_info"))
     return (
