@@ -30,6 +30,8 @@ def test_harbor_accepts_the_staged_folder(lamp: Path) -> None:
     assert config.verifier.environment_mode is not None
     assert config.verifier.environment_mode.value == "separate"
     assert config.artifacts == ["/app/lamp.img"]
+    # The checks' own limit comes first (verifier_sec below), however slow the host.
+    assert config.verifier.timeout_sec == 4 * 300
 
 
 def test_everything_the_verifier_needs_is_inside_and_nothing_that_it_must_not_have(

@@ -17,13 +17,12 @@ from benchflow.run.board import Board, Listener, Phase, TrialState
 from benchflow.run.tail import Tail
 from benchflow.run.watch import apply_progress
 from benchflow.tasks import Task
+from benchflow.tasks.stage import BACKSTOP
 
 if TYPE_CHECKING:
     from benchflow.sandbox import Limits, Sandbox
 
 _TICK_SECONDS = 0.1
-#: The verifier keeps its own deadlines; this is for one that hangs all the same.
-_GRACE = 1.5
 #: Top-level folders that the programs of a verifier on the host come from or work in.
 _NEEDED = {"bin", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "sbin", "sys", "usr"}
 
@@ -84,7 +83,7 @@ def sandboxed(attempt: Attempt) -> None:
                     output.write(data)
 
                 command = ["sh", "/tests/test.sh"]
-                timeout = limit * _GRACE or None
+                timeout = limit * BACKSTOP or None
                 attempt.status = box.exec(command, timeout=timeout, on_output=keep).status
 
             _follow(attempt, question)
@@ -117,7 +116,7 @@ def on_host(attempt: Attempt) -> None:
         except FileNotFoundError:
             raise MissingTool("bwrap is missing", hint="apt-get install bubblewrap") from None
         try:
-            _follow(attempt, lambda: process.wait(limit * _GRACE or None))
+            _follow(attempt, lambda: process.wait(limit * BACKSTOP or None))
         finally:
             # bwrap takes everything that it started with it.
             process.terminate()

@@ -20,7 +20,6 @@ from unit import (
     BERT,
     DENIED,
     NO_CARD,
-    ROOT,
     Station,
     by_card,
     factorial,
@@ -98,7 +97,7 @@ def test_image_has_an_ext4_root(deliverable, image, metric):
 @check("boots", proves=["R1", "R3"])
 def test_starts_and_root_logs_in(two, metric):
     two.machine.boot()
-    two.session = two.machine.login(*ROOT, timeout=150)
+    two.root(150)
     metric("login_seconds", round(two.machine.elapsed, 1))
     assert two.say("id -un") == "root"
     assert two.say("findmnt -n -o FSTYPE /") == "ext4"
