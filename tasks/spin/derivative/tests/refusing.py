@@ -1,0 +1,64 @@
+"""Archives that are not what they should be, and a station that has to stay what it is."""
+
+from __future__ import annotations
+
+from debs import Deb
+from delivered import INDEX
+from releases import ALKE
+
+
+def tampered(publisher, name, suite, what, stranger) -> None:
+    """Publish a package in a way that must not be believed."""
+    publisher.offer(suite, Deb(name, "6.6"))
+    if what in ("stranger", "alke", "bris", "base"):
+        publisher.publish(suite, key={**publisher.keys, "stranger": stranger}[what])
+    elif what == "origin":
+        publisher.publish(suite, Origin="Holm", Label="Holm", Suite="alke", Codename="alke")
+    else:
+        text = publisher.publish(suite)
+        if what == "unsigned":
+            publisher.files.pop(publisher.path(suite, f"dists/{suite}/InRelease"))
+            publisher.put(suite, f"dists/{suite}/Release", text.encode())
+        else:
+            index = publisher.index(suite).replace("made for one trial", "made by somebody")
+            publisher.put(suite, f"dists/{suite}/{INDEX}", index.encode())
+
+
+def refused(station, publisher, word, suite, what, stranger) -> None:
+    name = word("evil")
+    before = dict(publisher.own[suite])
+    tampered(publisher, name, suite, what, stranger)
+    station.apt("update")
+    station.apt(f"install {name}")
+    assert station.version(name) is None, f"{suite}, {what}: it was believed"
+    publisher.own[suite] = before
+
+
+def still_one(station) -> None:
+    """A whole 1.0, of which nothing is 2.0's."""
+    assert station.release() == "holm 1.0 alke"
+    there = station.installed()
+    wrong = {
+        name
+        for name, version in ALKE.items()
+        if name != "holm-archive-keyring" and there.get(name) != version
+    }
+    assert not wrong and "holm-registry" not in there and "holm-clock" not in there, (
+        f"not 1.0: {wrong}"
+    )
+    assert station.ask("version", seconds=60) == ["version 1.0"]
+
+
+def hold_from(publisher, number: int) -> list[str]:
+    """Do not answer whoever asks for a package, from the `number`th on; what was asked for."""
+    seen: list[str] = []
+
+    def held(path: str) -> bool:
+        if not path.endswith(".deb"):
+            return False
+        if path not in seen and len(seen) < 1000:
+            seen.append(path)
+        return path not in seen[: number - 1]
+
+    publisher.held = held
+    return seen
