@@ -212,6 +212,9 @@ def test_an_archive_of_this_run(helpers: dict[str, ModuleType], key: Any, tmp_pa
             assert openpgp_text(helpers, answer.read(), key)["origin"] == "Other"
         with urllib.request.urlopen(f"{base}{place}/{delivered.INDEX}") as answer:
             assert b"Package: new-one\n" in answer.read()
+        publisher.put("alke", "pool/a+b.deb", b"a plus")
+        with urllib.request.urlopen(f"{base}{publisher.path('alke', 'pool/a%2bb.deb')}") as answer:
+            assert answer.read() == b"a plus"
         assert not publisher.marked("here")
         urllib.request.urlopen(f"{base}/mark/here").close()
         assert publisher.marked("here")

@@ -32,7 +32,7 @@ SHAPES = {
     "from-source/tiny-linux": Shape(14, 56, 7),
     "repair/dead-server": Shape(14, 40, 8, r"^reached {}$"),
     "spin/appliance": Shape(15, 43, 11, r"\bhas {}\b"),
-    "spin/derivative": Shape(14, 50, 9, r"^has {} \|\|"),
+    "spin/derivative": Shape(14, 48, 9, r"^has {} \|\|"),
 }
 
 

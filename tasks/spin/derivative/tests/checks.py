@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 
-import pytest
 from debs import Deb
 from delivered import INDEX, SUITES, holds
 from refusing import hold_from, refused, still_one
@@ -109,7 +108,8 @@ def test_every_file_of_ours_is_a_packages(station):
     command = (
         "for f in /etc/apt/sources.list /etc/apt/sources.list.d/* /etc/apt/preferences "
         "/etc/apt/preferences.d/* /etc/apt/trusted.gpg /etc/apt/trusted.gpg.d/* /etc/holm/* "
-        "/etc/holm/mirrors/* /usr/share/keyrings/* /usr/bin/holm-* /usr/sbin/holm-* /usr/bin/hello; "
+        "/etc/holm/mirrors/* /usr/share/keyrings/* /usr/bin/holm-* /usr/sbin/holm-* "
+        "/usr/bin/hello; "
         'do [ ! -f "$f" ] || echo "$f"; done | LC_ALL=C xargs dpkg -S 2>&1 >/dev/null'
     )
     assert station.run(command, 120).stdout.strip() == "", "files that are no package's"
@@ -239,28 +239,24 @@ def test_an_upgrade_keeps_to_it(station, shared):
 
 
 @milestone("trust", weight=3, requires=["precedence"], proves=["R13"], title="Who is believed")
-@pytest.mark.parametrize(
-    ("suite", "what"),
-    [("alke", "stranger"), ("alke", "base"), ("bookworm", "alke"), ("alke", "unsigned")],
-)  # fmt: skip
-def test_other_signatures_are_refused(station, publisher, word, stranger, suite, what):
-    refused(station, publisher, word, suite, what, stranger)
+def test_other_signatures_are_refused(station, publisher, word, stranger):
+    refused(station, publisher, word, stranger, alke="stranger", bookworm="alke")
 
 
-@check("trust", proves=["R14"])
-def test_an_index_that_was_changed(station, publisher, word, stranger):
-    refused(station, publisher, word, "bookworm", "index", stranger)
+@check("trust", proves=["R13", "R14"])
+def test_another_of_our_keys_and_a_changed_index(station, publisher, word, stranger):
+    refused(station, publisher, word, stranger, alke="base", bookworm="index")
 
 
-@check("trust", proves=["R15"])
-def test_a_base_that_calls_itself_ours(station, publisher, word, stranger):
-    refused(station, publisher, word, "bookworm", "origin", stranger)
+@check("trust", proves=["R13", "R15"])
+def test_no_signature_and_a_base_that_calls_itself_ours(station, publisher, word, stranger):
+    refused(station, publisher, word, stranger, alke="unsigned", bookworm="origin")
     assert station.candidate("hello") == ALKE["hello"]
 
 
-@check("trust", proves=["R20"])
-def test_a_new_station_does_not_know_the_next_key(station, publisher, word, stranger):
-    refused(station, publisher, word, "alke", "bris", stranger)
+@check("trust", proves=["R16", "R20"])
+def test_the_key_of_two_and_an_expired_release(station, publisher, word, stranger):
+    refused(station, publisher, word, stranger, alke="bris", bookworm="expired")
 
 
 @check("trust", proves=["R14", "R17"])
@@ -283,18 +279,7 @@ def test_a_package_that_was_changed(station, publisher, word, nonce):
 # ---- forward --------------------------------------------------------------------------------
 
 
-@milestone("forward", weight=2, requires=["trust"], proves=["R16"], title="Never backwards")
-def test_an_expired_release(station, publisher, word):
-    name, before = word("late"), dict(publisher.own["alke"])
-    publisher.offer("alke", Deb(name, "1"))
-    publisher.publish("alke", valid_for=60)
-    station.apt("update")
-    station.apt(f"install {name}")
-    assert station.version(name) is None, "a Release that has expired was believed"
-    publisher.own["alke"] = before
-
-
-@check("forward", proves=["R16", "R17"])
+@milestone("forward", weight=2, requires=["trust"], proves=["R16", "R17"], title="Never backwards")
 def test_an_older_release(station, publisher, word, shared):
     name = word("own")
     publisher.offer("alke", Deb(name, "1"))
@@ -313,6 +298,8 @@ def test_an_older_release(station, publisher, word, shared):
 @check("forward", proves=["R18"])
 def test_a_lower_version(station, publisher, word, shared):
     name = word("own")
+    # The keyring of 1.1 is not to be had yet: see the next milestone.
+    publisher.offer("alke", Deb("holm-archive-keyring", "0.9"))
     publisher.offer("alke", Deb(name, "1"), Deb(shared["ours"], "1.2"))
     publisher.publish("alke")
     assert station.apt("update") == 0 and station.apt(f"install {name} {shared['ours']}") == 0
@@ -330,7 +317,6 @@ def test_a_lower_version(station, publisher, word, shared):
 @milestone("gate", weight=2, requires=["forward"], proves=["R20", "R21"], title="Not on bad ground")
 def test_without_the_key_of_two(station, publisher, site):
     site.offer(publisher)
-    publisher.offer("alke", Deb("holm-archive-keyring", "0.9"))
     for suite in SUITES:
         publisher.publish(suite)
     assert station.apt("update") == 0
@@ -339,14 +325,6 @@ def test_without_the_key_of_two(station, publisher, site):
     still_one(station)
     publisher.own["alke"].pop("holm-archive-keyring")
     publisher.publish("alke")
-
-
-@check("gate", proves=["R21"])
-def test_a_two_of_somebody_elses(station, publisher, stranger):
-    publisher.publish("bris", key=stranger)
-    assert station.upgrade() != 0, "it goes to a release that somebody else has signed"
-    still_one(station)
-    assert station.version("holm-archive-keyring") in ("1.0", "1.1")
 
 
 @check("gate", proves=["R14", "R21"])
@@ -450,7 +428,7 @@ def test_the_old_key_is_worth_nothing(station, publisher, word, stranger):
     station.online()
     publisher.publish("bris")
     assert station.apt("update") == 0
-    refused(station, publisher, word, "bris", "alke", stranger)
+    refused(station, publisher, word, stranger, bris="alke")
 
 
 @check("retired", proves=["R26", "R27"])
@@ -477,7 +455,7 @@ def test_power_goes_while_it_fetches(station, publisher, site):
     station.machine.power_cut()
     publisher.release_held()
     station.start(START_SECONDS)
-    station.until(lambda: site.whole(station) == "", 400, f"2.0 ({site.whole(station)})", 5)
+    site.becomes_whole(station, 400)
 
 
 @check("line", proves=["R28", "R30"])
@@ -504,7 +482,7 @@ def test_power_goes_while_it_installs(station, publisher, site):
     station.machine.expect(site.words["post"], timeout=UPGRADE_SECONDS)
     station.machine.power_cut()
     station.start(START_SECONDS)
-    station.until(lambda: site.whole(station) == "", UPGRADE_SECONDS, "2.0", 5)
+    site.becomes_whole(station, UPGRADE_SECONDS)
 
 
 @check("power", proves=["R22", "R30"])
@@ -527,5 +505,4 @@ def test_no_configuration_is_lost(station, site):
 
 @check("power", proves=["R31"])
 def test_nothing_is_left_after_that(station, site):
-    station.until(lambda: station.run("pgrep -f holm-upgrade").status != 0, 60, "its end", 2)
     site.nothing_is_left(station)

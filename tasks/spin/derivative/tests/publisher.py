@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote
 
 from debs import Deb, stanza
 from delivered import INDEX, KEY_OF, SUITES, Suite
@@ -143,7 +144,7 @@ def _handler(publisher: Publisher) -> type[BaseHTTPRequestHandler]:
         timeout = 900
 
         def do_GET(self) -> None:
-            go, path = publisher._go, self.path[:500]
+            go, path = publisher._go, unquote(self.path[:500])
             if len(publisher.asked) < ASKED_MAX:
                 publisher.asked.append(path)
             if publisher.held(path):

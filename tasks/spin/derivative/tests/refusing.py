@@ -12,6 +12,8 @@ def tampered(publisher, name, suite, what, stranger) -> None:
     publisher.offer(suite, Deb(name, "6.6"))
     if what in ("stranger", "alke", "bris", "base"):
         publisher.publish(suite, key={**publisher.keys, "stranger": stranger}[what])
+    elif what == "expired":
+        publisher.publish(suite, valid_for=60)
     elif what == "origin":
         publisher.publish(suite, Origin="Holm", Label="Holm", Suite="alke", Codename="alke")
     else:
@@ -24,14 +26,17 @@ def tampered(publisher, name, suite, what, stranger) -> None:
             publisher.put(suite, f"dists/{suite}/{INDEX}", index.encode())
 
 
-def refused(station, publisher, word, suite, what, stranger) -> None:
-    name = word("evil")
-    before = dict(publisher.own[suite])
-    tampered(publisher, name, suite, what, stranger)
+def refused(station, publisher, word, stranger, **attacks: str) -> None:
+    """Suites that are each attacked in one way: an update, and nothing of them is taken."""
+    names = {suite: word("evil") for suite in attacks}
+    before = {suite: dict(publisher.own[suite]) for suite in attacks}
+    for suite, what in attacks.items():
+        tampered(publisher, names[suite], suite, what, stranger)
     station.apt("update")
-    station.apt(f"install {name}")
-    assert station.version(name) is None, f"{suite}, {what}: it was believed"
-    publisher.own[suite] = before
+    for suite, name in names.items():
+        station.apt(f"install {name}")
+        assert station.version(name) is None, f"{suite}, {attacks[suite]}: it was believed"
+        publisher.own[suite] = before[suite]
 
 
 def still_one(station) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 
 from debs import Deb
 from publisher import Publisher
@@ -91,6 +92,16 @@ class Site:
             return "holm-relay is still there, or bc is not"
         return ""
 
+    def becomes_whole(self, station: Station, seconds: float) -> None:
+        """By itself, while nothing is done but looking."""
+        missing = "?"
+        deadline = station.machine.deadline(seconds)
+        while missing:
+            assert deadline.remaining() > 0, f"no whole 2.0 after {seconds:g} seconds: {missing}"
+            assert station.machine.alive, "it switched itself off"
+            time.sleep(3)
+            missing = self.whole(station)
+
     def registers_are_there(self, station: Station) -> None:
         """Each register once, with its total, said by the service and as it lies on the disk."""
         said = station.ask("version", "all", seconds=60)
@@ -122,9 +133,9 @@ class Site:
         assert station.say("cat /etc/holm/mirrors/holm") == station.publisher.url("holm")
 
     def nothing_is_left(self, station: Station) -> None:
-        """No packages and no indexes but where apt has its own."""
-        left = station.say(
+        """No packages and no indexes but where apt has its own; what is under way may end."""
+        look = (
             "find / -xdev \\( -path /var/cache/apt -o -path /var/lib/apt \\) -prune -o -type f "
             "\\( -name '*.deb' -o -name '*_Packages' -o -name '*InRelease' \\) -print | head -n 5"
         )
-        assert left == "", f"left behind: {left}"
+        station.until(lambda: station.say(look) == "", 60, "an end without packages left over", 5)
