@@ -69,7 +69,14 @@ def test_what_the_oracle_and_its_cheats_edit_is_there() -> None:
     for version in ("1.0", "2.0"):
         base = packages / f"holm-base-{version}"
         assert "\nSigned-By: " in (base / "etc/apt/sources.list.d/holm.sources").read_text()
+        assert "\nURIs: mirror+file:/" in (base / "etc/apt/sources.list.d/holm.sources").read_text()
         assert "Pin-Priority: 990" in (base / "etc/apt/preferences.d/holm").read_text()
+        unit = (base / "usr/lib/systemd/system/holm-upgrade.service").read_text()
+        assert "\nConditionPathExists=/var/lib/holm-upgrade\n" in unit
+    assert "\ngive_up() {\n" in upgrade and "\texit 1\n}\n\nprepare() {" in upgrade
+    assert "\ngo_forward() {\n" in upgrade and "\nfor _ in 1 2 3; do\n" in upgrade
+    unit = (packages / "holm-tally-1.0/usr/lib/systemd/system/holm-tally.service").read_text()
+    assert "\nRestart=always\n" in unit
 
 
 def test_the_letter_names_every_package_that_is_asked_for() -> None:

@@ -296,18 +296,18 @@ def test_an_older_release(station, publisher, word, shared):
 
 
 @check("forward", proves=["R18"])
-def test_a_lower_version(station, publisher, word, shared):
-    name = word("own")
+def test_a_lower_version(station, publisher, word):
+    name, lower = word("own"), word("own")
     # The keyring of 1.1 is not to be had yet: see the next milestone.
     publisher.offer("alke", Deb("holm-archive-keyring", "0.9"))
-    publisher.offer("alke", Deb(name, "1"), Deb(shared["ours"], "1.2"))
+    publisher.offer("alke", Deb(name, "1"), Deb(lower, "1.2"))
     publisher.publish("alke")
-    assert station.apt("update") == 0 and station.apt(f"install {name} {shared['ours']}") == 0
-    publisher.offer("alke", Deb(name, "1.1"), Deb(shared["ours"], "1.0"))
+    assert station.apt("update") == 0 and station.apt(f"install {name} {lower}") == 0
+    publisher.offer("alke", Deb(name, "1.1"), Deb(lower, "1.0"))
     publisher.publish("alke")
     assert station.apt("update") == 0
     assert station.apt("upgrade") == 0, "apt-get upgrade fails"
-    assert station.version(shared["ours"]) == "1.2", "it went back to a lower version"
+    assert station.version(lower) == "1.2", "it went back to a lower version"
     assert station.version(name) == "1.1", "the others were not brought up to date"
 
 
