@@ -370,7 +370,8 @@ def test_it_is_a_whole_two(station, site):
 @check("release", proves=["R6"])
 def test_it_still_is_a_holm(station):
     assert station.release() == "holm 2.0 bris"
-    assert station.say("dpkg --verify holm-base hello") == ""
+    wrong = station.run("dpkg --verify holm-base hello").stdout.splitlines()
+    assert [line for line in wrong if " c /etc/" not in line] == []
 
 
 @check("release", proves=["R19"])
