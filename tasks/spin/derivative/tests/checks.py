@@ -206,6 +206,7 @@ def test_packages_of_the_bench_are_installed(station, publisher, word, nonce, sh
 )
 def test_ours_before_a_higher_version(station, publisher, word, nonce, shared):
     both, alien, text = word("both"), word("holm"), nonce()
+    shared["alien"] = alien
     publisher.offer(
         "alke", Deb(both, "1.0", {f"/usr/share/{both}": text}), Deb(shared["ours"], "1.1")
     )
@@ -219,7 +220,6 @@ def test_ours_before_a_higher_version(station, publisher, word, nonce, shared):
     assert station.apt(f"install {both}") == 0
     assert station.say(f"cat /usr/share/{both}") == text
     assert station.candidate("hello") == ALKE["hello"]
-    shared["alien"] = alien
 
 
 @check("precedence", proves=["R11"])
