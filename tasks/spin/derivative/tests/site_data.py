@@ -90,6 +90,9 @@ class Site:
                 return f"{name} {wanted[name]}: {there.get(name)}"
         if "holm-relay" in there or "bc" not in there:
             return "holm-relay is still there, or bc is not"
+        for path in ("/var/lib/holm-tally", "/etc/holm/tally.conf", "/etc/holm/relay.conf"):
+            if station.has(path):
+                return f"{path} is still there"
         return ""
 
     def becomes_whole(self, station: Station, seconds: float) -> None:
