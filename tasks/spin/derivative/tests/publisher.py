@@ -21,6 +21,7 @@ from openpgp import Key
 HOST = "10.0.2.2"
 HOLD_SECONDS = 900.0
 ASKED_MAX = 100_000
+CONNECTIONS_MAX = 64
 # The stations' clock is ahead of ours, so that what is published now can be later than what was
 # delivered a moment ago, and never lies in their future.
 AHEAD = 40 * 86400
@@ -132,7 +133,25 @@ class Publisher:
 
 
 class _Server(ThreadingHTTPServer):
+    """Each connection has a thread; a guest that opens them without end gets no more of them."""
+
     daemon_threads = True
+
+    def __init__(self, *arguments) -> None:
+        super().__init__(*arguments)
+        self._room = threading.BoundedSemaphore(CONNECTIONS_MAX)
+
+    def process_request(self, request, client_address) -> None:
+        if self._room.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request, client_address) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A guest that hangs up is nobody's error."""
