@@ -131,7 +131,7 @@ def _go_on(
 
 def _look_on(job: Path, saved: dict[str, Any], listener: Listener) -> Job:
     board = _board(job, saved)
-    worker.look_on(job, Watch(job, board, listener).look)
+    worker.look_on(job, lambda: Watch(job, board, listener).look)
     found = read_job(job)
     if sum(trial.cause != _CANCELLED for trial in found.trials) < board.planned:
         raise Interrupted(

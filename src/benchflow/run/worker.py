@@ -66,9 +66,14 @@ def run(job: Path, held: int, work: Callable[[], None], look: Callable[[], None]
     _raise(told, status, job)
 
 
-def look_on(job: Path, look: Callable[[], None]) -> None:
-    """Look on until nobody works on the job any more; signals go to who does."""
+def look_on(job: Path, begin: Callable[[], Callable[[], None]]) -> None:
+    """Look on until nobody works on the job any more; signals go to who does.
+
+    `begin` gives what looks; it is called when signals are passed on already, because it may show
+    something, and who sees that may want to stop the job.
+    """
     with _passing_on(lambda: lock.holder(job)):
+        look = begin()
         while lock.is_held(job):
             look()
             time.sleep(_LOOK_SECONDS)
