@@ -52,7 +52,7 @@ def test_a_plan_starts_nothing(sweep: Path) -> None:
     plan = call(sweep, "--plan")
     assert (plan["planned"], plan["finished"], plan["jobs"]) == (4, 0, [])
     assert [cell["who"] for cell in plan["cells"]] == ["nop", "ladder:two"]
-    assert plan["hours_left"] == {"likely": None, "most": pytest.approx(4 * 180 / 3600)}
+    assert plan["hours_left"] == {"likely": None, "most": pytest.approx(4 * (60 + 4 * 120) / 3600)}
     assert not results(sweep.parent)
 
 

@@ -30,7 +30,7 @@ def test_harbor_accepts_the_staged_folder(lamp: Path) -> None:
     assert config.verifier.environment_mode is not None
     assert config.verifier.environment_mode.value == "separate"
     assert config.artifacts == ["/app/lamp.img"]
-    # The checks' own limit comes first (verifier_sec below), however slow the host.
+    # The checks' own limit comes first, on a slow host too (verifier_sec below).
     assert config.verifier.timeout_sec == 4 * 300
 
 

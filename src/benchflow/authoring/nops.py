@@ -16,8 +16,8 @@ from benchflow.tasks import Task, stage
 class Nops:
     """One such trial for each of `tasks`; all are run when the first is asked for.
 
-    To bring a job on its way takes most of the time of such a trial, and two tasks do nothing as
-    quickly as one: eight tasks together take a quarter of what they take one after the other.
+    A job takes longer to be on its way than such a trial needs, and one trial alone leaves
+    processors idle (benchmarks/README.md, `check --fast`).
     """
 
     def __init__(self, tasks: Sequence[Task]) -> None:
@@ -29,10 +29,8 @@ class Nops:
 
         Raises what `benchflow.run` raises when nothing can be run at all.
         """
-        if len(self._tasks) < 2 or task.path not in {one.path for one in self._tasks}:
-            return Trials(task, listener).nop()
         if self._found is None:
-            self._found = self._run(listener)
+            self._found = self._run(listener) if len(self._tasks) > 1 else {}
         trial = self._found.get(task.path)
         return (trial,) if trial else Trials(task, listener).nop()
 
@@ -50,5 +48,7 @@ class Nops:
             return plan(request)
 
         job = whole_job(folder, prepare, len(self._tasks), listener)
-        staged = {str(stage(task)): task.path for task in self._tasks}
-        return {staged[trial.task_folder]: trial for trial in job.trials}
+        trials = {trial.task_folder: trial for trial in job.trials}
+        staged = {task.path: str(stage(task)) for task in self._tasks}
+        # One that was staged otherwise, by an earlier version of ours, is tried again by itself.
+        return {path: trials[place] for path, place in staged.items() if place in trials}

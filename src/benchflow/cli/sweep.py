@@ -176,7 +176,7 @@ def _hours(found: Sweep) -> tuple[float, float, bool]:
         took = [trial.phases.total for trial in cell.trials if trial.phases.total is not None]
         task = cell.planned.task
         limit = task.agent_timeout_sec * found.file.agent_timeout_multiplier
-        limit += task.verifier_timeout_sec * found.file.verifier_timeout_multiplier
+        limit += task.verifier_ended_sec * found.file.verifier_timeout_multiplier
         most += left * limit / 3600
         likely += left * (sum(took) / len(took) if took else limit) / 3600
         known = known and (bool(took) or not left)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.values import mapping, number
@@ -12,13 +14,18 @@ NAME = "sandbox.json"
 VERIFIER_OUT_OF_DISK = "VerifierOutOfDisk"
 
 
+def reports(trial: Path) -> Mapping[str, Any]:
+    """Role → what its sandbox was granted and used. Raises UnreadableRecord."""
+    return mapping(read_object(trial / NAME).get("sandboxes"))
+
+
 def verifier_out_of_disk(trial: Path) -> tuple[str, str] | None:
     """The cause, with words, when a verifier of `trial` used up its disk.
 
     All commands of a sandbox are ended beyond its limit, so such a verifier leaves no reward.
     """
     try:
-        found = mapping(read_object(trial / NAME).get("sandboxes"))
+        found = reports(trial)
     except UnreadableRecord:
         return None
     for role, report in found.items():

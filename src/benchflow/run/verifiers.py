@@ -17,7 +17,6 @@ from benchflow.run.board import Board, Listener, Phase, TrialState
 from benchflow.run.tail import Tail
 from benchflow.run.watch import apply_progress
 from benchflow.tasks import Task
-from benchflow.tasks.stage import BACKSTOP
 
 if TYPE_CHECKING:
     from benchflow.sandbox import Limits, Sandbox
@@ -75,15 +74,14 @@ def sandboxed(attempt: Attempt) -> None:
             for inside, file in attempt.given.items():
                 if note := _hand_over(box, file, inside):
                     attempt.notes.append(note)
-            limit = attempt.task.verifier_timeout_sec
-            attempt.enter(Phase.BOOT, limit)
+            attempt.enter(Phase.BOOT, attempt.task.verifier_timeout_sec)
 
             def question() -> None:
                 def keep(stream: str, data: bytes) -> None:
                     output.write(data)
 
                 command = ["sh", "/tests/test.sh"]
-                timeout = limit * BACKSTOP or None
+                timeout = attempt.task.verifier_ended_sec or None
                 attempt.status = box.exec(command, timeout=timeout, on_output=keep).status
 
             _follow(attempt, question)
@@ -106,8 +104,7 @@ def on_host(attempt: Attempt) -> None:
         *_in_place(attempt.given),
         *(*boot, "--tests", str(attempt.tests), "--logs", str(attempt.logs.resolve())),
     ]
-    limit = attempt.task.verifier_timeout_sec
-    attempt.enter(Phase.BOOT, limit)
+    attempt.enter(Phase.BOOT, attempt.task.verifier_timeout_sec)
     with (attempt.logs / "test-stdout.txt").open("xb") as output:
         try:
             process = subprocess.Popen(
@@ -116,7 +113,8 @@ def on_host(attempt: Attempt) -> None:
         except FileNotFoundError:
             raise MissingTool("bwrap is missing", hint="apt-get install bubblewrap") from None
         try:
-            _follow(attempt, lambda: process.wait(limit * BACKSTOP or None))
+            timeout = attempt.task.verifier_ended_sec or None
+            _follow(attempt, lambda: process.wait(timeout))
         finally:
             # bwrap takes everything that it started with it.
             process.terminate()

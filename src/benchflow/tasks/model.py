@@ -7,6 +7,9 @@ from pathlib import Path
 
 from benchflow.boot.milestones import MilestoneSpec
 
+#: In limits of the task: `Task.verifier_ended_sec`.
+_ENDED_AFTER = 4
+
 
 @dataclass(frozen=True)
 class Deliverable:
@@ -80,6 +83,16 @@ class Task:
     def slug(self) -> str:
         """The name as one path component: `repair/dead-server` → `repair-dead-server`."""
         return self.name.replace("/", "-")
+
+    @property
+    def verifier_ended_sec(self) -> float:
+        """Seconds after which a runner ends the verifier, which then leaves no verdict.
+
+        `boot` keeps the task's own limit, in reference seconds, and judges what it has. With equal
+        limits a guest that stalls could buy an `error` on any slow or busy host; with these only
+        on one of less than 0.23 of the reference's speed, or 0.45 where processors are fought over.
+        """
+        return self.verifier_timeout_sec * (_ENDED_AFTER if self.is_benchflow else 1)
 
     @property
     def n_checks(self) -> int:

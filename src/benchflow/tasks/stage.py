@@ -24,10 +24,6 @@ from benchflow.tasks.digest import files_below
 from benchflow.tasks.model import Task
 
 _FORMAT = 2
-#: The runner's limit on a verifier, in limits of the task. `boot` keeps the task's own, in
-#: reference seconds, and then judges what it has; a verifier that the runner ends leaves no
-#: verdict, which a guest that stalls could buy on a slow or busy host if the two were equal.
-BACKSTOP = 4
 _SUITE = "bookworm"
 #: What QEMU, pytest and the inspection tools need beside the guest's own memory, in MiB.
 _VERIFIER_MEMORY_MB = 1536
@@ -192,7 +188,7 @@ def _staged_toml(task: Task) -> str:
 
     data = tomllib.loads((task.path / "task.toml").read_text(encoding="utf-8"))
     resources = data["environment"]
-    data["verifier"]["timeout_sec"] = BACKSTOP * task.verifier_timeout_sec
+    data["verifier"]["timeout_sec"] = task.verifier_ended_sec
     data["verifier"]["environment_mode"] = "separate"
     data["verifier"]["environment"] = {
         "network_mode": "no-network",

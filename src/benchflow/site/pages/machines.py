@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from benchflow.results import sandboxes
 from benchflow.results.evidence import qemu_records
 from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.records import Record
@@ -21,12 +22,12 @@ _NAMES = {"env": "the agent's", "verifier__trial": "the verifier's"}
 
 def resources(record: Record) -> tuple[Block, ...]:
     """`sandbox.json` as a table; nothing where the source has none."""
-    if record.folder is None or not (record.folder / "sandbox.json").exists():
+    if record.folder is None or not (record.folder / sandboxes.NAME).exists():
         return ()
     try:
-        sandboxes = _object(read_object(record.folder / "sandbox.json").get("sandboxes"))
+        reports = sandboxes.reports(record.folder)
     except UnreadableRecord as error:
-        return (Prose(((f"sandbox.json {error}.",),), "note"),)
+        return (Prose(((f"{sandboxes.NAME} {error}.",),), "note"),)
     return (
         Table(
             "resources",
@@ -38,7 +39,7 @@ def resources(record: Record) -> tuple[Block, ...]:
                 Column("used", "Used", numeric=True),
                 Column("enforced", "How it was enforced"),
             ),
-            tuple(row for name, box in sandboxes.items() for row in _sandbox(name, _object(box))),
+            tuple(row for name, box in reports.items() for row in _sandbox(name, _object(box))),
         ),
     )
 
