@@ -135,31 +135,45 @@ def test_a_verifier_that_writes_what_it_is_told_is_kept_from_a_verdict(folder: P
     ), finding
 
 
+def nops(status: int, *tasks: Path) -> list[dict[str, Any]]:
+    """The gate `nop` of each of `tasks`, asked for in one call."""
+    call = ("check", *map(str, tasks), "--gate", "nop", "--json")
+    done = plain.benchflow(*call, cwd=tasks[0].parent, status=status)
+    found = json.loads(done.stdout)["tasks"]
+    return [found[task.name][0] for task in tasks]
+
+
+def jobs(found: list[dict[str, Any]]) -> set[Path]:
+    return {Path(result["evidence"]).parent for result in found}
+
+
 def test_doing_nothing_is_tried_for_all_tasks_in_one_job(folder: Path) -> None:
     """Each task is judged by its own trial; one that cannot be judged spoils no other."""
-    sound = plain.shared(folder.with_name(f"{folder.name}-a"))
-    generous = plain.shared(
-        folder.with_name(f"{folder.name}-b"),
-        test="#!/bin/bash\necho 1 > /logs/verifier/reward.txt\n",
-    )
-    silent = plain.shared(folder.with_name(f"{folder.name}-c"), test="#!/bin/bash\n")
+    tasks = [folder.with_name(f"{folder.name}-{letter}") for letter in "abc"]
+    plain.shared(tasks[0])
+    plain.shared(tasks[1], test="#!/bin/bash\necho 1 > /logs/verifier/reward.txt\n")
+    plain.shared(tasks[2], test="#!/bin/bash\n")
+    found = nops(4, *tasks)
+    assert [result["status"] for result in found] == ["passed", "failed", "error"], found
+    (job,) = jobs(found)
+    try:
+        again = nops(4, *tasks)
+        assert [result["cached"] for result in again] == [True, True, False]
+        assert job not in jobs(again[2:])  # what was judged is left alone
+    finally:
+        shutil.rmtree(job)
 
-    def nops(status: int) -> dict[str, Any]:
-        paths = [str(task) for task in (sound, generous, silent)]
-        call = ("check", *paths, "--gate", "nop", "--json")
-        done = plain.benchflow(*call, cwd=folder.parent, status=status)
-        return {name: found[0] for name, found in json.loads(done.stdout)["tasks"].items()}
 
-    found = nops(4)
-    assert [found[task.name]["status"] for task in (sound, generous, silent)] == [
-        "passed",
-        "failed",
-        "error",
-    ], found
-    jobs = {Path(found[task.name]["evidence"]).parent for task in (sound, generous, silent)}
-    assert len(jobs) == 1
-    again = nops(4)
-    assert [again[task.name]["cached"] for task in (sound, generous, silent)] == [True, True, False]
-    own = Path(again[silent.name]["evidence"]).parent
-    assert own not in jobs  # what was judged is left alone
-    shutil.rmtree(*jobs)
+def test_equal_tasks_in_another_place_are_tried_again(folder: Path) -> None:
+    """The jobs of the same tasks elsewhere are neither read nor gone on with: those may be gone."""
+    found = []
+    for letter in "ab":
+        place = folder.with_name(f"{folder.name}-{letter}")
+        tasks = [plain.shared(place / f"{folder.name}-{n}", test="#!/bin/bash\n") for n in (1, 2)]
+        together, alone = nops(4, *tasks), nops(4, tasks[0])
+        assert [result["status"] for result in together + alone] == ["error"] * 3, together + alone
+        found += [*jobs(together), *jobs(alone)]
+        shutil.rmtree(place)
+    assert len(set(found)) == 4
+    for job in found:
+        shutil.rmtree(job)
