@@ -17,6 +17,7 @@ import pytest
 from ours import words
 from plain import BENCHFLOW, hear
 
+from benchflow.authoring.check import AS_USUAL, BUSY
 from benchflow.errors import UsageError
 from benchflow.home import home
 from benchflow.run.plan import plan
@@ -152,7 +153,8 @@ def test_a_verdict_that_depends_on_the_memory_is_found_and_goes_on_where_it_stop
     assert (found["status"], found["findings"]) == ("failed", findings)
     assert gate(folder, "determinism")["cached"]
     top = next(path for path in set(left()) - before if path.name.endswith("-determinism"))
-    (top / "1" / "verifier" / "reward.json").unlink()
+    (top / "as-usual-again" / "verifier" / "reward.json").unlink()
     top.with_suffix(".json").unlink()
     assert gate(folder, "determinism")["findings"] == findings
-    assert sorted(path.name for path in top.iterdir()) == ["0", "1", "1.2", "2", "3", "4"]
+    conditions = [each.replace(" ", "-") for each in (*AS_USUAL, *BUSY)]
+    assert {path.name for path in top.iterdir()} == {*conditions, "as-usual-again.2"}

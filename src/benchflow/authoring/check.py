@@ -6,7 +6,7 @@ import json
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from benchflow.authoring.gate import GateResult, Status, judged, not_applicable
 from benchflow.authoring.nops import Nops
 from benchflow.authoring.trials import ORACLE_TIMES, Trials
 from benchflow.errors import UsageError
+from benchflow.results.model import Trial
 from benchflow.run.board import Listener, Silence
 from benchflow.tasks import Exploit, Task, stage
 
@@ -35,14 +36,11 @@ GATES = (
     "determinism",
 )
 FAST = ("schema", "coverage", "leaks", "nop")
-#: What each of the repeated verifications is done under.
-CONDITIONS = (
-    "idle",
-    "idle again",
-    "all cores busy",
-    "all cores busy again",
-    "a quarter more memory",
-)
+#: What the repeated verifications are done under: some side by side, as a job does them, some
+#: beside as many programs that never rest as there are cores.
+_MORE_MEMORY = "a quarter more memory"
+AS_USUAL = ("as usual", "as usual again", _MORE_MEMORY)
+BUSY = ("all cores busy", "all cores busy again")
 
 Report = Callable[[GateResult], None]
 
@@ -185,17 +183,22 @@ class _Gates:
             return GateResult("determinism", Status.ERROR, "no oracle left a deliverable to verify")
         top = self.trials.folder("determinism")
         again = self.remembered("determinism") is not None
-        trials = []
-        for number, condition in enumerate(CONDITIONS):
-            task = self.task
-            if "memory" in condition:
-                # Another manifest needs another address, or the staged original would be found.
-                more = task.machine_memory_mb * 5 // 4
-                task = replace(task, machine_memory_mb=more, digest=f"{task.digest}+memory")
-            request = VerifyRequest(task, given, top / str(number))
-            with _busy_cores("busy" in condition):
-                trials.append(self.trials.verified(request, again=again))
-        return judge.same(reference, trials, CONDITIONS)
+        more = self.task.machine_memory_mb * 5 // 4
+        # Another manifest needs another address, or the staged original would be found.
+        larger = replace(self.task, machine_memory_mb=more, digest=f"{self.task.digest}+memory")
+
+        def verified(conditions: Sequence[str]) -> list[Trial]:
+            tasks = [larger if each == _MORE_MEMORY else self.task for each in conditions]
+            places = [top / each.replace(" ", "-") for each in conditions]
+            requests = [
+                VerifyRequest(task, given, place) for task, place in zip(tasks, places, strict=True)
+            ]
+            return self.trials.verified(requests, again=again)
+
+        trials = verified(AS_USUAL)
+        with _busy_cores():
+            trials += verified(BUSY)
+        return judge.same(reference, trials, (*AS_USUAL, *BUSY))
 
     def remembered(self, gate: str) -> GateResult | None:
         try:
@@ -215,8 +218,8 @@ class _Gates:
 
 
 @contextmanager
-def _busy_cores(wanted: bool) -> Iterator[None]:
-    count = os.cpu_count() or 1 if wanted else 0
+def _busy_cores() -> Iterator[None]:
+    count = os.cpu_count() or 1
     burners = [multiprocessing.Process(target=_burn, daemon=True) for _ in range(count)]
     for burner in burners:
         burner.start()

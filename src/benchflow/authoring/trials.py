@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -79,13 +79,8 @@ class Trials:
             return dict.fromkeys(names, climb)
         rungs = climb.path / ClimbAgent.RUNGS
         delivered = [name for name in names if (rungs / name).is_dir()]
-        with ThreadPoolExecutor(self._side_by_side()) as pool:
-            trials = [pool.submit(self._rung, rungs / name) for name in delivered]
-            try:
-                return {name: trial.result() for name, trial in zip(delivered, trials, strict=True)}
-            except BaseException:
-                _end_now(pool, trials)
-                raise
+        requests = [self._rung(rungs / name) for name in delivered]
+        return dict(zip(delivered, self.verified(requests, a_core=_RUNGS_A_CORE), strict=True))
 
     def cheats(self, names: list[str]) -> dict[str, Trial]:
         """The task's own cheats, by name."""
@@ -115,11 +110,24 @@ class Trials:
         names = [cheat.name for cheat in cheats]
         return by_argument(self._run("corpus", prepare, len(cheats)).trials, names)
 
-    def verified(self, request: VerifyRequest, *, again: bool = False) -> Trial:
-        """What a verification came to: an earlier one that ended, unless `again`, else a new one.
+    def verified(
+        self, requests: Sequence[VerifyRequest], *, a_core: int = 1, again: bool = False
+    ) -> list[Trial]:
+        """What verifications came to, `a_core` at once: earlier ones that ended, unless `again`."""
+        from benchflow.run.agents import PlannedTask
+        from benchflow.run.plan import concurrency
 
-        One that was cut off or broke keeps its folder as evidence; the next is beside it.
-        """
+        planned = [PlannedTask(self.task, stage(self.task))]
+        with ThreadPoolExecutor(concurrency(planned, a_core)) as pool:
+            trials = [pool.submit(self._verified, request, again) for request in requests]
+            try:
+                return [trial.result() for trial in trials]
+            except BaseException:
+                _end_now(pool, trials)
+                raise
+
+    def _verified(self, request: VerifyRequest, again: bool) -> Trial:
+        # One that was cut off or broke keeps its folder as evidence; the next is beside it.
         from benchflow.run.verify import read_again, verify
 
         folder, n = request.folder, 1
@@ -147,18 +155,12 @@ class Trials:
         folder = self.folder(gate)
         return read_job(folder).trials if folder.is_dir() else ()
 
-    def _rung(self, delivered: Path) -> Trial:
+    def _rung(self, delivered: Path) -> VerifyRequest:
         from benchflow.run.verify import VerifyRequest
 
         given = {d.path: delivered / d.path.lstrip("/") for d in self.task.deliverables}
         folder = self.folder("ladder").with_name(f"{self.folder('ladder').name}-rungs")
-        return self.verified(VerifyRequest(self.task, given, folder / delivered.name))
-
-    def _side_by_side(self) -> int:
-        from benchflow.run.agents import PlannedTask
-        from benchflow.run.plan import concurrency
-
-        return concurrency([PlannedTask(self.task, stage(self.task))], _RUNGS_A_CORE)
+        return VerifyRequest(self.task, given, folder / delivered.name)
 
     def _job(self, gate: str, agents: list[str], attempts: int = 1) -> Job:
         from benchflow.run.plan import plan
