@@ -120,19 +120,30 @@ def test_a_plain_tasks_own_cheats_are_run(folder: Path) -> None:
     assert gates(task, "exploits")["exploits"]["findings"] == ["copy resolves the task"]
 
 
-def test_a_verifier_that_writes_what_it_is_told_is_kept_from_a_verdict(folder: Path) -> None:
-    greedy = HONEST.replace("if [", "grep -q much /app/out.txt && yes >/var/tmp/log\nif [", 1)
-    task = plain.separate(folder, test=greedy)
+@pytest.mark.parametrize(
+    ("greedy", "granted", "told"),
+    [
+        (
+            "yes >/var/tmp/log",
+            "storage_mb = 64",
+            r"the verifier wrote \d+ MB, of 64 MB that it may",
+        ),
+        # The shell that would write the reward is the largest process of its sandbox.
+        ("x=$(yes | head -c 400000000)", "", "the verifier needed more than its 256 MB"),
+    ],
+)
+def test_a_verifier_that_a_cheat_has_use_it_all_up_is_kept_from_a_verdict(
+    folder: Path, greedy: str, granted: str, told: str
+) -> None:
+    task = plain.separate(
+        folder, test=HONEST.replace("if [", f"grep -q much /app/out.txt && {greedy}\nif [", 1)
+    )
     config = task / "task.toml"
-    granted = "[verifier.environment]\nstorage_mb = 64"
-    config.write_text(config.read_text().replace("[verifier.environment]", granted))
+    section = f"[verifier.environment]\n{granted}"
+    config.write_text(config.read_text().replace("[verifier.environment]", section))
     plain.write(task / "exploits/flood.sh", "#!/bin/bash\necho much > /app/out.txt\n")
     (finding,) = gates(task, "exploits")["exploits"]["findings"]
-    assert re.fullmatch(
-        r"flood leaves the verifier without a verdict: the verifier wrote \d+ MB, "
-        r"of 64 MB that it may",
-        finding,
-    ), finding
+    assert re.fullmatch(f"flood leaves the verifier without a verdict: {told}", finding), finding
 
 
 def nops(status: int, *tasks: Path) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from benchflow.authoring.gate import GateResult, Status, judged
 from benchflow.results.model import Trial, Verdict
-from benchflow.results.sandboxes import VERIFIER_OUT_OF_DISK
+from benchflow.results.sandboxes import USED_UP
 from benchflow.tasks import Exploit, Task
 
 #: Limits are at least this many times what the oracle and its verification took.
@@ -85,9 +85,10 @@ def ladder(task: Task, stopped: dict[str, Trial]) -> GateResult:
 def exploits(cheats: Sequence[Exploit], tried: dict[str, Trial]) -> GateResult:
     """Each cheat gains nothing beyond the milestones that the task declares for it, with a why.
 
-    Nor may one have the verifier fill its disk: a trial without a verdict counts against nobody.
+    Nor may one have the verifier use up its disk or memory: a trial without a verdict counts
+    against nobody.
     """
-    full = {name for name, trial in tried.items() if trial.cause == VERIFIER_OUT_OF_DISK}
+    full = {name for name, trial in tried.items() if trial.cause in USED_UP}
     trials = [trial for name, trial in tried.items() if name not in full]
     findings = []
     for cheat in cheats:
@@ -122,8 +123,8 @@ def common(task: Task, cheats: Sequence[Exploit], tried: dict[str, Trial]) -> Ga
     """The common cheats gain nothing either; nor may one keep a plain task from being judged.
 
     A trial without a verdict never counts against an agent: who can bring that about has gained.
-    (Our own verifier shares nothing with the agent: where it breaks, but for a full disk, the
-    infrastructure did.)
+    (Our own verifier shares nothing with the agent: where it breaks, but for what it may
+    use, the infrastructure did.)
     """
     findings = []
     judged_trials = {}

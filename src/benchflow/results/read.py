@@ -15,7 +15,7 @@ from benchflow.results.layout import layout, read_planned
 from benchflow.results.lock import is_held
 from benchflow.results.metered import exhausted
 from benchflow.results.model import Job, Milestone, Phases, Problem, Trial, Usage, Verdict
-from benchflow.results.sandboxes import verifier_out_of_disk
+from benchflow.results.sandboxes import used_up
 from benchflow.results.text import one_line
 from benchflow.results.values import count, mapping, number, seconds_between, sequence, word
 
@@ -96,7 +96,7 @@ def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Tria
     if fault and rewards and decision is Verdict.ERROR:
         message = fault[1]
     if rewards is None:
-        told = broken_verifier(path) or verifier_out_of_disk(path)
+        told = used_up(path) or broken_verifier(path)
         cause, message = told or (cause, message)
     milestones, problems = _ladder(path, rewards or {}, steps)
     agent = mapping(record.get("agent_info"))

@@ -10,8 +10,12 @@ from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.values import mapping, number
 
 NAME = "sandbox.json"
-#: The cause of a trial whose verifier was ended because it had written more than it may.
 VERIFIER_OUT_OF_DISK = "VerifierOutOfDisk"
+VERIFIER_OUT_OF_MEMORY = "VerifierOutOfMemory"
+#: The causes of trials whose verifier was ended because it had used more than it may.
+USED_UP = frozenset({VERIFIER_OUT_OF_DISK, VERIFIER_OUT_OF_MEMORY})
+#: A group is full at its limit, of which the kernel keeps a little back.
+_FULL = 0.95
 
 
 def reports(trial: Path) -> Mapping[str, Any]:
@@ -19,19 +23,28 @@ def reports(trial: Path) -> Mapping[str, Any]:
     return mapping(read_object(trial / NAME).get("sandboxes"))
 
 
-def verifier_out_of_disk(trial: Path) -> tuple[str, str] | None:
-    """The cause, with words, when a verifier of `trial` used up its disk.
+def used_up(trial: Path) -> tuple[str, str] | None:
+    """The cause, with words, when a verifier of `trial` used up its disk or its memory.
 
-    All commands of a sandbox are ended beyond its limit, so such a verifier leaves no reward.
+    Beyond its disk all commands of a sandbox are ended, beyond its memory the kernel kills one of
+    them: such a verifier leaves no reward. A kill below the limit was for the host's own memory.
     """
     try:
         found = reports(trial)
     except UnreadableRecord:
         return None
     for role, report in found.items():
-        granted = number(mapping(mapping(report).get("granted")).get("disk_mb"))
-        used = number(mapping(mapping(report).get("used")).get("disk_mb"))
-        if role.startswith("verifier") and granted and used and used >= granted:
-            told = f"the verifier wrote {used:,.0f} MB, of {granted:,.0f} MB that it may"
+        if not role.startswith("verifier"):
+            continue
+        granted, used = (
+            mapping(mapping(report).get("granted")),
+            mapping(mapping(report).get("used")),
+        )
+        disk, memory = number(granted.get("disk_mb")), number(granted.get("memory_mb"))
+        written, peak = number(used.get("disk_mb")), number(used.get("memory_peak_mb"))
+        if disk and written and written >= disk:
+            told = f"the verifier wrote {written:,.0f} MB, of {disk:,.0f} MB that it may"
             return VERIFIER_OUT_OF_DISK, told
+        if memory and peak and peak >= _FULL * memory and number(used.get("memory_kills")):
+            return VERIFIER_OUT_OF_MEMORY, f"the verifier needed more than its {memory:,.0f} MB"
     return None

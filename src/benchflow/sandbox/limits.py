@@ -177,6 +177,15 @@ def memory_peak(groups: Groups) -> int | None:
     return _number(groups.paths.get("memory"), names[0])
 
 
+def memory_kills(groups: Groups) -> int | None:
+    """How many of its processes the kernel killed for memory, or None where it does not count."""
+    file = "memory.events" if groups.unified else "memory.oom_control"
+    for line in _read(groups.paths.get("memory"), file).splitlines():
+        if line.startswith("oom_kill "):
+            return int(line.split()[1])
+    return None
+
+
 def cpu_seconds(groups: Groups) -> float | None:
     """Processor seconds used, or None where the machine does not count."""
     if not groups.unified:

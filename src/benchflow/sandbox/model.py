@@ -82,3 +82,4 @@ class Usage:
     memory_peak_mb: float | None
     cpu_seconds: float | None
     disk_mb: float | None
+    memory_kills: int | None

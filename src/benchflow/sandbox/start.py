@@ -76,18 +76,22 @@ class Running:
     groups: limits.Groups
     device_nodes: str = ""
     memory_peak: int | None = None
+    memory_kills: int | None = None
     cpu_seconds: float | None = None
     disk_peak_mb: float | None = None
 
     def usage(self, state: Path) -> Usage:
         """Read the counters; the last values stay when the groups are gone."""
         peak, seconds = limits.memory_peak(self.groups), limits.cpu_seconds(self.groups)
+        kills = limits.memory_kills(self.groups)
         self.memory_peak = self.memory_peak if peak is None else peak
+        self.memory_kills = self.memory_kills if kills is None else kills
         self.cpu_seconds = self.cpu_seconds if seconds is None else seconds
         return Usage(
             memory_peak_mb=None if self.memory_peak is None else self.memory_peak / 1048576,
             cpu_seconds=self.cpu_seconds,
             disk_mb=self._disk_peak(state),
+            memory_kills=self.memory_kills,
         )
 
     def _disk_peak(self, state: Path) -> float | None:
