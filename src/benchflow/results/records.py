@@ -15,6 +15,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from msgspec import Struct
+
 from benchflow.results.model import Check, Phases, Problem, Usage, Verdict
 from benchflow.results.running import Unfinished
 
@@ -133,15 +135,15 @@ class Record:
         return next((rung.id for rung in reversed(self.rungs) if rung.passed), "")
 
 
-class Call(NamedTuple):
+class Call(Struct, frozen=True, omit_defaults=True, gc=False):
     """One tool call; `arguments` is JSON text, `result` what came back. Both may be cut (`…`)."""
 
-    tool: str
+    tool: str = ""
     arguments: str = ""
     result: str = ""
 
 
-class Step(NamedTuple):
+class Step(Struct, frozen=True, omit_defaults=True):
     """One step of a trajectory, in order. `at`: seconds since the trajectory's first time stamp.
 
     role: system, user, agent. `subagent` is empty for the main agent. `copied`: repeated from an

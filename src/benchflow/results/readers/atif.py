@@ -5,20 +5,17 @@ Reads leniently what the format's own models would refuse, and says what was aga
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from pydantic_core import from_json
 
 from benchflow.results.files import UnreadableRecord, read_bytes
 from benchflow.results.model import Problem, Verdict
 from benchflow.results.readers import atif_steps, atif_summary
+from benchflow.results.readers.atif_document import Document, decode
 from benchflow.results.readers.atif_summary import Chain, Summary
 from benchflow.results.records import Format, Record, Step
-from benchflow.results.values import mapping, word
+from benchflow.results.values import word
 
 #: About 200,000 steps with their outputs; a larger file is refused, not read halfway.
 MAX_BYTES = 256 << 20
@@ -40,11 +37,6 @@ class Trajectories:
     def steps(self) -> Iterator[Step]:
         """Their steps in order."""
         return atif_steps.steps(document for chain in self.chains for document in chain)
-
-
-def is_trajectory(data: Any) -> bool:
-    """Whether a JSON value says that it is an ATIF trajectory."""
-    return str(mapping(data).get("schema_version", "")).startswith("ATIF-")
 
 
 def read(path: Path) -> tuple[list[Record], list[Problem]]:
@@ -82,7 +74,7 @@ def load(paths: tuple[Path, ...]) -> Trajectories:
     problems: list[Problem] = []
     chains: list[Chain] = []
     for path in paths:
-        chain: list[Mapping[str, Any]] = []
+        chain: list[Document] = []
         for place, document in _chain(path, problems):
             chain.append(document)
             problems += [Problem(place, fault) for fault in atif_summary.faults(document)]
@@ -96,7 +88,7 @@ def steps(paths: tuple[Path, ...]) -> Iterator[Step]:
     return atif_steps.steps(documents)
 
 
-def _chain(path: Path, problems: list[Problem]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+def _chain(path: Path, problems: list[Problem]) -> Iterator[tuple[Path, Document]]:
     seen: set[Path] = set()
     while path not in seen and len(seen) < MAX_FILES:
         seen.add(path)
@@ -106,7 +98,7 @@ def _chain(path: Path, problems: list[Problem]) -> Iterator[tuple[Path, Mapping[
             problems.append(Problem(path, str(error)))
             return
         yield path, document
-        name = document.get("continued_trajectory_ref")
+        name = document.continued_trajectory_ref
         if not isinstance(name, str) or not name:
             return
         if "/" in name or "\0" in name or name in (".", ".."):
@@ -115,23 +107,11 @@ def _chain(path: Path, problems: list[Problem]) -> Iterator[tuple[Path, Mapping[
         path = path.parent / name
 
 
-def _load(path: Path) -> Mapping[str, Any]:
+def _load(path: Path) -> Document:
     data = read_bytes(path, MAX_BYTES)
     if not data:
         raise UnreadableRecord("is empty: cut off in the middle of a write")
-    try:
-        # Twice as quick as Python's own, and stricter. Its cache of texts costs more than it saves:
-        # but for keys, hardly any text of a trajectory stands in it twice.
-        value = from_json(data, cache_strings="keys")
-    except ValueError:
-        value = _load_slowly(data)
-    if not is_trajectory(value):
+    document = decode(data)
+    if not document.is_atif:
         raise UnreadableRecord("is no ATIF trajectory")
-    return mapping(value)
-
-
-def _load_slowly(data: bytes) -> Any:
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise UnreadableRecord(f"is torn or no JSON ({type(error).__name__})") from error
+    return document

@@ -14,8 +14,10 @@ from benchflow.results.files import UnreadableRecord, read_bytes
 from benchflow.results.layout import is_job, is_trial
 from benchflow.results.model import Problem
 from benchflow.results.readers import atif, harbor, inspect_log, listed, terminal_bench
+from benchflow.results.readers.atif_document import is_atif
 from benchflow.results.records import Keeper, Record
 from benchflow.results.running import Unfinished
+from benchflow.results.values import mapping
 
 #: How deep below a source its jobs, runs and files are looked for.
 MAX_DEPTH = 4
@@ -140,7 +142,7 @@ def _document(source: Path, path: Path) -> Found | None:
         return Found([], [Problem(path, str(error))])
     except (ValueError, RecursionError):
         return Found([], [Problem(path, "is torn or no JSON")])
-    if atif.is_trajectory(value):
+    if is_atif(mapping(value).get("schema_version")):
         return Found(*atif.read(path))
     if inspect_log.is_log(value):
         return Found(*inspect_log.read_json(source, path))
