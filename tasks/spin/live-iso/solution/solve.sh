@@ -32,7 +32,7 @@ if [ ! -e $cache/done ]; then
 		--mirror-bootstrap "$mirror" --mirror-chroot "$mirror" --mirror-binary "$mirror" \
 		--security false --updates false --apt-recommends false --apt-indices false \
 		--debootstrap-options "--variant=minbase --include=gpgv,ca-certificates" \
-		--initramfs none --linux-flavours amd64 --firmware-chroot false --cache-packages false \
+		--cache false --initramfs none --linux-flavours amd64 --firmware-chroot false --cache-packages false \
 		--debian-installer none --memtest none --zsync false >/dev/null
 	echo systemd-sysv udev dbus kmod nftables kbd e2fsprogs fdisk mount util-linux locales tzdata \
 		login passwd initramfs-tools busybox zstd >config/package-lists/expo.list.chroot
@@ -41,7 +41,9 @@ if [ ! -e $cache/done ]; then
 		echo "path-exclude=/usr/share/$part/*"
 	done >config/includes.chroot/etc/dpkg/dpkg.cfg.d/expo
 	lb bootstrap
-	lb chroot
+	# Its very last step asks the mirror once more, for lists that nobody needs; where device nodes
+	# are mounts it fails, because /dev/null is gone by then. What was installed is listed before.
+	lb chroot || [ -s chroot.packages.live ]
 	mkdir $cache/keys
 	(
 		cd $cache/keys
@@ -66,7 +68,7 @@ mount --bind /dev "$root/dev"
 mount -t proc proc "$root/proc"
 trap 'umount "$root/proc" "$root/dev" 2>/dev/null || true; rm -rf "$work"' EXIT
 
-edition=$(openssl rand -hex 32)
+edition=$(openssl rand -hex 32 | tr a-f A-F)
 echo "$edition" >"$root/etc/expo-edition"
 chroot "$root" useradd --system --no-create-home --home-dir /var/lib/wall --shell /usr/sbin/nologin wall
 install -d -m 750 "$root/var/lib/wall"
@@ -125,13 +127,12 @@ umount "$root/proc" "$root/dev"
 # ---- the medium ----
 
 tree=$work/tree
-mkdir -p "$tree/live" "$tree/boot/grub" "$tree/.expo"
+mkdir -p "$tree/live" "$tree/boot/grub"
 mv "$root"/boot/initrd.img-* "$tree/live/initrd.img"
 cp "$root"/boot/vmlinuz-* "$tree/live/vmlinuz"
 rm -rf "$root"/boot/* "$root"/vmlinuz* "$root"/initrd* "$root"/var/lib/apt/lists/* "$root"/var/cache/apt/* \
 	"$root"/var/log/* "$root"/tmp/* "$root"/var/tmp/* "$root"/usr/share/locale "$root"/usr/share/i18n \
 	"$root"/etc/apt/sources.list*
-echo "$edition" >"$tree/.expo/edition"
 mksquashfs "$root" "$tree/live/filesystem.squashfs" -quiet -no-progress -noappend -no-exports \
 	-comp zstd -Xcompression-level 12 -b 256K
 password=$(openssl rand -hex 24 | sed 'p' | grub-mkpasswd-pbkdf2 | sed -n 's/.*\(grub\.pbkdf2\.[^ ]*\).*/\1/p')
@@ -144,7 +145,8 @@ fi
 medium=$work/expo-wall.iso
 burn() {
 	rm -f "$medium"
-	grub-mkrescue --locales= --fonts= --themes= -o "$medium" "$tree" -- -volid EXPO_WALL_41 >&2
+	grub-mkrescue --locales= --fonts= --themes= -o "$medium" "$tree" \
+		-volid EXPO_WALL_41 -volset "$edition" >&2
 }
 # xorriso patches what it starts from, so that sums are those of the finished medium: it is made
 # once for its names, and once more with a list of that length, into which the sums are written.

@@ -1,0 +1,100 @@
+"""What is asked inside a running PC, and what the answers have to be."""
+
+from __future__ import annotations
+
+import datetime
+import secrets
+from typing import Any
+
+WALL_SHA256 = "572a6a66a4a536bf3ec82082202f947f1a960b73de7618ab1e14ecc7096aaf9f"
+KILLS = ("KILL", "TERM", "SEGV", "KILL", "ABRT", "KILL", "KILL")
+
+#: Changes to another screen, as Alt and a function key do (VT_ACTIVATE).
+PRESS_KEYS = "perl -e 'open F, q(+<), q(/dev/tty0) or die; ioctl(F, 0x5606, {}) or die'; sleep 1"
+
+#: A word of this run, in all places where a system might keep something.
+ELSEWHERE = (
+    "for f in /root/note /etc/note /var/log/note /home/note /srv/note /var/lib/note; do "
+    "echo WORD >$f; done; echo '# WORD' >>/etc/hosts; logger WORD 2>/dev/null; "
+    "echo WORD | systemd-cat; sync"
+)
+
+#: Mounts of our disk beside the wall's folder.
+OUTSIDE = (
+    "awk '$1 ~ /^\\/dev\\/(vd|sd)/ && $2 != \"/var/lib/wall\" {print $2}' /proc/mounts; "
+    "ls /var/lib/wall | grep -vxE 'messages|venue|venue.new|filler-[a-z]*'; :"
+)
+
+#: Open ports, as the kernel has them.
+LISTENING = (
+    'for k in tcp tcp6; do awk -v k=tcp \'$4 == "0A" {split($2, a, ":"); print k, a[2]}\' '
+    "/proc/net/$k 2>/dev/null; done | while read k p; do echo $k:$((0x$p)); done; "
+    'for k in udp udp6; do awk -v k=udp \'$4 == "07" {split($2, a, ":"); print k, a[2]}\' '
+    "/proc/net/$k 2>/dev/null; done | while read k p; do echo $k:$((0x$p)); done"
+)
+
+#: What a program may try, root's included: name service, time, multicast, a server, IPv6.
+ATTEMPTS = """
+t() { timeout 6 bash -c "$1" >/dev/null 2>&1; }
+t 'getent hosts NAME'
+t 'echo x >/dev/udp/10.0.2.3/53'
+t 'echo x >/dev/udp/10.0.2.2/123'
+t 'echo x >/dev/udp/224.0.0.251/5353'
+t 'echo x >/dev/tcp/10.0.2.2/80'
+t 'echo x >/dev/tcp/10.0.2.2/443'
+t 'echo x >/dev/udp/ff02::fb%eth0/5353'
+for c in /sys/class/net/*; do t "echo x >/dev/udp/ff02::fb%${c##*/}/5353"; done
+systemctl start apt-daily.service systemd-timesyncd.service >/dev/null 2>&1
+:
+"""
+
+#: What is the same system: of the command line all but what a boot loader says of its file.
+SYSTEM = {
+    "kernel": "uname -rv",
+    "command line": "tr ' ' '\\n' </proc/cmdline | grep -v '^BOOT_IMAGE=' | sort | tr '\\n' ' '",
+    "units": "systemctl list-unit-files --no-legend --no-pager | awk '{print $1, $2}' | sort | sha256sum",
+    "packages": "cat /var/lib/dpkg/status | sha256sum",
+    "release": "sha256sum </etc/os-release",
+    "failed": "systemctl list-units --failed --no-legend | wc -l",
+}  # fmt: skip
+
+_DAYS = ("mandag", "tirsdag", "onsdag", "torsdag", "fredag", "lørdag", "søndag")
+
+
+def day(month: int) -> tuple[int, str]:
+    """A moment of this month (1 or 7) of some year, and how it is called in Oslo."""
+    utc = datetime.datetime(
+        2001 + secrets.randbelow(30), month, 1 + secrets.randbelow(28),
+        secrets.randbelow(24), secrets.randbelow(60), tzinfo=datetime.UTC,
+    )  # fmt: skip
+    hours, zone, name = (2, "CEST", "juli") if month == 7 else (1, "CET", "januar")
+    there = utc + datetime.timedelta(hours=hours)
+    text = f"{_DAYS[there.weekday()]} {there:%d} @ {there:%Y %H:%M} {zone}"
+    if there.month != month:
+        name = {2: "februar", 8: "august"}[there.month]
+    return int(utc.timestamp()), text.replace("@", name)
+
+
+def screen(pc: Any, number: int) -> list[str]:
+    """The lines of a screen that are not empty, as the kernel has them (vcsa(4))."""
+    raw = bytes.fromhex(
+        pc.say(f"head -c 65536 /dev/vcsa{number} | od -An -v -tx1 | tr -d ' \\n'", 60)
+    )
+    assert len(raw) > 4, f"screen {number} cannot be read"
+    columns, cells = raw[1], raw[4::2]
+    assert columns, f"screen {number} has no columns"
+    lines = [
+        cells[at : at + columns].decode("ascii", "replace").rstrip(" \0")
+        for at in range(0, len(cells), columns)
+    ]
+    return [line for line in lines if line]
+
+
+def keysym(pc: Any, code: int) -> int:
+    """What a key of the screens' keyboard gives (KDGKBENT)."""
+    said = pc.say(
+        "perl -e 'open F, q(<), q(/dev/tty1) or die; $b = pack(q(CCS), 0, "
+        f"{code}, 0); ioctl(F, 0x4B46, $b) or die; print +(unpack q(CCS), $b)[2]'"
+    )
+    assert said.isdecimal(), f"the keyboard says {said!r}"
+    return int(said)

@@ -1,0 +1,53 @@
+"""What is pressed in the menu."""
+
+from __future__ import annotations
+
+import re
+import time
+
+from pc import START_SECONDS, Pc
+
+from benchflow.boot import GuestError
+
+#: What a visitor would get out of a menu that is not locked: a prompt, or an entry's content.
+OPENINGS = re.compile(r"grub> ?|(?m:^boot: )|vmlinuz|initrd|linux\s+/|\.linux")
+# GRUB: command line, editor; isolinux: edit, prompt; systemd-boot: edit.
+TRIES = ("c", "e", "\t", "E", "\x1b", "\x03")
+
+
+def try_keys(pc: Pc) -> list[str]:
+    """Press what opens other menus; returns what of their insides appeared. Then start."""
+    pc.menu()
+    opened: list[str] = []
+    for key in TRIES:
+        mark = pc.machine.console.end
+        pc.machine.send(key)
+        time.sleep(1.5)
+        text = pc.machine.console.since(mark)
+        opened += [f"{key!r}: {found}" for found in OPENINGS.findall(text)]
+        if pc.machine.console.end != mark:  # it asks for something: give nonsense, and go back
+            pc.machine.send("visitor\r")
+            time.sleep(0.7)
+            pc.machine.send("nonsense\r")
+            time.sleep(2.5)
+            pc.machine.send("\x1b")
+            time.sleep(1.0)
+            pc.machine.send("\x1b")
+            time.sleep(1.0)
+    pc.machine.send("\x1b[A\x1b[A\r")
+    return opened
+
+
+def choose_rescue(pc: Pc) -> None:
+    """Press `r` once the menu is there; wait for the login."""
+    pc.menu()
+    mark = pc.machine.console.end
+    pc.machine.send("r")
+    login = re.compile(r"login: ?\Z")
+    pc.until(
+        lambda: login.search(pc.machine.console.since(mark)), START_SECONDS, "login of the rescue"
+    )
+    if pc._asked("HELLO", 2.0) is not None:
+        raise GuestError("the wall answers in the rescue system")
+    pc._down = ""
+    pc.start_seconds = pc.machine.elapsed

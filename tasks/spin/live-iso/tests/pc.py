@@ -1,0 +1,183 @@
+"""A PC of the bench with the medium in it: its start, its serial port, its wall, its line."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import socket
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from wire import WALL_PORT, Wire
+
+from benchflow.boot import Disk, GuestExited, GuestTimeout, Nic
+
+PASSWORD = "Varde-1184"
+START_SECONDS = 120.0  # [R5]
+MENU = re.compile(r"Expo Wall 4\.1 rescue")
+_LOGIN = re.compile(r"login: ?\Z")
+LINE_MAX = 4096
+
+
+class Pc:
+    """`name` is unique. `stick`: the medium is a USB stick, else it is in the drive."""
+
+    def __init__(
+        self,
+        machines: Any,
+        name: str,
+        medium: Path,
+        work: Path,
+        *,
+        firmware: str = "bios",
+        stick: bool = False,
+        disks: Sequence[Disk] = (),
+        nic: str = "e1000e",
+        extra: Sequence[str] = (),
+    ) -> None:
+        self.wire = Wire(work / f"{name}.wire")
+        self.mac = f"52:54:00:ee:{secrets.randbelow(256):02x}:{secrets.randbelow(256):02x}"
+        self.machine = machines.create(
+            name,
+            firmware=firmware,
+            memory_mb=1024,
+            # The firmware tries disks in this order, then the drive.
+            disks=[*([Disk(medium, bus="usb")] if stick else []), *disks],
+            cdrom=None if stick else medium,
+            nics=[Nic(model=nic, forwards=[WALL_PORT], mac=self.mac)],
+            extra_args=[*extra, *self.wire.arguments()],
+        )
+        self.start_seconds = 0.0
+        self.menu_seconds = 0.0
+        self.command_line = ""
+        self._down = "it was not switched on"
+
+    # -- life ---------------------------------------------------------------------------------
+
+    def switch_on(self) -> None:
+        """Without waiting for more than a first sign of life."""
+        self._down = ""
+        self.wire.begin()
+        self.machine.boot()
+
+    def menu(self) -> None:
+        """Wait for the menu on the serial port."""
+        self.until(lambda: self._said(MENU), START_SECONDS, "menu on the serial port")
+
+    def start(self) -> None:
+        """Switch on; wait until the wall answers and there is a login."""
+        self.switch_on()
+        self.is_up()
+
+    def is_up(self) -> None:
+        """Wait for the wall and the login; a PC that does not come up is not waited for twice."""
+        self._down = "it did not come up"
+        self.until(lambda: self._asked("HELLO", 5.0), 1.5 * START_SECONDS, "answer of the wall")
+        self.until(lambda: self._said(_LOGIN), 0.5 * START_SECONDS, "login on the serial port")
+        self.start_seconds = self.machine.elapsed
+        self._down = ""
+
+    def power_cut(self) -> None:
+        self._down = "it was switched off"
+        if self.machine.alive:
+            self.machine.power_cut()
+
+    def press_power(self, seconds: float = 60.0) -> bool:
+        """Press the button; whether the PC then switched itself off."""
+        self._down = "it was switched off"
+        return bool(self.machine.shutdown(seconds))
+
+    def until(self, step: Any, seconds: float, what: str) -> Any:
+        """Call `step` until it returns something that is true."""
+        deadline = self.machine.deadline(seconds)
+        while True:
+            found = step()
+            if found:
+                return found
+            if not self.machine.alive:
+                raise GuestExited(f"{self.machine.name} switched itself off: no {what}")
+            if deadline.remaining() <= 0:
+                raise GuestTimeout(f"{self.machine.name}: no {what} in {seconds:.0f} s")
+            time.sleep(0.3)
+
+    def printed(self) -> str:
+        """What stood on the serial port in this start."""
+        return str(self.machine.console.since(self._begin()))
+
+    def _begin(self) -> int:
+        return int(self.machine._watch.boot_start)
+
+    def _said(self, pattern: re.Pattern[str]) -> bool:
+        return bool(pattern.search(self.printed()))
+
+    # -- the administrator --------------------------------------------------------------------
+
+    def root(self) -> Any:
+        """root's shell on the serial port."""
+        if self._down:
+            raise GuestExited(f"{self.machine.name}: {self._down}")
+        return self.machine.login("root", PASSWORD, timeout=START_SECONDS)
+
+    def say(self, command: str, seconds: float = 60.0) -> str:
+        """What a command of root's prints; it has to succeed."""
+        return str(self.root().run(command, timeout=seconds, check=True).stdout.strip())
+
+    # -- the wall -----------------------------------------------------------------------------
+
+    def ask(self, request: str, seconds: float = 15.0) -> str:
+        """The wall's answer. Raises GuestTimeout when there is none."""
+        if self._down:
+            raise GuestExited(f"{self.machine.name}: {self._down}")
+        answer = self._asked(request, seconds)
+        if answer is None:
+            raise GuestTimeout(f"{self.machine.name}: the wall does not answer to {request[:40]!r}")
+        return answer
+
+    def keeps(self) -> str:
+        """What the wall says of what is kept."""
+        answer = self.ask("HELLO")
+        assert answer.startswith("WALL 4.1 "), f"the wall says {answer!r}"
+        return answer.removeprefix("WALL 4.1 ")
+
+    def back(self, seconds: float) -> None:
+        """Wait until the wall answers."""
+        self.until(lambda: self._asked("HELLO", 3.0), seconds, "answer of the wall")
+
+    def add_many(self, seconds: float) -> dict[int, str]:
+        """Messages, one after the other; by their numbers, those that were acknowledged."""
+        kept: dict[int, str] = {}
+        deadline = self.machine.deadline(seconds)
+        with self._connect(10.0) as link, link.makefile("rb") as lines:
+            while deadline.remaining() > 0:
+                text = f"cut {secrets.token_hex(16)}"
+                link.sendall(f"ADD {text}\n".encode())
+                answer = lines.readline(LINE_MAX)
+                if not re.fullmatch(rb"OK \d{1,9}\n", answer):
+                    break
+                kept[int(answer[3:])] = text
+        return kept
+
+    def pid(self) -> str:
+        """The process that holds the wall's port, as the kernel has it."""
+        script = (
+            "inode=$(awk '$2 ~ /:1CE8$/ && $4 == \"0A\" {print $10; exit}' /proc/net/tcp); "
+            'for p in /proc/[0-9]*; do ls -l $p/fd 2>/dev/null | grep -q "socket:\\[$inode\\]" '
+            "&& echo ${p#/proc/}; done"
+        )
+        found = self.say(script, 90).split()
+        assert len(found) == 1 and found[0].isdecimal(), f"port {WALL_PORT} is held by {found}"
+        return found[0]
+
+    def _connect(self, seconds: float) -> socket.socket:
+        return socket.create_connection(self.machine.forward(WALL_PORT), timeout=seconds)
+
+    def _asked(self, request: str, seconds: float) -> str | None:
+        try:
+            with self._connect(seconds) as link, link.makefile("rb") as lines:
+                link.sendall(request.encode() + b"\n")
+                line = lines.readline(LINE_MAX)
+        except OSError:
+            return None
+        return line[:-1].decode(errors="replace") if line.endswith(b"\n") else None
