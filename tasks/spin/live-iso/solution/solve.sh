@@ -11,7 +11,7 @@ work=$(mktemp -d /var/tmp/expo-build.XXXXXX)
 trap 'rm -rf "$work"' EXIT
 export LC_ALL=C
 
-ladder="medium bios brand wall alive local quiet kept only-ours power-cut uefi locked stick rescue
+ladder="medium bios brand wall alive local quiet kept power-cut only-ours uefi locked stick rescue
 checked"
 reached=" "
 for milestone in $ladder; do
@@ -112,8 +112,18 @@ has alive || sed -i '/^WatchdogSec/d' "$units/wall.service"
 has local || echo 'LANG=C.UTF-8' >"$root/etc/default/locale"
 has quiet || sed -i '/hook output/s/policy drop/policy accept/' "$root/etc/nftables.conf"
 has kept || sed -i 's/LABEL=EXPO-STATE/LABEL=EXPO-STATES/' "$root/usr/sbin/expo-state"
+has power-cut || sed -i 's/^e2fsck -p/dumpe2fs -h "$1" | grep -q needs_recovery \&\& damaged "it was in use"\n&/' "$root/usr/sbin/expo-state"
 has only-ours || sed -i 's|^umount \$state|touch $state/.seen; &|' "$root/usr/sbin/expo-state"
-has power-cut || sed -i 's/noexec,noatime/noexec,noatime,nobarrier,commit=600/; s/^says kept/touch $place\/was-here; &/' "$root/usr/sbin/expo-state"
+has stick || sed -i 's/ usb_storage uas / /; s/\tusb_storage uas xhci_pci/\text4/' "$root/etc/initramfs-tools/hooks/expo"
+has checked || sed -i 's/ || refuse DAMAGED$/ || true/' "$root/etc/initramfs-tools/scripts/expo"
+
+menu=$work/grub.cfg
+cp "$here/grub.cfg" "$menu"
+has bios || sed -i 's/^set timeout=.*/set timeout=-1/' "$menu"
+has rescue || sed -i 's/ --hotkey=r / /' "$menu"
+has locked || sed -i '/^#locked /d' "$menu"
+platforms=
+has uefi || platforms=--directory=/usr/lib/grub/i386-pc
 
 if [ -n "${LOCAL_CHANGES:-}" ]; then
 	. "$LOCAL_CHANGES"
@@ -135,17 +145,13 @@ rm -rf "$root"/boot/* "$root"/vmlinuz* "$root"/initrd* "$root"/var/lib/apt/lists
 	"$root"/etc/apt/sources.list*
 mksquashfs "$root" "$tree/live/filesystem.squashfs" -quiet -no-progress -noappend -no-exports \
 	-comp zstd -Xcompression-level 12 -b 256K
-password=$(openssl rand -hex 24 | sed 'p' | grub-mkpasswd-pbkdf2 | sed -n 's/.*\(grub\.pbkdf2\.[^ ]*\).*/\1/p')
-if has locked; then
-	sed "s/^#locked //; s/@PASSWORD@/$password/" "$here/grub.cfg" >"$tree/boot/grub/grub.cfg"
-else
-	sed '/^#locked /d' "$here/grub.cfg" >"$tree/boot/grub/grub.cfg"
-fi
+password=$(openssl rand -hex 24 | sed p | grub-mkpasswd-pbkdf2 | sed -n 's/.*\(grub\.pbkdf2\.[^ ]*\).*/\1/p')
+sed "s/^#locked //; s/@PASSWORD@/$password/" "$menu" >"$tree/boot/grub/grub.cfg"
 
 medium=$work/expo-wall.iso
 burn() {
 	rm -f "$medium"
-	grub-mkrescue --locales= --fonts= --themes= -o "$medium" "$tree" \
+	grub-mkrescue $platforms --locales= --fonts= --themes= -o "$medium" "$tree" \
 		-volid EXPO_WALL_41 -volset "$edition" >&2
 }
 # xorriso patches what it starts from, so that sums are those of the finished medium: it is made
