@@ -7,7 +7,6 @@ import secrets
 import time
 
 import pytest
-from conftest import CLOCK_EPOCH, OWNERS, RESCUED
 from inside import (
     ATTEMPTS,
     ELSEWHERE,
@@ -26,6 +25,7 @@ from pc import PASSWORD, START_SECONDS
 from wire import dhcp_options
 
 from benchflow.boot import Image, LoginFailed, check, milestone
+from conftest import CLOCK_EPOCH, OWNERS, RESCUED
 
 SIZE_MB = 260
 

@@ -34,7 +34,7 @@ class Story:
 
 
 class Bench:
-    """Makes PCs, each once; a PC that failed to come up fails at once when it is asked for again."""
+    """Makes PCs, each once; one that failed to come up fails at once when it is asked for again."""
 
     def __init__(self, machines: Any, medium: Callable[[], Path], work: Path, story: Story) -> None:
         self.machines, self._medium, self.work, self.story = machines, medium, work, story
@@ -176,7 +176,7 @@ RESCUED = {1: "plain", 2: "unclean"}
 
 @pytest.fixture
 def rescue(bench: Bench) -> Pc:
-    """BIOS, the medium as a stick, `r` pressed in the menu; a disk of ours and one of the owner's."""
+    """BIOS, the medium as a stick, `r` pressed in the menu; our disk and one of the owner's."""
 
     def make() -> Pc:
         from keys import choose_rescue

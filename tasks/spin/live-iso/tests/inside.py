@@ -52,7 +52,7 @@ systemctl start apt-daily.service systemd-timesyncd.service >/dev/null 2>&1
 SYSTEM = {
     "kernel": "uname -rv",
     "command line": "tr ' ' '\\n' </proc/cmdline | grep -v '^BOOT_IMAGE=' | sort | tr '\\n' ' '",
-    "units": "systemctl list-unit-files --no-legend --no-pager | awk '{print $1, $2}' | sort | sha256sum",
+    "units": "systemctl list-unit-files --no-legend | awk '{print $1, $2}' | sort | sha256sum",
     "packages": "cat /var/lib/dpkg/status | sha256sum",
     "release": "sha256sum </etc/os-release",
     "failed": "systemctl list-units --failed --no-legend | wc -l",

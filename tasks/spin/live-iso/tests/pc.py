@@ -162,9 +162,10 @@ class Pc:
     def pid(self) -> str:
         """The process that holds the wall's port, as the kernel has it."""
         script = (
-            "inode=$(awk '$2 ~ /:1CE8$/ && $4 == \"0A\" {print $10; exit}' /proc/net/tcp); "
-            'for p in /proc/[0-9]*; do ls -l $p/fd 2>/dev/null | grep -q "socket:\\[$inode\\]" '
-            "&& echo ${p#/proc/}; done"
+            "perl -e 'my %s; open T, q(<), q(/proc/net/tcp); while (<T>) { my @f = split; "
+            "$s{qq(socket:[$f[9]])} = 1 if $f[1] =~ /:1CE8$/ && $f[3] eq q(0A) } "
+            "for (glob q(/proc/[0-9]*/fd/*)) { my $l = readlink or next; "
+            "print qq($1\\n) if $s{$l} && m{^/proc/(\\d+)/} }'"
         )
         found = self.say(script, 90).split()
         assert len(found) == 1 and found[0].isdecimal(), f"port {WALL_PORT} is held by {found}"

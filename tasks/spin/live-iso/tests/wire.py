@@ -38,7 +38,7 @@ class Wire:
         self._thread.start()
 
     def arguments(self) -> list[str]:
-        """What QEMU is told: `rx` is what the card hands to its network, so what the guest sends."""
+        """What QEMU is told; `rx` is what the network takes from the card: what the guest sends."""
         record = f"filter-dump,id=line,netdev=net0,file={self._path},queue=rx,maxlen=2048"
         return ["-object", record]
 
