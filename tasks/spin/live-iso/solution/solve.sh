@@ -89,7 +89,10 @@ echo Europe/Oslo >"$root/etc/timezone"
 for unit in getty@.service autovt@.service ctrl-alt-del.target apt-daily.timer apt-daily-upgrade.timer \
 	dpkg-db-backup.timer e2scrub_all.timer e2scrub_reap.service fstrim.timer systemd-firstboot.service \
 	systemd-networkd-wait-online.service systemd-networkd.socket systemd-timesyncd.service \
-	systemd-pstore.service emergency.service rescue.service systemd-rfkill.socket; do
+	systemd-pstore.service emergency.service rescue.service systemd-rfkill.socket dev-hugepages.mount \
+	dev-mqueue.mount sys-kernel-debug.mount sys-kernel-tracing.mount sys-kernel-config.mount \
+	sys-fs-fuse-connections.mount modprobe@.service systemd-binfmt.service \
+	proc-sys-fs-binfmt_misc.automount systemd-update-utmp.service systemd-update-utmp-runlevel.service; do
 	ln -sf /dev/null "$root/etc/systemd/system/$unit"
 done
 rm -f "$root"/etc/systemd/system/*.wants/{systemd-networkd.socket,systemd-timesyncd.service,getty@tty1.service}
