@@ -6,7 +6,7 @@ import datetime
 import secrets
 from typing import Any
 
-WALL_SHA256 = "572a6a66a4a536bf3ec82082202f947f1a960b73de7618ab1e14ecc7096aaf9f"
+WALL_SHA256 = "d1f7d4127de8253df25fd80a8d00ceba9fd34b88fa6c5542fda50f0df036ebfd"
 KILLS = ("KILL", "TERM", "SEGV", "KILL", "ABRT", "KILL", "KILL")
 
 #: Changes to another screen, as Alt and a function key do (VT_ACTIVATE).
