@@ -31,6 +31,7 @@ class Story:
     ours: disks.Ours | None = None
     used: Path | None = None
     tried_keys: list[str] = field(default_factory=list)
+    owners: dict[str, object] = field(default_factory=dict)
 
 
 class Bench:
@@ -47,8 +48,6 @@ class Bench:
         if name in self._failed:
             raise GuestError(f"{name} failed before: {self._failed[name]}")
         if name not in self._pcs:
-            for other in self._pcs.values():
-                other.power_cut()  # one PC at a time: two of them share the processors
             try:
                 self._pcs[name] = make()
             except (GuestError, AssertionError) as error:
@@ -56,7 +55,15 @@ class Bench:
                 raise
         return self._pcs[name]
 
+    def running(self, name: str) -> Pc | None:
+        """The PC of this name, if it was made and runs."""
+        pc = self._pcs.get(name)
+        return pc if pc is not None and pc.machine.alive else None
+
     def create(self, name: str, **more: Any) -> Pc:
+        """A PC that is still off. The others are switched off: they share the processors."""
+        for other in self._pcs.values():
+            other.power_cut()
         medium = more.pop("medium", None) or self._medium()
         return Pc(self.machines, name, medium, self.work, **more)
 
@@ -129,11 +136,26 @@ def lent(bench: Bench) -> Pc:
     return bench.pc("lent", make)
 
 
+def leave(bench: Bench, story: Story) -> None:
+    """The end of `lent`, as the exhibition leaves a town: what is kept of it for a later check."""
+    lent = bench.running("lent")
+    if lent is None:
+        return
+    try:
+        in_use = "grep -E '^/dev/(vd|sd)' /proc/mounts; tail -n +2 /proc/swaps; :"
+        story.owners["in use"] = lent.say(in_use)
+        story.owners["switched off"] = lent.press_power()
+        story.owners["changed"] = bench.unchanged(lent, OWNERS)
+    except GuestError as error:
+        story.owners["error"] = str(error)[:300]
+
+
 @pytest.fixture
 def keeping(bench: Bench, story: Story) -> Pc:
     """BIOS, with a disk of ours that was full and written elsewhere."""
 
     def make() -> Pc:
+        leave(bench, story)
         story.ours = disks.Ours(bench.work / "ours.img")
         pc = bench.create("keeping", disks=[Disk(story.ours.path)])
         pc.start()
