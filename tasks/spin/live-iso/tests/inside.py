@@ -56,7 +56,8 @@ systemctl start apt-daily.service systemd-timesyncd.service >/dev/null 2>&1
 SYSTEM = {
     "kernel": "uname -rv",
     "command line": "tr ' ' '\\n' </proc/cmdline | grep -v '^BOOT_IMAGE=' | sort | tr '\\n' ' '",
-    "units": "find /etc/systemd /run/systemd/generator* -type l -printf '%p %l\\n' | sort | sha256sum",
+    "units": "find /etc/systemd /run/systemd/generator* -type l -printf '%p %l\\n' | sort | "
+    "sha256sum",
     "packages": "cat /var/lib/dpkg/status | sha256sum",
     "release": "sha256sum </etc/os-release",
     "failed": f"{PATIENT} systemctl list-units --failed --no-legend | wc -l",
