@@ -17,6 +17,7 @@ from inside import (
     PRESS_KEYS,
     SYSTEM,
     WALL_SHA256,
+    bright,
     day,
     keysym,
     screen,
@@ -380,6 +381,14 @@ def test_uefi_starts_the_same_system(uefi, story):
     assert uefi.say("ls -d /sys/firmware/efi") == "/sys/firmware/efi"
     found = {name: uefi.say(line, 90) for name, line in SYSTEM.items()}
     assert found == story.system, "another system than by BIOS"
+
+
+@check("uefi", proves=["R8", "R12"])
+def test_its_screen_is_not_dark(uefi):
+    assert uefi.ask("VENUE here") == "OK"
+    time.sleep(2)
+    drawn = bright(uefi.machine.screenshot("uefi"))
+    assert drawn > 500, f"{drawn} bytes of the picture are not black"
 
 
 @check("uefi", proves=["R21"])

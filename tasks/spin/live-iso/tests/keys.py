@@ -12,7 +12,8 @@ from benchflow.boot import GuestError
 #: What a visitor would get out of a menu that is not locked: a prompt, or an entry's content.
 OPENINGS = re.compile(r"grub> ?|(?m:^boot: )|vmlinuz|initrd|linux\s+/|\.linux")
 # GRUB: command line, editor; isolinux: edit, prompt; systemd-boot: edit.
-TRIES = ("c", "e", "\t", "E", "\x1b", "\x03")
+ASKS = re.compile(r"(?i)user ?name|password|login")
+TRIES = ("c", "e", "\t")
 
 
 def try_keys(pc: Pc) -> list[str]:
@@ -25,16 +26,18 @@ def try_keys(pc: Pc) -> list[str]:
         time.sleep(1.5)
         text = pc.machine.console.since(mark)
         opened += [f"{key!r}: {found}" for found in OPENINGS.findall(text)]
-        if pc.machine.console.end != mark:  # it asks for something: give nonsense, and go back
+        if ASKS.search(text):  # give nonsense
             pc.machine.send("visitor\r")
             time.sleep(0.7)
             pc.machine.send("nonsense\r")
             time.sleep(2.5)
+        for _ in range(2):  # back to the menu, which is then drawn anew
             pc.machine.send("\x1b")
-            time.sleep(1.0)
-            pc.machine.send("\x1b")
-            time.sleep(1.0)
-    pc.machine.send("\x1b[A\x1b[A\r")
+            time.sleep(2.0)
+    for _ in range(3):  # the first entry
+        pc.machine.send("\x1b[A")
+        time.sleep(0.5)
+    pc.machine.send("\r")
     return opened
 
 
