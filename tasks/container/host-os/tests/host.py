@@ -1,0 +1,192 @@
+"""A cabinet on the bench: started, asked on its console and through its ports."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bundle import digest_of
+from programs import PORT
+
+from benchflow.boot import Disk, Image, Machine, Nic
+from benchflow.boot.tools import run_tool
+
+PASSWORD = "Quay-Ladder-4"
+#: Declared or not: what the verifier may try from outside.
+PORTS = (22, 80, 2375, PORT, 8001, 8002, 8003, 8004, 8005, 8006, 8009, 9000)
+STATES = ("running", "waiting", "exited", "failed", "refused")
+HOST = ("version", "slot", "state", "other", "other_version", "carrier")
+CONTAINER = ("state", "reason", "restarts", "oom_kills", "exit", "image")
+LONGEST = 4 << 20
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the named partitions lie, in bytes."""
+
+    places: Mapping[str, tuple[int, int]]
+
+    @classmethod
+    def of(cls, image: Image) -> Layout:
+        places: dict[str, tuple[int, int]] = {}
+        for partition in image.partitions():
+            if partition.name in ("slot-a", "slot-b", "data"):
+                assert partition.name not in places, f"{partition.name} is there twice"
+                places[partition.name] = (partition.start, partition.size)
+        missing = {"slot-a", "slot-b", "data"} - set(places)
+        assert not missing, f"no partition is called {sorted(missing)}"
+        return cls(places)
+
+    def digest(self, disk: Path, slot: str) -> str:
+        return digest_of(disk, *self.places[f"slot-{slot}"])
+
+
+def on_bench(machines, name: str, disk: Path, carrier: Path | None) -> Machine:
+    disks = [Disk(disk), *([Disk(carrier, read_only=True)] if carrier else [])]
+    return machines.create(name, disks=disks, nics=[Nic(forwards=PORTS)])
+
+
+class Host:
+    """`machine`, and what is asked of it."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    # -- life ---------------------------------------------------------------------------------
+
+    def start(self, seconds: float = 60) -> None:
+        self.machine.boot()
+        self.login(seconds)
+
+    def login(self, seconds: float = 60) -> None:
+        self.machine.login("root", PASSWORD, timeout=seconds)
+
+    def power_off(self, seconds: float = 60) -> None:
+        """Have it switch itself off in order."""
+        self.machine.send("poweroff\n")
+        deadline = self.machine.deadline(seconds)
+        while self.machine.alive:
+            assert deadline.remaining() > 0, "poweroff does not switch it off"
+            time.sleep(0.2)
+
+    def restart(self, seconds: float = 60) -> None:
+        self.machine.reboot(timeout=60)
+        self.login(seconds)
+
+    # -- on the console -----------------------------------------------------------------------
+
+    def say(self, command: str, seconds: float = 60) -> str:
+        return self.machine.shell.run(command, timeout=seconds, check=True).stdout.strip()
+
+    def code(self, command: str, seconds: float = 60) -> int:
+        return self.machine.shell.run(command, timeout=seconds).status
+
+    def status(self) -> tuple[dict, dict]:
+        """What `hostctl status` says of the host and of the containers. [R7]"""
+        text = self.say("hostctl status")
+        try:
+            whole = json.loads(text)
+        except (ValueError, RecursionError):
+            raise AssertionError(f"hostctl status is not JSON: {text[:500]!r}") from None
+        assert isinstance(whole, dict), text[:300]
+        host, containers = whole.get("host"), whole.get("containers")
+        assert isinstance(host, dict) and isinstance(containers, dict), text[:300]
+        assert all(key in host for key in HOST), f"keys are missing: {host}"
+        for name, one in containers.items():
+            assert isinstance(one, dict), f"{name}: {one!r}"
+            assert all(key in one for key in CONTAINER), f"keys are missing: {name}: {one}"
+            assert one["state"] in STATES, f"{name} is {one['state']!r}"
+        return host, containers
+
+    def container(self, name: str) -> dict:
+        containers = self.status()[1]
+        assert name in containers, f"the status does not name {name}"
+        return containers[name]
+
+    def comes_to(self, name: str, seconds: float = 60, **wanted: object) -> dict:
+        """The status of a container as soon as it is as wanted."""
+        deadline = self.machine.deadline(seconds)
+        while True:
+            one = self.container(name)
+            if all(one[key] == value for key, value in wanted.items()):
+                return one
+            assert deadline.remaining() > 0, f"{name} should come to {wanted} and is {one}"
+            time.sleep(0.5)
+
+    def settled(self, names, seconds: float = 120) -> None:
+        """Wait until each of these containers runs."""
+        deadline = self.machine.deadline(seconds)
+        while True:
+            containers = self.status()[1]
+            wrong = {n: containers.get(n) for n in names
+                     if (containers.get(n) or {}).get("state") != "running"}  # fmt: skip
+            if not wrong:
+                return
+            assert deadline.remaining() > 0, f"these should run: {wrong}"
+            time.sleep(1)
+
+    def logs(self, name: str, seconds: float = 60) -> str:
+        return self.say(f"hostctl logs {name}", seconds)
+
+    # -- through its ports --------------------------------------------------------------------
+
+    def _post(self, port: int, script: str, seconds: float) -> str | None:
+        """What the container behind `port` answers to a script; None when there is no answer."""
+        address, number = self.machine.forward(port)
+        one, two = secrets.randbelow(1 << 40), secrets.randbelow(1 << 40)
+        body = f"{script}\necho\necho $(({one}+{two}))\n"
+        real = max(1, int(seconds / min(1.0, self.machine.host.speed)))
+        done = run_tool(
+            ["curl", "-s", "-m", str(real), "--max-filesize", str(LONGEST), "--data-binary", "@-",
+             f"http://{address}:{number}/cgi-bin/ask"],
+            stdin=body.encode(), limit=LONGEST,
+        )  # fmt: skip
+        text = done.stdout.decode("utf-8", "replace")
+        head, _, last = text.rstrip("\n").rpartition("\n")
+        return head.removesuffix("\n") if done.status == 0 and last == str(one + two) else None
+
+    def ask(self, port: int, script: str, seconds: float = 60, every: float = 20) -> str:
+        """Have the container behind `port` run a script that may run twice; what it printed."""
+        deadline = self.machine.deadline(seconds)
+        while (said := self._post(port, script, every)) is None:
+            assert deadline.remaining() > 0, f"nothing right comes from port {port} of the host"
+            time.sleep(0.5)
+        return said
+
+    def ask_once(self, port: int, script: str, seconds: float = 30) -> str | None:
+        return self._post(port, script, seconds)
+
+    def ask_behind(self, port: int, own: int, script: str) -> str | None:
+        """The same of a container that the one behind `port` reaches at its own port `own`."""
+        body = script.replace("'", "'\\''")
+        word = secrets.token_hex(8)
+        said = self.ask(
+            port,
+            f"wget -q -T 15 -O - --post-data '{body}\necho {word[:8]}$((1+1)){word[8:]}'"
+            f" http://127.0.0.1:{own}/cgi-bin/ask || echo nothing",
+            seconds=40, every=40,
+        )  # fmt: skip
+        found, end, _ = said.partition(f"{word[:8]}2{word[8:]}")
+        return found.strip() if end else None
+
+    def silent(self, port: int) -> bool:
+        """Whether nothing at all answers behind a port."""
+        address, number = self.machine.forward(port)
+        done = run_tool(["curl", "-s", "-m", "10", f"telnet://{address}:{number}"], limit=4096)
+        heard = bool(done.stdout)
+        done = run_tool(["curl", "-s", "-m", "10", f"http://{address}:{number}/"], limit=1 << 16)
+        return not heard and not done.stdout and done.status != 0
+
+    # -- its disk -----------------------------------------------------------------------------
+
+    def slots(self, layout: Layout) -> dict[str, str]:
+        """The SHA-256 of either slot as it now is."""
+        copy = self.machine.flatten()
+        try:
+            return {slot: layout.digest(copy, slot) for slot in "ab"}
+        finally:
+            copy.unlink()
