@@ -25,6 +25,7 @@ class Shape:
 #: A rung or a check that is lost is noticed here; one that is added is written down here.
 SHAPES = {
     "container/oci-base": Shape(13, 42, 8),
+    "container/host-os": Shape(14, 56, 10, r"^has {} \|\|"),
     "embedded/ab-update": Shape(14, 48, 7, r"^has {} \|\|"),
     "embedded/accelerator": Shape(16, 56, 9, r"\bhas {}\b"),
     "embedded/locked-down": Shape(15, 48, 9, r"^has {} \|\|"),

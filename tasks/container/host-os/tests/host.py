@@ -127,7 +127,7 @@ class Host:
             if not wrong:
                 return
             assert deadline.remaining() > 0, f"these should run: {wrong}"
-            time.sleep(1)
+            time.sleep(2)
 
     def logs(self, name: str, seconds: float = 60) -> str:
         return self.say(f"hostctl logs {name}", seconds)

@@ -108,11 +108,11 @@ class Site:
             ("stolen", File(hard=f"{out}etc/shadow")), ("c", File(link="/etc")),
             ("stolen2", File(hard="c/shadow")), (f"b/.wh.{name}", File()), ("b/.wh.host", File()),
         ]  # fmt: skip
-        for number, one in enumerate(files):
-            config = {"Cmd": ["/bin/sh", "-c", "cat /stolen /stolen2 /c/shadow; sleep 9999"]}
-            needed = [files[2], files[4], files[7]] if number > 2 else []
-            layer = Layer.of([*(f for f in needed if f != one), one])
-            layout = simple([self.base, layer] if "stolen" in one[0] else [layer], config)
+        links = [files[2], files[4], files[7]]
+        config = {"Cmd": ["/bin/sh", "-c", "cat /stolen /stolen2 /c/shadow; sleep 9999"]}
+        for number, one in enumerate(([0], [1], [3], [5, 9, 10], [6], [8])):
+            layer = Layer.of([*(links if number > 1 else []), *(files[place] for place in one)])
+            layout = simple([self.base, layer] if number > 3 else [layer], config)
             self._write(f"hostile{number}", layout)
 
     def _refused(self) -> None:
@@ -210,7 +210,7 @@ class Site:
                     "restart": {"policy": "on-failure", "max": 2}},
             "always": {**crash, "args": ["/bin/sh", "-c", up + "exit 0"]},
             "z-port": {"image": "images/web", "ports": {"8009": 80, "8001": 80}},
-            **{f"hostile{n}": {**shell, "image": f"images/hostile{n}"} for n in range(11)},
+            **{f"hostile{n}": {**shell, "image": f"images/hostile{n}"} for n in range(6)},
             **wrong,
         }  # fmt: skip
         for name in self.refused:

@@ -1,4 +1,4 @@
-# ruff: noqa: PTH103, PTH104, PTH106, PTH108, PTH110, PTH112, PTH123, PTH208, SIM105
+# ruff: noqa: PTH103, PTH104, PTH106, PTH108, PTH110, PTH112, PTH120, PTH123, PTH208, SIM105
 # pathlib takes long to load under emulation.
 """One container: its tree, its volumes, its limits, its starts and its end."""
 
@@ -33,6 +33,14 @@ READ_ONLY = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-tri
 def put(path, text):
     with open(path, "w") as file:
         file.write(text)
+
+
+def settle(*paths):
+    """Have files and folders on the disk, for good."""
+    for path in paths:
+        file = os.open(path, os.O_RDONLY)
+        os.fsync(file)
+        os.close(file)
 
 
 class Container:
@@ -74,13 +82,13 @@ class Container:
 
     # -- before the first start ---------------------------------------------------------------
 
-    def prepare(self, entry, image):
+    def prepare(self, entry, image, cache):
         self.entry, self.digest = entry, image.digest
         shutil.rmtree(self._folder, ignore_errors=True)
         os.makedirs(self._folder, 0o755)
         base = self._range()
         root = f"{self._folder}/rootfs"
-        image.unpack(root, base, f"{self._folder}/layer")
+        image.unpack(root, base, cache)
         self._configure(base, root, image.config)
         os.makedirs(self._cgroup, exist_ok=True)
         put(f"{self._cgroup}/memory.max", str(entry.memory << 20))
@@ -108,15 +116,16 @@ class Container:
         while base in used:
             base += oci.USERS
         put(f"{own}/base.new", str(base))
+        settle(f"{own}/base.new")
         os.rename(f"{own}/base.new", f"{own}/base")
-        os.sync()
+        settle(own, VOLUMES)
         return base
 
     def _volume(self, name, owner):
         path = f"{VOLUMES}/{self.name}/v/{name}"
         if not os.path.isdir(path):
             os.makedirs(path, 0o755)
-            os.sync()
+            settle(path, os.path.dirname(path), f"{VOLUMES}/{self.name}")
         os.chown(path, *owner)
         return path
 

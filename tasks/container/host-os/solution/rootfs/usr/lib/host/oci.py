@@ -1,4 +1,4 @@
-# ruff: noqa: PTH101, PTH102, PTH108, PTH110, PTH112, PTH113, PTH114, PTH115, PTH120, PTH123, PTH208, PTH211
+# ruff: noqa: PTH101, PTH102, PTH104, PTH108, PTH110, PTH112, PTH113, PTH114, PTH115, PTH120, PTH123, PTH208, PTH211
 # pathlib takes long to load under emulation.
 """OCI layouts: read, checked, unpacked with the owners of a container's own range of users."""
 
@@ -75,6 +75,7 @@ class Layout:
             while data := file.read(CHUNK):
                 state.update(data)
         if f"sha256:{state.hexdigest()}" != digest:
+            file.close()
             raise Refused("digest", f"{digest} has other content")
         file.seek(0)
         return file
@@ -132,33 +133,39 @@ class Image:
         need(isinstance(self.layers, list) and isinstance(self.diffs, list), "no layers")
         need(len(self.layers) == len(self.diffs), "layers and diff_ids differ in number")
 
-    def unpack(self, root, base, scratch):
-        """Make the tree at `root`; the users of the image begin at `base`."""
+    def unpack(self, root, base, cache):
+        """Make the tree at `root`; the users of the image begin at `base`.
+
+        `cache` is a folder in which layers that were unpacked once lie under their digests.
+        """
         os.mkdir(root, 0o755)
         os.chown(root, base, base)
         for descriptor, diff in zip(self.layers, self.diffs, strict=True):
             kind = descriptor.get("mediaType") if isinstance(descriptor, dict) else None
             need(kind in (PLAIN, PLAIN + "+gzip"), f"a layer of type {kind!r}")
+            need(isinstance(diff, str) and DIGEST.fullmatch(diff), "a diff_id is no digest")
             try:
+                # Even of a layer that is known, this image may have a damaged copy.
                 with self.layout.blob(descriptor) as blob:
-                    source = gzip.GzipFile(fileobj=blob) if kind.endswith("gzip") else blob
-                    self._plain(source, scratch, diff)
-                apply(scratch, root, base)
+                    plain = f"{cache}/{descriptor['digest'][7:]}-{kind[-4:]}-{diff[-64:]}"
+                    if not os.path.exists(plain):
+                        packed = kind.endswith("gzip")
+                        source = gzip.GzipFile(fileobj=blob) if packed else blob
+                        self._plain(source, f"{cache}/new", diff)
+                        os.rename(f"{cache}/new", plain)
+                apply(plain, root, base)
             except (tarfile.TarError, EOFError, gzip.BadGzipFile, UnicodeError) as error:
                 raise Refused("image", f"a layer cannot be read: {error}") from None
-            finally:
-                if os.path.exists(scratch):
-                    os.unlink(scratch)
 
     @staticmethod
-    def _plain(source, scratch, diff):
+    def _plain(source, target, diff):
         state, size = hashlib.sha256(), 0
-        with open(scratch, "wb") as target:
+        with open(target, "wb") as file:
             while data := source.read(CHUNK):
                 size += len(data)
                 need(size <= LAYER, "a layer is too large")
                 state.update(data)
-                target.write(data)
+                file.write(data)
         if f"sha256:{state.hexdigest()}" != diff:
             raise Refused("digest", f"a layer is not {diff}")
 

@@ -1,0 +1,78 @@
+"""What is asked of a cabinet more than once, and the scripts for its containers."""
+
+from __future__ import annotations
+
+import re
+import time
+
+LIST = (
+    'cd /t && for f in {}; do if [ -e "$f" ]; then echo "$f=$(cat "$f")"; else echo "$f-"; fi; done'
+)
+
+
+def look(host, *names: str) -> dict[str, str]:
+    """The content of files below /t of the container `layers`; "" for those that are missing."""
+    said = host.ask(8002, LIST.format(" ".join(f"'{name}'" for name in names)))
+    return {name: next((line.removeprefix(f"{name}=") for line in said.splitlines()
+                        if line.startswith(f"{name}=")), "") for name in names}  # fmt: skip
+
+
+def refused(host, site, reason: str) -> None:
+    """Every entry for which this reason is due is refused for it."""
+    names = [name for name, due in site.refused.items() if due == reason]
+    assert names
+    deadline = host.machine.deadline(90)
+    while True:
+        containers = host.status()[1]
+        said = {name: containers.get(name) or {} for name in names}
+        found = {name: (one.get("state"), one.get("reason")) for name, one in said.items()}
+        wrong = {name: pair for name, pair in found.items() if pair != ("refused", reason)}
+        if not wrong:
+            return
+        late = all(state == "waiting" for state, _ in wrong.values()) and deadline.remaining() > 0
+        assert late, f"refused for {reason!r} is due, and this is said: {wrong}"
+        time.sleep(1)
+
+
+def ranges(host, port: int) -> list[tuple[int, int, int]]:
+    rows = host.ask(port, "cat /proc/self/uid_map").splitlines()
+    return [tuple(int(word) for word in row.split()) for row in rows]
+
+
+#: Prints the places at which anything answers.
+KNOCK = """for p in PLACES; do
+    set -- $p
+    [ -z "$(printf 'GET / HTTP/1.0\\r\\n\\r\\n' | timeout 3 nc $1 $2 2>/dev/null)" ] || echo "$p"
+done"""
+
+
+#: Starts what it can, counts, and ends it again, in a shell that then cannot start anything.
+FORKS = """(i=0; while [ $i -lt 60 ]; do sleep 60 & i=$((i+1)); done) 2>&1
+set -- /proc/[0-9]*; echo "count $#"
+for p in "$@"; do
+    read -r c <$p/comm
+    [ $p = /proc/1 ] || [ $p = /proc/$$ ] || [ "$c" = httpd ] || kill -9 ${p#/proc/}
+done"""
+
+
+def starts(host, name: str) -> list[float]:
+    """When a container started, in seconds of the machine's, from what it wrote."""
+    return [float(text) for text in re.findall(r"^at (\d+\.\d+)$", host.logs(name), re.MULTILINE)]
+
+
+def runs(host, release, slot: str, **wanted: object) -> None:
+    """Assert that `release` runs and is confirmed."""
+    deadline = host.machine.deadline(60)
+    while (found := host.status()[0])["state"] != "confirmed":
+        assert deadline.remaining() > 0, f"it is not confirmed: {found}"
+        time.sleep(1)
+    wanted = {"version": release.version, "slot": slot, **wanted}
+    said = {key: found[key] for key in wanted}
+    assert said == wanted, f"the host says {said}, due: {wanted}"
+    text = host.say("cat /etc/host-release")
+    assert release.build in text, f"/etc/host-release is not its own: {text!r}"
+
+
+def keeps(host, shared) -> None:
+    host.settled(["web"])
+    assert host.ask(8001, "cat /keep/cut") == shared["kept"], "web's volume is not kept"
