@@ -125,7 +125,7 @@ fi
 
 # ---- the slot ----
 
-chmod 755 "$root"/etc/rc "$root"/etc/down "$root"/usr/sbin/{hostd,hostctl,on-trial} "$lib/lease"
+chmod 755 "$root"/etc/rc "$root"/etc/down "$root"/usr/sbin/{hostd,hostctl,log-in,on-trial} "$lib/lease"
 python3 -m compileall -q --invalidation-mode unchecked-hash "$root$python" "$lib"
 (cd "$work/initrd" && find . | cpio --quiet -o -H newc -R 0:0 | gzip -1 >"$root/boot/initrd")
 slot_mb=72

@@ -447,8 +447,10 @@ def test_pauses_grow(host):
         assert deadline.remaining() > 0, f"always was started at {times}"
         time.sleep(2)
     gaps = [two - one for one, two in pairwise(times[:6])]
+    # A start takes its time, on a slow host more of it.
+    room = 12 / min(1.0, host.machine.host.speed)
     for gap, due in zip(gaps, (1, 2, 4, 8, 16), strict=True):
-        assert due * 0.95 <= gap <= due + 12, f"pauses of 1, 2, 4, 8, 16 are due, and were {gaps}"
+        assert due * 0.95 <= gap <= due + room, f"pauses of 1, 2, 4, 8, 16 are due: {gaps}"
 
 
 # ---- logs -----------------------------------------------------------------------------------
