@@ -633,7 +633,7 @@ def test_it_is_installed(later, media, layout, vendor, shared, nonce):
 @check("updates", proves=["R31", "R3", "R33"])
 def test_the_next_start_runs_it(later, media, layout, vendor, shared):
     later.machine.reboot(timeout=60)
-    later.machine.expect(media.words["good"], timeout=90)
+    later.await_word(media.words["good"], 90)
     later.login()
     good = media.releases["good"]
     runs(later, good, "b", other="good", other_version=1)
@@ -670,7 +670,7 @@ def test_versions_that_do_not_come_up(later, media, vendor, layout, shared):
         assert later.code(f"hostctl update {media.path(name)}", 120) == 0, f"{name} was refused"
         later.machine.reboot(timeout=60)
         for _ in range(2):
-            later.machine.expect(media.words[name], timeout=120)
+            later.await_word(media.words[name], 120)
         later.login(120)
         runs(later, vendor.release1, "a", other="failed", other_version=release.version)
         assert later.slots(layout) == {"a": vendor.release1.digest, "b": release.digest}, (

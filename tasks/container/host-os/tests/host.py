@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from bundle import digest_of
 from programs import PORT
 
-from benchflow.boot import Disk, Image, Machine, Nic
+from benchflow.boot import Disk, GuestPanic, Image, Machine, Nic
 from benchflow.boot.tools import run_tool
 
 PASSWORD = "Quay-Ladder-4"
@@ -63,7 +64,22 @@ class Host:
         self.login(seconds)
 
     def login(self, seconds: float = 60) -> None:
-        self.machine.login("root", PASSWORD, timeout=seconds)
+        """Wait for a confirmed version, through any number of tries that panic."""
+        self._through_panics(seconds, lambda left: self.machine.login("root", PASSWORD, left))
+
+    def await_word(self, word: str, seconds: float = 60) -> None:
+        """Wait for a word of this run on the console, through panics."""
+        self._through_panics(seconds, lambda left: self.machine.expect(re.escape(word), left))
+
+    def _through_panics(self, seconds: float, wait: Callable[[float], object]) -> None:
+        deadline = self.machine.deadline(seconds)
+        while True:
+            try:
+                wait(max(1.0, deadline.remaining()))
+                return
+            except GuestPanic:
+                if deadline.remaining() <= 0:
+                    raise
 
     def power_off(self, seconds: float = 60) -> None:
         """Have it switch itself off in order."""

@@ -20,14 +20,13 @@ class Media:
         self.place = secrets.token_hex(8)
         self.folder = site.folder / self.place
         self.folder.mkdir()
-        self.words = {name: secrets.token_hex(12) for name in ("good", "dead", "ill", "hangs")}
+        self.words = {name: secrets.token_hex(12) for name in ("good", "dead", "ill")}
         self.releases = {}
-        numbers = sorted(secrets.SystemRandom().sample(range(100, 900_000), 4))
+        numbers = sorted(secrets.SystemRandom().sample(range(100, 900_000), 3))
         changes = {
             "good": {"/etc/health.d/70-bench": self._script("good", "exit 0")},
             "dead": {"/sbin/init": ENDS.replace(b"{word}", self.words["dead"].encode())},
             "ill": {"/etc/health.d/70-bench": self._script("ill", "exit 1")},
-            "hangs": {"/etc/health.d/70-bench": self._script("hangs", "sleep 1000")},
         }
         for number, (name, files) in zip(numbers, changes.items(), strict=True):
             build = secrets.token_hex(8)
