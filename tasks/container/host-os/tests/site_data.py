@@ -199,7 +199,8 @@ class Site:
                 "image": "images/quits", "ports": {"8005": programs.PORT}, "cpu_percent": 40,
                 "args": [
                     f"trap '' QUIT TERM; (while [ ! -e /tmp/go ]; do sleep 1; done;"
-                    f" yes {word['flood']} | head -c 24m; echo; echo end of flood; touch /tmp/gone) &"
+                    f" yes {word['flood']} | head -c 24m; echo; echo end of flood;"
+                    " touch /tmp/gone) &"
                 ],
             },
             "once": {**shell, "args": ["/bin/sh", "-c", f"echo {word['args']}; exit 7"]},
