@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace as with_changes
 from test_gates import trial
 from tests.lamp import Edit, edit, lamp
 
@@ -88,7 +89,7 @@ def test_answers_are_read_from_a_recording(tmp_path: Path) -> None:
     (tmp_path / "verifier").mkdir()
     lines = [json.dumps(event) for event in [{"version": 2}, *events]]
     (tmp_path / "verifier/main.console.cast").write_text("\n".join(lines) + "\ntorn")
-    oracle = replace(trial(), path=tmp_path)
+    oracle = with_changes(trial(), path=tmp_path)
     assert known.answers(oracle) == [known.Answer(b"echo 100% -n 'x'", "two\nlines\n", 7)]
     assert known.console(oracle).startswith("Linux version 6.1")
     assert known.answers(None) == []
@@ -156,7 +157,7 @@ def test_who_can_prevent_a_verdict_has_gained_where_the_machine_is_shared(lamp: 
 
 def test_a_reward_without_milestones_is_a_gain(lamp: Path) -> None:
     plain = replace(load(lamp), is_benchflow=False, milestones=())
-    won = replace(trial(), milestones=(), reward=0.25)
+    won = with_changes(trial(), milestones=(), reward=0.25)
     cheat = Exploit("known-text", Path())
     found = judge.common(plain, [cheat], {"known-text": won})
     assert found.findings == ("known-text gains a reward of 0.25",)

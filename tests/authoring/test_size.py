@@ -19,7 +19,7 @@ MIB = 1 << 20
 
 
 def oracle(top: Path, *, megabytes: int, seconds: float = 60) -> Trial:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     image = top / "artifacts/app/lamp.img"
     image.parent.mkdir(parents=True)

@@ -6,7 +6,6 @@ import json
 import shutil
 import zipfile
 from collections import Counter
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from harbor.models.trajectories import (
     Trajectory,
 )
 from jobfolders import trial
+from msgspec.structs import asdict, replace
 
 from benchflow.errors import UsageError
 from benchflow.results.archive import Archive

@@ -105,7 +105,7 @@ def test_open_pages_are_told_when_a_trial_is_gone_or_new(port: int, job: Path) -
     shutil.rmtree(next(path for path in job.iterdir() if path.is_dir()))
     assert _next(news, "version") != first
     connection.close()
-    assert b'"Trials": 7' in _get(port, "/index.json")[2]
+    assert b'"Trials":7' in _get(port, "/index.json")[2]
 
 
 def _set_back(job: Path) -> tuple[Path, str]:

@@ -16,7 +16,7 @@ def parts(trial: Path) -> tuple[int, float]:
     Harbor's record knows nothing of: of all parts but the last, or of all where the trial was cut
     off after the agent's end."""
     try:
-        record = read_object(trial / NAME)
+        record = read_object(f"{trial}/{NAME}")
     except UnreadableRecord:
         return 1, 0.0
     return count(record.get("parts")) or 1, number(record.get("agent_seconds_before")) or 0.0

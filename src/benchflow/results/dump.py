@@ -7,15 +7,19 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from benchflow.results.model import Job, Trial, Verdict
 
 SCHEMA = 1
 
 
 def plain(value: Any) -> Any:
-    """Dataclasses, enums and paths as JSON's own types, recursively."""
+    """Dataclasses, structs, enums and paths as JSON's own types, recursively."""
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Struct):
+        return {name: plain(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Path):

@@ -21,7 +21,7 @@ def add_fault(trial: Path, during: str, error: BaseException) -> None:
 def first_fault(trial: Path) -> tuple[str, str] | None:
     """Class name and message of the first fault of `trial`; None where there was none."""
     try:
-        faults = read_object(trial / NAME).get("faults")
+        faults = read_object(f"{trial}/{NAME}").get("faults")
     except UnreadableRecord:
         return None
     if not isinstance(faults, list) or not faults or not isinstance(faults[0], dict):

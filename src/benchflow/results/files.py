@@ -45,7 +45,7 @@ def write_json(path: Path, value: Any) -> None:
     write_atomically(path, json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
 
 
-def read_object(path: Path, limit: int = MAX_RECORD_BYTES) -> dict[str, Any]:
+def read_object(path: Path | str, limit: int = MAX_RECORD_BYTES) -> dict[str, Any]:
     """The JSON object in `path`, at most `limit` bytes. Raises UnreadableRecord for all else."""
     value = decode(read_bytes(path, limit))
     if not isinstance(value, dict):
@@ -53,7 +53,7 @@ def read_object(path: Path, limit: int = MAX_RECORD_BYTES) -> dict[str, Any]:
     return value
 
 
-def read_bytes(path: Path, limit: int) -> bytes:
+def read_bytes(path: Path | str, limit: int) -> bytes:
     """What `path` holds. Raises UnreadableRecord unless it is a regular file within `limit`,
     Absent when there is none.
 

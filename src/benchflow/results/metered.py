@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +16,22 @@ NAME = "model.json"
 def totals(trial: Path) -> dict[str, Any]:
     """Tokens, dollars and turns of `trial` (docs/models.md); empty where nothing was metered."""
     try:
-        return read_object(trial / NAME)
+        return read_object(f"{trial}/{NAME}")
     except UnreadableRecord:
         return {}
 
 
-def exhausted(trial: Path) -> str:
-    """The budget that ended `trial`: "usd", "tokens", "turns", "minutes", or "" for none."""
-    return str(totals(trial).get("budget_exhausted") or "")
+def exhausted(found: Mapping[str, Any]) -> str:
+    """The budget that ended a trial of these `totals`: "usd", "tokens", "turns", "minutes", or ""
+    for none."""
+    return str(found.get("budget_exhausted") or "")
 
 
-def usage(trial: Path) -> Usage | None:
-    """Tokens and dollars of `trial`; None where nothing was metered.
+def usage(found: Mapping[str, Any]) -> Usage | None:
+    """Tokens and dollars of these `totals`; None where nothing was metered.
 
     Input is all that was sent, cached or not. Dollars are None where an answer had no price.
     """
-    found = totals(trial)
     tokens = mapping(found.get("usage"))
     if not tokens:
         return None

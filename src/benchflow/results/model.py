@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+
+from msgspec import Struct
 
 from benchflow.results.text import one_line
 
@@ -17,8 +19,7 @@ class Verdict(StrEnum):
     ERROR = "error"
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(Struct, frozen=True, gc=False):
     """One assertion of a verifier. status: passed, failed, crashed, not run."""
 
     name: str
@@ -28,8 +29,7 @@ class Check:
     message: str = ""
 
 
-@dataclass(frozen=True)
-class Milestone:
+class Milestone(Struct, frozen=True, gc=False):
     """One rung. status: passed, failed, not reached. A multi-step task's ids are `<step>/<id>`."""
 
     id: str
@@ -45,8 +45,7 @@ class Milestone:
         return next((c for c in self.checks if c.status in ("failed", "crashed")), None)
 
 
-@dataclass(frozen=True)
-class Phases:
+class Phases(Struct, frozen=True, gc=False):
     """Seconds spent per phase; `hand_over` is from the agent's end to the verifier's start.
 
     `parts`: in how many the agent worked; more than 1 where the trial was cut off and gone on with.
@@ -61,8 +60,7 @@ class Phases:
     parts: int = 1
 
 
-@dataclass(frozen=True)
-class Usage:
+class Usage(Struct, frozen=True, gc=False):
     """What the agent says it used: unmetered, so for orientation only."""
 
     input_tokens: int | None = None
@@ -70,8 +68,7 @@ class Usage:
     cost_usd: float | None = None
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """One finished attempt. `cause` names why a trial is an error, or what ended its agent.
 
     `exception` is the class that Harbor recorded, whatever came of it. `task_folder`: the task as
@@ -92,10 +89,10 @@ class Trial:
     agent_version: str = ""
     task_folder: str = ""
     milestones: tuple[Milestone, ...] = ()
-    metrics: dict[str, float] = field(default_factory=dict)
+    metrics: dict[str, float] = {}
     phases: Phases = Phases()
     usage: Usage = Usage()
-    evidence: dict[str, Path] = field(default_factory=dict)
+    evidence: dict[str, Path] = {}
 
     @property
     def n_passed(self) -> int:

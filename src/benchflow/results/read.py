@@ -13,7 +13,7 @@ from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.ladder import read_ladder
 from benchflow.results.layout import layout, read_planned
 from benchflow.results.lock import is_held
-from benchflow.results.metered import exhausted
+from benchflow.results.metered import exhausted, totals
 from benchflow.results.model import Job, Milestone, Phases, Problem, Trial, Usage, Verdict
 from benchflow.results.sandboxes import used_up
 from benchflow.results.text import one_line
@@ -71,7 +71,7 @@ def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Tria
 
     `names` maps a task folder's path, as the trial was given it, to the name to show.
     """
-    record = read_object(path / "result.json")
+    record = read_object(f"{path}/result.json")
     if "trial_name" not in record or "agent_info" not in record:
         raise UnreadableRecord("is not a trial's result")
     rewards = _rewards(record)
@@ -87,7 +87,7 @@ def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Tria
     if unusable:
         exception, rewards = exception or "UnusableReward", None
     fault = first_fault(path)
-    budget = exhausted(path)
+    budget = exhausted(totals(path))
     decision, cause = verdict.decide(
         rewards, exception, fault[0] if fault else "", spent=bool(budget)
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -32,8 +32,7 @@ class Format(StrEnum):
     INSPECT = "inspect log"
 
 
-@dataclass(frozen=True, slots=True)
-class Rung:
+class Rung(Struct, frozen=True, gc=False):
     """One milestone, or one single test where the source has tests (`Record.rung_kind`).
 
     status: passed, failed, not reached. `message` says why the first failed check failed.
@@ -69,8 +68,7 @@ class Kept(NamedTuple):
     rest: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """One finished trial, from any source.
 
     `uid` is 12 hex digits, the same at every reading of the same trial and unique in a collection.
@@ -107,16 +105,16 @@ class Record:
     ended_itself: bool | None = None
     rungs: tuple[Rung, ...] = ()
     rung_kind: str = ""  # "milestone", "test", or "" where there are no rungs
-    phases: Phases = field(default_factory=Phases)
+    phases: Phases = Phases()
     steps: int | None = None
     repeats: int | None = None
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = Usage()
     metered: bool = False
     started_at: str = ""  # ISO 8601 as the source has it
     folder: Path | None = None  # the trial's own folder, where it has one
     trajectories: tuple[Path, ...] = ()  # ATIF files in order, or the log that holds the sample
     member: str = ""  # the sample's name inside such a log
-    evidence: dict[str, Path] = field(default_factory=dict)
+    evidence: dict[str, Path] = {}
     kept: Kept | None = None
 
     @property

@@ -20,7 +20,7 @@ _FULL = 0.95
 
 def reports(trial: Path) -> Mapping[str, Any]:
     """Role → what its sandbox was granted and used. Raises UnreadableRecord."""
-    return mapping(read_object(trial / NAME).get("sandboxes"))
+    return mapping(read_object(f"{trial}/{NAME}").get("sandboxes"))
 
 
 def used_up(trial: Path) -> tuple[str, str] | None:

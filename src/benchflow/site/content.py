@@ -6,12 +6,12 @@ site's root, made by us from slugs and uids, never from what a source holds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Link:
+
+class Link(Struct, frozen=True):
     """Text that leads to another page of the site."""
 
     text: str
@@ -21,8 +21,7 @@ class Link:
 Inline = str | Link
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """An interval to draw on 0…1: `outer` around `value`, a shorter `inner` where there is one."""
 
     value: float
@@ -30,8 +29,7 @@ class Span:
     inner: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """`value` is the machine's, in the column's unit; `text` is what a person reads.
 
     `tone`: resolved, failed, error, none, or `h0`…`h10` for a share on a heat map. `dots` are
@@ -54,8 +52,7 @@ class Cell:
         return not (self.href or self.note or self.dots or self.span or self.since is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """`key` names it in JSON; `help` explains it under the table; `prose` breaks anywhere."""
 
     key: str
@@ -66,8 +63,7 @@ class Column:
     href: str = ""
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Struct, frozen=True):
     """Rows of as many cells as there are columns. The first column heads its row.
 
     `look`: "" or "heat". `tools`: sorting and a filter, kept in the address. `row_ids`: a name
@@ -85,8 +81,7 @@ class Table:
     row_ids: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """A chart (SVG text made by Vega-Lite; empty where it is not installed) and its numbers."""
 
     kind: ClassVar[str] = "figure"
@@ -97,8 +92,7 @@ class Figure:
     table: Table
 
 
-@dataclass(frozen=True)
-class Prose:
+class Prose(Struct, frozen=True):
     """Paragraphs; `look`: "", "note" or "list" (one item a paragraph)."""
 
     kind: ClassVar[str] = "prose"
@@ -106,8 +100,7 @@ class Prose:
     look: str = ""
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """Labels and values. `look` "headline" sets a few of them large."""
 
     kind: ClassVar[str] = "facts"
@@ -115,8 +108,7 @@ class Facts:
     look: str = ""
 
 
-@dataclass(frozen=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """One check behind a rung; see `benchflow.results.model.Check`."""
 
     name: str
@@ -126,8 +118,7 @@ class Proof:
     message: str
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """One rung of a ladder with what proves or refutes it."""
 
     id: str
@@ -139,8 +130,7 @@ class Step:
     proofs: tuple[Proof, ...]
 
 
-@dataclass(frozen=True)
-class Ladder:
+class Ladder(Struct, frozen=True):
     """A trial's rungs in order. `rung_kind`: "milestone" or "test"."""
 
     kind: ClassVar[str] = "ladder"
@@ -148,8 +138,7 @@ class Ladder:
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True)
-class Console:
+class Console(Struct, frozen=True):
     """A recorded machine. `data`: script with the recording; `text`: its plain text."""
 
     kind: ClassVar[str] = "console"
@@ -163,8 +152,7 @@ class Console:
     markers: tuple[tuple[float, str], ...]
 
 
-@dataclass(frozen=True)
-class Trajectory:
+class Trajectory(Struct, frozen=True):
     """Steps in chunks of `chunk` each: scripts `data` with `{}` for the number of the chunk."""
 
     kind: ClassVar[str] = "trajectory"
@@ -174,8 +162,7 @@ class Trajectory:
     data: str
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(Struct, frozen=True):
     """An exact command line or another text to be kept letter by letter."""
 
     kind: ClassVar[str] = "command"
@@ -183,8 +170,7 @@ class Command:
     text: str
 
 
-@dataclass(frozen=True)
-class TrialList:
+class TrialList(Struct, frozen=True):
     """All trials, filtered in the page; `shards` are scripts with rows of `columns`."""
 
     kind: ClassVar[str] = "trials"
@@ -198,8 +184,7 @@ class TrialList:
 Block = Table | Figure | Prose | Facts | Ladder | Console | Trajectory | Command | TrialList
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(Struct, frozen=True):
     """A part of a page with a heading that can be linked to."""
 
     key: str
@@ -207,8 +192,7 @@ class Section:
     blocks: tuple[Block, ...]
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(Struct, frozen=True):
     """One view. `path` ends in `.html`; its twins end in `.md` and `.json` beside it.
 
     `crumbs` lead to it from the overview. `about` holds what machines want and no block shows.
@@ -223,7 +207,7 @@ class Page:
     tone: str = ""
     nav: str = ""
     scripts: tuple[str, ...] = ()
-    about: dict[str, Any] = field(default_factory=dict)
+    about: dict[str, Any] = {}
 
     @property
     def depth(self) -> int:

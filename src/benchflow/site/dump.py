@@ -10,15 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 
 def dumped(value: Any) -> Any:
-    """Dataclasses, arrays, enums and paths made plain, recursively; a number that is none is null.
+    """Dataclasses, structs, arrays, enums and paths made plain, recursively.
 
-    Keys that are tuples are joined by " / ".
+    A number that is none is null. Keys that are tuples are joined by " / ".
     """
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: dumped(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Struct):
+        return {name: dumped(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, np.ndarray):
         return dumped(value.tolist())
     if isinstance(value, np.generic):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
 
 from benchflow.site.content import Link, Page
 
@@ -46,21 +46,33 @@ class Shell:
 
     def render(self, page: Page) -> str:
         """The page as a whole HTML document."""
-        return _template().render(
+        root = "../" * page.depth
+        head, header = _frame(self, root, page.scripts, page.nav)
+        return _template("page.html.j2").render(
             page=page,
             shell=self,
-            root="../" * page.depth,
+            root=root,
             stem=page.path.rsplit("/", 1)[-1].removesuffix(".html"),
-            navigation=NAVIGATION,
-            policy=policy("'self'" if self.live else "'none'"),
+            head=head,
+            header=header,
         )
 
 
+@lru_cache(64)
+def _frame(shell: Shell, root: str, scripts: tuple[str, ...], here: str) -> tuple[str, str]:
+    """What loads a page's style and scripts, and what stands above it, as HTML."""
+    macros: Any = _template("frame.html.j2").module
+    allowed = policy("'self'" if shell.live else "'none'")
+    head = macros.head(shell, root, scripts, allowed)
+    return head, macros.header(shell, root, NAVIGATION, here)
+
+
 @cache
-def _template() -> Template:
-    return _environment().get_template("page.html.j2")
+def _template(name: str) -> Template:
+    return _environment().get_template(name)
 
 
+@cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 

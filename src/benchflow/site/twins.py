@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import is_dataclass
 from functools import lru_cache
 from typing import Any
+
+from msgspec.json import Encoder
 
 from benchflow.site.content import (
     Block,
@@ -28,6 +28,7 @@ from benchflow.site.content import (
 )
 
 SCHEMA = 1
+_encode = Encoder(enc_hook=str).encode
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 
@@ -44,7 +45,7 @@ def to_json(page: Page) -> str:
             for section in page.sections
         },
     }
-    return json.dumps(document, ensure_ascii=False, default=_parts, allow_nan=False) + "\n"
+    return _encode(document).decode() + "\n"
 
 
 def to_markdown(page: Page) -> str:
@@ -70,10 +71,6 @@ def _block_json(block: Block) -> Any:
             return {"facts": {label: _finite(cell.value) for label, cell in block.items}}
         case Ladder() | Console() | Trajectory() | Command() | TrialList():
             return {block.kind: block}
-
-
-def _parts(value: object) -> object:
-    return vars(value) if is_dataclass(value) else str(value)
 
 
 def _rows(table: Table) -> list[dict[str, Any]]:

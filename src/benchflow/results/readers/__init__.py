@@ -6,8 +6,9 @@ import gc
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from benchflow.results.files import UnreadableRecord
 from benchflow.results.model import Problem

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from benchflow.results import facts, metered
 from benchflow.results.facts import TaskFacts
@@ -83,7 +86,9 @@ def _some(job: _Job, folders: Sequence[Path]) -> _Part:
     here = sorted_out(folders)
     names = {at: task.name for at, task in job.tasks.items()}
     trials, problems = read_trials(here.finished, names)
-    return _Part(_records(job, trials, problems), problems, replace(here, finished=()))
+    return _Part(
+        _records(job, trials, problems), problems, Layout((), here.unfinished, here.problems)
+    )
 
 
 def read_alone(
@@ -142,8 +147,9 @@ def _record(job: _Job, trial: Trial, task: TaskFacts, problems: list[Problem]) -
     if found:
         summary = found.summary()
         problems += found.problems
-    ended = _ended_itself(trial)
-    counted = metered.usage(trial.path)
+    gateway = metered.totals(trial.path)
+    ended = _ended_itself(trial, gateway)
+    counted = metered.usage(gateway)
     uid = uid_of(job.name, trial.agent, trial.model, trial.task, trial.name)
     record = Record(
         uid=uid,
@@ -189,14 +195,15 @@ def _record(job: _Job, trial: Trial, task: TaskFacts, problems: list[Problem]) -
 
 def trajectories_in(trial: Path) -> tuple[Path, ...]:
     """The ATIF files that a trial's agent left: one, or one a step in a task of several steps."""
-    whole = trial / "agent" / "trajectory.json"
-    found = [whole] if whole.exists() else []
-    if (trial / "steps").is_dir():
+    found: list[Path] = []
+    if os.path.exists(f"{trial}/agent/trajectory.json"):  # noqa: PTH110 (there may be 100,000)
+        found.append(trial / "agent" / "trajectory.json")
+    if os.path.isdir(f"{trial}/steps"):  # noqa: PTH112
         found += sorted((trial / "steps").glob("*/agent/trajectory.json"))
     return tuple(found)
 
 
-def _ended_itself(trial: Trial) -> bool | None:
-    if trial.exception in _CUT_OFF or metered.exhausted(trial.path):
+def _ended_itself(trial: Trial, gateway: Mapping[str, Any]) -> bool | None:
+    if trial.exception in _CUT_OFF or metered.exhausted(gateway):
         return False
     return True if not trial.exception and trial.phases.agent is not None else None

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchflow.results import sandboxes
 from benchflow.results.evidence import qemu_records
-from benchflow.results.files import UnreadableRecord, read_object
+from benchflow.results.files import Absent, UnreadableRecord, read_object
 from benchflow.results.records import Record
 from benchflow.results.text import one_line, printable
 from benchflow.site import words
@@ -22,10 +22,12 @@ _NAMES = {"env": "the agent's", "verifier__trial": "the verifier's"}
 
 def resources(record: Record) -> tuple[Block, ...]:
     """`sandbox.json` as a table; nothing where the source has none."""
-    if record.folder is None or not (record.folder / sandboxes.NAME).exists():
+    if record.folder is None:
         return ()
     try:
         reports = sandboxes.reports(record.folder)
+    except Absent:
+        return ()
     except UnreadableRecord as error:
         return (Prose(((f"{sandboxes.NAME} {error}.",),), "note"),)
     return (

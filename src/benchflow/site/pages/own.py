@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from benchflow.results import records
 from benchflow.results.ladder import read_checks
@@ -25,8 +26,7 @@ from benchflow.site.pages.machines import boots, resources
 _MAX_PACKED = 64 << 10
 
 
-@dataclass(frozen=True)
-class Own:
+class Own(Struct, frozen=True):
     """Blocks of one trial's page, and what proves each rung."""
 
     proofs: dict[str, tuple[Proof, ...]]
