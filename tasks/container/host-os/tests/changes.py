@@ -1,0 +1,106 @@
+"""Declarations that change, and what is kept of them: [R26] to [R29]."""
+
+from __future__ import annotations
+
+from host import Host, on_bench
+from site_data import RUNNING
+
+
+def what_is_malformed_changes_nothing(host, site, shared, nonce) -> None:
+    before = host.status()[1]["web"]
+    names = [name for name in site.others() if name.startswith("bad-")]
+    said = {name: host.code(f"hostctl apply /carrier/{name}") for name in names}
+    assert set(said.values()) == {1}, f"1 is due for each: {said}"
+    assert host.code("hostctl apply /carrier/no-such-file") != 0, "a missing file was applied"
+    after = host.status()[1]["web"]
+    assert after == before, f"web was {before}, and is {after}"
+    shared["word"] = nonce()
+    for port in (8001, 8004):
+        host.ask(port, f"echo {shared['word']} >/keep/word; echo {shared['word']} >/tmp/mark; sync")
+    host.ask_behind(8001, 9000, f"echo {shared['word']} >/keep/word; sync")
+
+
+def another_declaration(host, site, metric) -> None:
+    began = host.machine.elapsed
+    assert host.code("hostctl apply /carrier/next", 120) == 0, "a good declaration was refused"
+    metric("apply_seconds", host.machine.elapsed - began)
+    containers = host.status()[1]
+    wanted = {"web": "running", "flood": "running", "eater": "running", "fresh": "running",
+              "wrong": "refused"}  # fmt: skip
+    found = {name: one["state"] for name, one in containers.items()}
+    assert found == wanted, f"in force: {found}"
+    assert host.ask(8006, "cat /word") == site.words["web"], "the new container does not answer"
+    assert host.silent(8002), "a port of a container that is gone still answers"
+
+
+def what_stayed_and_what_changed(host, shared) -> None:
+    assert host.ask(8001, "cat /tmp/mark") == shared["word"], "web was started anew"
+    assert host.container("web")["restarts"] == 0, "web was started again"
+    assert host.ask(8004, "cat /tmp/mark /keep/word 2>/dev/null; :") == shared["word"], (
+        "eater should be new, with its old volume"
+    )
+    assert host.container("eater")["restarts"] == 0, "its count goes on"
+    said = host.ask_once(8004, "dd if=/dev/zero of=/dev/null bs=26M count=1 2>/dev/null; echo ok")
+    assert said == "ok", f"its new memory does not hold: {said!r}"
+    assert host.ask_behind(8001, 9000, "echo there") is None, "web still reaches who is gone"
+
+
+def the_signal(host) -> None:
+    assert host.ask(8004, "cat /keep/ends") == "QUIT", (
+        "eater was not asked to end by its StopSignal"
+    )
+
+
+def volumes_of_who_was_gone(host, shared) -> None:
+    assert host.code("hostctl apply /carrier/site.json", 240) == 0, "the first list was refused"
+    host.settled(RUNNING)
+    said = host.ask_behind(8001, 9000, "cat /keep/word 2>/dev/null; wc -l </keep/starts")
+    assert (said or "").split() == ["1"], f"ledger's volume should be new: {said!r}"
+    assert host.ask(8001, "cat /tmp/mark") == shared["word"], "web was started anew"
+
+
+def a_power_cut(host, site, shared, nonce) -> None:
+    shared["kept"] = nonce()
+    for port in (8001, 8004):
+        host.ask(port, f"echo {shared['kept']} >/keep/cut; sync")
+    host.ask_behind(8001, 9000, f"echo {shared['kept']} >/keep/cut; sync")
+    host.machine.power_cut()
+    host.start()
+    host.settled(RUNNING)
+    for port in (8001, 8004):
+        said = host.ask(port, "cat /keep/cut /keep/word; ls /tmp/mark 2>/dev/null; :").split()
+        assert said == [shared["kept"], shared["word"]], f"behind {port} is kept {said}"
+    said = host.ask_behind(8001, 9000, "cat /keep/cut; id -u >/keep/mine && echo mine")
+    assert (said or "").split() == [shared["kept"], "mine"], f"ledger keeps {said!r}"
+
+
+def the_slots_are_as_they_were(host, disk, layout) -> None:
+    now = host.slots(layout)
+    wrong = [slot for slot in "ab" if now[slot] != layout.digest(disk.path, slot)]
+    assert not wrong, f"these slots were written: {wrong}"
+
+
+def a_start_without_a_carrier(host, machines, shared, work) -> None:
+    host.power_off()
+    alone = Host(on_bench(machines, "alone", host.machine.flatten(), None))
+    alone.start()
+    found = alone.status()
+    assert (found[0]["carrier"], found[1]) == ("absent", {}), f"without a carrier: {found}"
+    alone.power_off()
+    shared["disk"] = alone.machine.flatten()
+
+
+def another_carrier(later, shared) -> None:
+    later.start()
+    later.settled(["web"])
+    containers = later.status()[1]
+    assert set(containers) == {"web", "eater"}, f"declared are web and eater: {set(containers)}"
+    assert containers["eater"]["reason"] == "entry", f"eater: {containers['eater']}"
+    assert later.ask(8001, "cat /keep/cut") == shared["kept"], "web's volume is not kept"
+    assert later.ask(8001, "tail -n 1 /keep/ends") == "TERM", "poweroff did not ask it to end"
+    assert later.code("hostctl apply /carrier/mended", 120) == 0
+    later.settled(["web", "eater", "ledger"])
+    said = later.ask(8004, "cat /keep/cut")
+    assert said == shared["kept"], "the volume of who was only written wrongly is not kept"
+    said = later.ask_behind(8001, 9000, "ls /keep")
+    assert (said or "").split() == ["starts"], f"the volume of who was gone is kept: {said!r}"

@@ -1,0 +1,80 @@
+"""Updates of the whole, and ways back: [R30] to [R33]."""
+
+from __future__ import annotations
+
+import secrets
+import time
+
+from questions import keeps, runs
+
+
+def false_bundles(later, media, layout, shared) -> None:
+    before = (later.slots(layout), later.status()[0])
+    said = {name: later.code(f"hostctl update {media.path(name)}", 120) for name in media.statuses}
+    wrong = {name: code for name, code in said.items() if code != media.statuses[name]}
+    assert not wrong, f"other statuses than [R30]'s: {wrong}"
+    code = later.code("hostctl update /carrier/no-such-file")
+    assert code == 1, f"a missing bundle ends with {code}"
+    assert (later.slots(layout), later.status()[0]) == before, "a false bundle changed something"
+    assert later.status()[0]["other"] == "none", later.status()[0]
+
+
+def it_is_installed(later, media, layout, vendor, shared, nonce) -> None:
+    word = nonce()
+    later.ask(8001, f"echo {word} >/tmp/mark")
+    good = media.releases["good"]
+    assert later.code(f"hostctl update {media.path('good')}", 120) == 0, "a good bundle was refused"
+    found = later.status()[0]
+    assert (found["version"], found["other"], found["other_version"]) == (
+        1,
+        "ready",
+        good.version,
+    ), found
+    assert later.slots(layout) == {"a": vendor.release1.digest, "b": good.digest}, "the slots"
+    assert later.ask(8001, "cat /tmp/mark") == word, "an update stopped a container"
+
+
+def the_next_start_runs_it(later, media, layout, vendor, shared) -> None:
+    later.machine.reboot(timeout=60)
+    later.await_word(media.words["good"], 90)
+    later.login()
+    good = media.releases["good"]
+    runs(later, good, "b", other="good", other_version=1)
+    keeps(later, shared)
+    assert later.slots(layout) == {"a": vendor.release1.digest, "b": good.digest}, "the slots"
+
+
+def rollback(later, media, vendor, shared) -> None:
+    assert later.code("hostctl rollback") == 0, "the way back was refused"
+    later.restart()
+    runs(later, vendor.release1, "a", other="good", other_version=media.releases["good"].version)
+    keeps(later, shared)
+
+
+def the_power_goes_while_it_is_written(later, media, layout, vendor) -> None:
+    later.machine.send(f"hostctl update {media.path('dead')}\n")
+    time.sleep(secrets.randbelow(1000) / 1000 + 0.5)
+    later.machine.power_cut()
+    later.start()
+    found = later.status()[0]
+    assert found["version"] in (1, media.releases["good"].version), f"after a power cut: {found}"
+    assert later.slots(layout)["a"] == vendor.release1.digest, "the slot that ran was written"
+
+
+def versions_that_do_not_come_up(later, media, vendor, layout, shared) -> None:
+    for name in ("dead", "ill"):
+        release = media.releases[name]
+        assert later.code(f"hostctl update {media.path(name)}", 120) == 0, f"{name} was refused"
+        later.machine.reboot(timeout=60)
+        for _ in range(2):
+            later.await_word(media.words[name], 120)
+        later.login(120)
+        runs(later, vendor.release1, "a", other="failed", other_version=release.version)
+        assert later.slots(layout) == {"a": vendor.release1.digest, "b": release.digest}, (
+            "the slots"
+        )
+    keeps(later, shared)
+
+
+def no_way_back_to_what_failed(later) -> None:
+    assert later.code("hostctl rollback") == 6, "a version that failed was taken back"
