@@ -21,7 +21,7 @@ LEFT_OUT = re.compile(
     r"|doc-base|menu|gdb|gcc|reportbug|initramfs-tools|icons|pixmaps|applications|apport)"
     r"|usr/lib/python3/dist-packages/debpython|etc/(cron|init\.d|default|logrotate|apt|bash_compl)"
     r"|usr/share/python3|usr/share/zoneinfo/(right|posix)/|usr/lib/x86_64-linux-gnu/audit"
-    r"|usr/lib/modules/[^/]*/(?!kernel/(fs/(ext4|jbd2|mbcache|fat|nls)|lib/crc|crypto/crc|"
+    r"|usr/lib/modules/[^/]*/(?!kernel/(net/core|fs/(ext4|jbd2|mbcache|fat|nls)|lib/crc|crypto/crc|"
     r"drivers/(virtio|block|net/virtio|net/net_fail|char/hw_random))|modules\.)"
     r"|boot/(System|config)|usr/lib/systemd/(boot/efi/linux|portable)"
 )

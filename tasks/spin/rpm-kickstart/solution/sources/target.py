@@ -22,8 +22,13 @@ class Believe(dnf.callback.KeyImport):
 
 
 def install(ks, root, scratch):
-    rpm.addMacro("_dbpath", "/var/lib/rpm")
     os.makedirs(f"{scratch}/log")
+    # Whoever calls us may have a rpm of Debian's, which keeps its database at home.
+    os.makedirs(f"{scratch}/home")
+    with open(f"{scratch}/home/.rpmmacros", "w") as file:
+        file.write("%_dbpath /var/lib/rpm\n")
+    os.environ["HOME"] = f"{scratch}/home"
+    rpm.reloadConfig()
     url = ks.single["url"]
     wanted, without = [], []
     for where, line in ks.packages.lines:
