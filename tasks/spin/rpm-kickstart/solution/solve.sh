@@ -12,6 +12,15 @@ export GNUPGHOME=$work/gpg HOME=$work/home LC_ALL=C
 trap 'gpgconf --kill all 2>/dev/null || true; rm -rf "$work"' EXIT
 mkdir -m 700 "$GNUPGHOME" "$HOME"
 
+ladder="repository built boots owned beacon supply history removed trust composed refused
+laid-out chosen accounts settings scripts whole"
+reached=" "
+for milestone in $ladder; do
+	reached="$reached$milestone "
+	[ "$milestone" = "${STOP_AFTER:-}" ] && break
+done
+has() { case "$reached" in *" $1 "*) ;; *) return 1 ;; esac; }
+
 # ---- Debian's packages, once ----
 
 cache=/var/tmp/almar-cache
@@ -35,6 +44,31 @@ cp -r "$here/files" "$here/sources" "$here/specs" "$work/"
 cp "$order"/beacon/* "$order"/tidelog/* "$work/sources/"
 gpg --armor --export >"$work/RPM-GPG-KEY-almar"
 install -D -m 644 "$work/RPM-GPG-KEY-almar" "$work/files/etc/pki/rpm-gpg/RPM-GPG-KEY-almar"
+
+# ---- what is left out for the ladder: of the milestone after $STOP_AFTER, just too little ----
+
+files=$work/files
+specs=$work/specs
+sources=$work/sources
+has built || sed -i 's/^Release: 2/Release: 1/' "$specs/beacon.spec"
+cp $order/machine.ks "$work/machine.ks"
+has boots || sed -i 's/^rootpw .*/rootpw --lock/' "$work/machine.ks"
+has owned || printf '%s\n' %post 'echo stray >/usr/lib/stray' %end >>"$work/machine.ks"
+has beacon || sed -i '/^Restart=/d' "$sources/beacon.service"
+has supply || sed -i 's|^baseurl=.*|baseurl=http://repository.almar.example/1|' "$files/etc/yum.repos.d/almar.repo"
+has history || echo 'dnf() { case "$*" in *history*undo* | *rollback*) return 1 ;; *) command dnf "$@" ;; esac; }' \
+	>>"$files/etc/profile"
+has removed || sed -i '/^%preun/,/^fi/d' "$specs/beacon.spec"
+has trust || sed -i 's/^repo_gpgcheck=1/repo_gpgcheck=0/' "$files/etc/yum.repos.d/almar.repo"
+has composed || sed -i '2iimport sys; sys.exit(1)' "$sources/almar-compose"
+has refused || sed -i 's/{where\[0\]}:{where\[1\]}: //' "$sources/kickstart.py"
+has laid-out || sed -i 's/"-L", part\["label"\]/"-L", "none"/' "$sources/almar-compose"
+has chosen || sed -i 's/conf.install_weak_deps = .*/conf.install_weak_deps = True/' "$sources/target.py"
+has accounts || sed -i 's/("gecos", "-c")//' "$sources/target.py"
+has settings || sed -i 's/ {append}\\n/\\n/' "$sources/almar-compose"
+has scripts || sed -i 's/post.options.get("interpreter", "\/bin\/sh")/"\/bin\/sh"/' "$sources/target.py"
+has whole || sed -i 's/write("\/etc\/machine-id", "")/&; write("\/usr\/lib\/composed", "")/' "$sources/target.py"
+
 if [ -n "${LOCAL_CHANGES:-}" ]; then
 	. "$LOCAL_CHANGES"
 fi
@@ -62,13 +96,13 @@ rm -rf $out/repository
 cp -r "$repository" $out/repository
 cp "$work/almar.key" $out/almar.key
 
-# ---- the machine: the tool as it is in its package ----
+# ---- the machine, by the tool as it is before anything of it is left out ----
 
 tool=$work/tool
 mkdir "$tool"
-cp "$work"/sources/{almar-compose,kickstart.py,target.py} "$tool/"
+cp "${TOOL:-$here/sources}"/{almar-compose,kickstart.py,target.py} "$tool/"
 mkdir -p /etc/pki/rpm-gpg
 cp "$work/RPM-GPG-KEY-almar" /etc/pki/rpm-gpg/
 sed -i "s|\"/usr/lib/almar-compose\"|\"$tool\"|" "$tool/almar-compose"
-python3 "$tool/almar-compose" $order/machine.ks $out/machine.img
+python3 "$tool/almar-compose" "$work/machine.ks" $out/machine.img
 ls -ls $out

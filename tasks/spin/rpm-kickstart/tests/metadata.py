@@ -28,6 +28,22 @@ def read_bounded(path: Path, most: int) -> bytes:
     return path.read_bytes()
 
 
+def holds(path: Path, parts: list[bytes]) -> bool:
+    """Whether a file, however large and sparse, has one of these short texts in it."""
+    chunk, tail = 4 << 20, b""
+    zeros = bytes(chunk)
+    with path.open("rb") as file:
+        while block := file.read(chunk):
+            if block == zeros:
+                tail = b""
+                continue
+            text = tail + block
+            if any(part in text for part in parts):
+                return True
+            tail = block[-256:]
+    return False
+
+
 def xml(data: bytes, what: str) -> ET.Element:
     """Metadata. AssertionError for what is none; entities are nobody's business here."""
     assert b"<!DOCTYPE" not in data and b"<!ENTITY" not in data, f"{what} has a document type"
@@ -108,6 +124,9 @@ class Repository:
             and (name := str(path.relative_to(self.root))) not in known
             and not name.startswith(("repodata/", "source/"))
         ]
+
+    def by_nevra(self) -> dict[str, rpms.Package]:
+        return {one.package.nevra: one.package for one in self.packages}
 
     def named(self, name: str) -> rpms.Package:
         found = [one.package for one in self.packages if one.package.name == name]

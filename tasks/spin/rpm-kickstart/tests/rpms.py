@@ -170,6 +170,7 @@ class Rpm:
     requires: tuple[str, ...] = ()
     recommends: tuple[str, ...] = ()
     conflicts: tuple[str, ...] = ()
+    provides: tuple[str, ...] = ()
     modes: dict[str, int] = field(default_factory=dict)
     release: str = "1"
 
@@ -204,7 +205,8 @@ class Rpm:
 
     def dependencies(self, kind: str) -> list[tuple[str, int, str]]:
         if kind == "provides":
-            return [(self.name, FLAGS["="], f"{self.version}-{self.release}")]
+            own = (self.name, FLAGS["="], f"{self.version}-{self.release}")
+            return [own, *((name, 0, "") for name in self.provides)]
         made = []
         for one in getattr(self, kind, ()):
             name, relation, version = (*one.split(), "", "")[:3]

@@ -125,8 +125,6 @@ def _file(path, made, above):
         if section is not None:
             if word == "%end" and line.strip() == "%end":
                 section = None
-            elif word in SECTIONS or word == "%include":
-                raise Refused(section.where, "the section has no %end")
             else:
                 section.lines.append((here, line))
         elif word and not word.startswith("#"):

@@ -1,0 +1,168 @@
+"""A machine on the bench: started, told where the repository is, asked, and made to compose."""
+
+from __future__ import annotations
+
+import socket
+import time
+from pathlib import Path
+from shlex import quote
+
+from publisher import Publisher
+
+from benchflow.boot import Disk, GuestError, Machine, Nic
+
+PASSWORD = "Tern-Rope-58"
+START_SECONDS = 150
+COMPOSE_SECONDS = 600
+PORT = 7070
+ROOM_MB, IMAGE_MB = 3072, 1024
+PLACE = "/srv/bench"
+
+
+class Bench:
+    """`machine` with the words of the letter. `room` and `out` are blank disks for composing."""
+
+    def __init__(self, machines, name: str, image: Path, work: Path, *, composes: bool) -> None:
+        disks = [Disk(image)]
+        self.out: Disk | None = None
+        if composes:
+            self.out = Disk.empty(work / f"{name}.out", IMAGE_MB)
+            disks += [Disk.empty(work / f"{name}.room", ROOM_MB), self.out]
+        self.machine: Machine = machines.create(
+            name, firmware="uefi", memory_mb=1024, disks=disks,
+            nics=[Nic(forwards=[PORT], restrict=False)],
+        )  # fmt: skip
+
+    def start(self, password: str = PASSWORD) -> Bench:
+        self.machine.boot()
+        self.machine.login("root", password, timeout=START_SECONDS)
+        return self
+
+    # -- questions ----------------------------------------------------------------------------
+
+    def run(self, command: str, seconds: float = 90):
+        return self.machine.shell.run(command, timeout=seconds)
+
+    def say(self, command: str, seconds: float = 90) -> str:
+        """What a command that has to work prints."""
+        return self.machine.shell.run(command, timeout=seconds, check=True).stdout.strip()
+
+    def has(self, path: str) -> bool:
+        return self.run(f"test -e {quote(path)} -o -L {quote(path)}").status == 0
+
+    def write(self, path: str, text: str) -> None:
+        self.machine.shell.write_file(path, text.encode())
+
+    def look_to(self, publisher: Publisher) -> None:
+        self.write("/etc/dnf/vars/source", publisher.url + "\n")
+
+    def online(self, seconds: float = 60) -> None:
+        """Wait until there is a way out; the shell waits, so that nothing is asked over and over."""
+        there = "awk '$2 == \"00000000\" { found = 1 } END { exit !found }' /proc/net/route"
+        self.say(
+            f"n=0; until {there} || [ $n -ge {seconds:.0f} ]; do sleep 1; n=$((n + 1)); done; {there}",
+            seconds + 60,
+        )
+
+    def dnf(self, words: str, seconds: float = 240) -> int:
+        """The status of `dnf -y`; what it says goes to a file, for the console is slow."""
+        return self.run(f"dnf -y {words} >/run/dnf.log 2>&1 </dev/null", seconds).status
+
+    def log(self) -> str:
+        return self.run("tail -n 8 /run/dnf.log").stdout[-1200:]
+
+    def transaction(self) -> int:
+        """The number of the last transaction in dnf's history."""
+        said = self.say("dnf history list 2>/dev/null | awk '$1 ~ /^[0-9]+$/ { print $1; exit }'")
+        assert said.isdigit(), f"dnf history list says {said[:100]!r}"
+        return int(said)
+
+    def version(self, name: str) -> str | None:
+        """What rpm says is installed under this name."""
+        done = self.run(f"rpm -q --qf '%{{VERSION}}\\n' {quote(name)}")
+        return done.stdout.strip() if done.status == 0 else None
+
+    def installed(self) -> list[str]:
+        return sorted(self.say("rpm -qa").split())
+
+    def differences(self) -> list[str]:
+        """The lines of `rpm -Va` that are not about configuration or claimed files."""
+        said = self.run("rpm -Va 2>&1", 300).stdout
+        return [
+            line for line in said.splitlines()
+            if line.strip() and line[11:13].strip() not in ("c", "g")
+        ]  # fmt: skip
+
+    def ask(self, *lines: str, seconds: float = 40) -> list[str]:
+        """The beacon's answers, from outside, tried anew while it starts."""
+        deadline = self.machine.deadline(seconds)
+        while True:
+            try:
+                answers = self._exchange(lines)
+                if len(answers) == len(lines):
+                    return answers
+            except OSError:
+                pass
+            if deadline.remaining() <= 0 or not self.machine.alive:
+                raise GuestError(f"port {PORT}: no answers to {lines[:3]}")
+            time.sleep(0.5)
+
+    def _exchange(self, lines: tuple[str, ...]) -> list[str]:
+        received = b""
+        with socket.create_connection(self.machine.forward(PORT), timeout=15) as wire:
+            for number, line in enumerate(lines, 1):
+                wire.sendall(f"{line}\n".encode())
+                while received.count(b"\n") < number and len(received) < 65536:
+                    part = wire.recv(4096)
+                    if not part:
+                        return []
+                    received += part
+        return received.decode("ascii", "replace").splitlines()
+
+    # -- composing ----------------------------------------------------------------------------
+
+    def make_room(self) -> None:
+        """A file system for kickstart files, images and what the tool keeps meanwhile."""
+        self.say(
+            f"mke2fs -q -F -t ext4 -E lazy_itable_init=1 /dev/vdb && mkdir -p {PLACE} && "
+            f"mount /dev/vdb {PLACE} && rm -rf {PLACE}/lost+found && "
+            f"mkdir {PLACE}/tmp {PLACE}/out {PLACE}/ks {PLACE}/ks/parts"
+        )
+
+    def compose(self, path: str, output: str, seconds: float = 60) -> tuple[int, str, float]:
+        """(status, standard error, reference seconds) of the tool, called in the folder `ks`."""
+        before = self.machine.elapsed
+        done = self.run(
+            f"cd {PLACE}/ks && TMPDIR={PLACE}/tmp almar-compose {quote(path)} {PLACE}/out/{output} "
+            "</dev/null >/run/compose.out 2>/run/compose.err",
+            seconds + 30,
+        )
+        spent = self.machine.elapsed - before
+        said = self.run("head -c 3000 /run/compose.err").stdout
+        return done.status, said, spent
+
+    def traces(self) -> str:
+        """What a tool at work changes outside its places: mounts, processes, accounts, units."""
+        return self.say(
+            "cut -d' ' -f2-4 /proc/mounts | sort; "
+            "cat /etc/passwd /etc/group /etc/shadow /etc/hostname /etc/machine-id | sha256sum; "
+            "readlink /etc/localtime; rpm -qa | sort | sha256sum; "
+            "find /etc/systemd/system /etc/yum.repos.d /etc/dnf /tmp /var/tmp /root /home -xdev | "
+            "grep -v '^/[a-z/]*tmp/systemd-private' | sort; "
+            f"ls -A {PLACE} {PLACE}/tmp; grep -l '[a]lmar-compose' /proc/[0-9]*/cmdline; true"
+        )
+
+    def left(self) -> list[str]:
+        """What lies in `out`."""
+        return sorted(self.say(f"ls -A {PLACE}/out").split())
+
+    def fetch(self, output: str) -> Path:
+        """An image that was made, by way of a disk."""
+        assert self.out is not None
+        size = int(self.say(f"stat -c %s {PLACE}/out/{output}"))
+        assert size <= IMAGE_MB << 20, f"the image has {size} bytes"
+        self.say(f"dd if={PLACE}/out/{output} of=/dev/vdc bs=1M conv=sparse 2>&1 && sync", 300)
+        path = self.machine.flatten(self.out)
+        with path.open("r+b") as file:
+            file.truncate(size)
+        return path

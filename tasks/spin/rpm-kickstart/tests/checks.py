@@ -1,0 +1,524 @@
+"""rpm-kickstart: is it a distribution of RPMs, and does its tool make the image that is asked for?"""
+
+from __future__ import annotations
+
+import random
+import re
+
+import closure
+import known
+import refusals
+from bench import COMPOSE_SECONDS, PLACE, START_SECONDS
+from metadata import holds
+from rpms import Rpm
+
+from benchflow.boot import check, milestone
+
+# ---- repository -----------------------------------------------------------------------------
+
+
+@milestone("repository", weight=1, proves=["R1", "R2"], title="A repository, signed")
+def test_the_index_and_its_packages(repository):
+    assert repository.packages, "there are no packages"
+    assert not repository.unlisted(), f"not in the index: {repository.unlisted()[:5]}"
+
+
+@check("repository", proves=["R1"])
+def test_no_secret_key_is_given_away(key, repository, deliverable):
+    armour = [
+        line for line in deliverable("/app/out/almar.key").read_bytes().split() if len(line) > 40
+    ]
+    secret = [key.seed, *armour[:8]]
+    image = deliverable("/app/out/machine.img")
+    for path in [image, *sorted(repository.root.rglob("*"))]:
+        if path.is_file():
+            assert not holds(path, secret), f"the secret key is in {path.name}"
+
+
+@check("repository", proves=["R3"])
+def test_nothing_is_required_that_is_not_there(repository):
+    assert not repository.unresolved(), f"{repository.unresolved()[:5]}"
+
+
+# ---- built ----------------------------------------------------------------------------------
+
+
+@milestone("built", weight=2, requires=["repository"], proves=["R4"], title="Packages from sources")
+def test_our_sources_are_in_the_source_packages(sources):
+    for name, files in known.SOURCES.items():
+        assert name in sources, f"no source package of {name}"
+        held = {file.path.rpartition("/")[2]: file.digest for file in sources[name].files()}
+        for file, digest in files.items():
+            assert held.get(file) == digest, f"{name}: {file} is not as it was"
+
+
+@check("built", proves=["R4", "R5"])
+def test_our_packages_have_their_files(repository):
+    for name in known.OURS:
+        assert not known.faults(repository.named(name)), known.faults(repository.named(name))
+
+
+@check("built", proves=["R7"])
+def test_what_is_debians_is_as_debian_has_it(repository):
+    held = {file.path: file.digest for one in repository.packages for file in one.package.files()}
+    for path, digest in known.DEBIAN.items():
+        assert held.get(path) == digest, f"{path} is not Debian's"
+
+
+@check("built", proves=["R6"])
+def test_what_every_machine_has(repository):
+    names = closure.reachable(["almar-base"], [one.package for one in repository.packages])
+    files = {
+        file.path
+        for one in repository.packages
+        if one.package.name in names
+        for file in one.package.files()
+    }
+    missing = {path for path in known.DEBIAN if path.startswith("/usr/bin")} - files
+    assert not missing, f"almar-base does not bring {missing}"
+    extra = names & {*known.OURS, "almar-compose"}
+    assert not extra, f"almar-base brings {extra}"
+
+
+# ---- boots ----------------------------------------------------------------------------------
+
+
+@milestone("boots", weight=1, requires=["built"], proves=["R8", "R9"], title="The image starts")
+def test_it_starts(first, metric):
+    first.start()
+    metric("boot_seconds", first.machine.elapsed)
+    assert first.machine.elapsed <= START_SECONDS, "it took longer"
+
+
+@check("boots", proves=["R8", "R9"])
+def test_it_is_the_machine_that_was_ordered(first):
+    said = first.say(". /etc/os-release; echo $ID $VERSION_ID; cat /etc/hostname /etc/almar-note")
+    assert said.split() == ["almar", "1", "almar-one", "composed", "by", "order"], said
+    assert first.say("readlink /etc/localtime").endswith("/zoneinfo/Europe/Stockholm")
+    words = first.say("cat /proc/cmdline").split()
+    assert words[-2:] == ["panic=-1", "loglevel=3"], words
+    for name in (*known.OURS, "almar-compose", "almar-base"):
+        assert first.version(name), f"{name} is not installed"
+
+
+@check("boots", proves=["R9"])
+def test_its_disk(disk):
+    sizes = [part.size >> 20 for part in disk.partitions]
+    assert sizes == [48, 720], f"partitions of {sizes} MiB"
+    assert disk.image.filesystem(disk.partitions[0]) == "fat"
+
+
+# ---- owned ----------------------------------------------------------------------------------
+
+
+@milestone("owned", weight=3, requires=["boots"], proves=["R10"], title="All of it is packages")
+def test_the_database_is_the_repositorys(disk, repository):
+    there, had = disk.installed(), set(repository.by_nevra())
+    assert there and there <= had, f"not the repository's: {sorted(there - had)[:5]}"
+
+
+@check("owned", proves=["R12", "R7"])
+def test_every_file_is_a_packages(disk, repository):
+    strange = disk.strange(repository.by_nevra(), {"/etc/almar-note"})
+    assert not strange, f"{strange[:8]}"
+    for name in ("bin", "sbin", "lib", "lib64"):
+        target = disk.files.readlink(f"/{name}").strip("/")
+        assert target == f"usr/{name}", f"/{name} leads to {target}"
+
+
+@check("owned", proves=["R10"])
+def test_whoever_asks_gets_the_same_answer(first, disk):
+    count = len(disk.installed())
+    for home in ("/root", "/tmp", "/nowhere"):
+        names = first.say(f"HOME={home} rpm -qa --qf '%{{NAME}}\\n' | grep -vc gpg-pubkey")
+        assert int(names) == count, f"with HOME={home} rpm knows {names} packages, not {count}"
+
+
+@check("owned", proves=["R11"])
+def test_rpm_has_nothing_to_complain_of(first):
+    assert not first.differences(), f"{first.differences()[:5]}"
+
+
+@check("owned", proves=["R11"])
+def test_rpm_finds_what_was_changed(first, repository):
+    files = [
+        file.path
+        for name in ("tidelog", "beacon", "almar-compose", "tidelog-phrases")
+        for file in repository.named(name).files()
+        if file.digest and not file.flags and "'" not in file.path
+    ]
+    for path in random.sample(files, 2):
+        first.say(f"cp -p '{path}' /root/kept; printf x >>'{path}'")
+        lines = first.run(f"rpm -Vf '{path}'").stdout.splitlines()
+        first.say(f"cp -p /root/kept '{path}'; rm /root/kept")
+        assert any(re.match(r"S.5\S*\s+" + re.escape(path) + "$", line) for line in lines), (
+            f"{path} was changed, and rpm says {lines[:3]}"
+        )
+        lines = first.run(f"rpm -Vf '{path}'").stdout
+        assert path not in lines, f"{path} is as it was, and rpm says {lines[:200]}"
+
+
+@check("owned", proves=["R13"])
+def test_a_machine_id_of_its_own(disk, first, shared):
+    if disk.files.exists("/etc/machine-id"):
+        assert disk.text("/etc/machine-id").strip() in ("", "uninitialized"), "one is in the image"
+    shared["machine-id"] = first.say("cat /etc/machine-id")
+    assert re.fullmatch(r"[0-9a-f]{32}", shared["machine-id"])
+
+
+# ---- beacon ---------------------------------------------------------------------------------
+
+
+@milestone("beacon", weight=1, requires=["owned"], proves=["R5"], title="Our service runs")
+def test_it_answers(first, nonce):
+    word = nonce()
+    answers = first.ask(f"ping {word}", "release", "ping x")
+    assert answers == [f"pong {word} unset 1", "1.4-2", "pong x unset 2"]
+    assert first.say("tidelog --release") == "0.9-1"
+
+
+@check("beacon", proves=["R5"])
+def test_it_comes_back_with_its_count(first, nonce):
+    process = "/proc/$(systemctl show -P MainPID beacon)"
+    assert first.say(f"stat -c %U {process}") == "beacon", "it runs as another user"
+    owner, mode = first.say("stat -c '%U %a' /var/lib/beacon/count").split()
+    assert owner == "beacon" and not int(mode, 8) & 0o022
+    first.say("kill -9 $(systemctl show -P MainPID beacon)")
+    word = nonce()
+    assert first.ask(f"ping {word}", seconds=60) == [f"pong {word} unset 3"]
+
+
+# ---- supply ---------------------------------------------------------------------------------
+
+
+@milestone("supply", weight=2, requires=["owned"], proves=["R14"], title="dnf takes packages")
+def test_packages_of_the_bench_are_installed(first, publisher, word, nonce, shared):
+    main, part, weak, text = word("main"), word("part"), word("weak"), nonce()
+    shared.update(main=main, part=part, weak=weak, text=text)
+    conf = {f"/etc/{main}-kept.conf": "one\n", f"/etc/{main}-new.conf": "one\n"}
+    shared["one"] = Rpm(main, "1", {f"/usr/bin/{main}": f"#!/bin/sh\necho {text}\n", **conf},
+                        tuple(conf), requires=(f"{part} >= 1",), recommends=(weak,))  # fmt: skip
+    publisher.offer(shared["one"], Rpm(part, "1", {f"/usr/share/{part}": text}),
+                    Rpm(weak, "1", {f"/usr/share/{weak}": text}))  # fmt: skip
+    publisher.publish()
+    first.online()
+    first.look_to(publisher)
+    shared["before"] = first.installed()
+    assert first.dnf(f"install {main}") == 0, f"it cannot be installed: {first.log()}"
+    shared["number"] = first.transaction()
+    assert first.say(f"{main}; cat /usr/share/{part} /usr/share/{weak}").split() == [
+        text, text + text,
+    ]  # fmt: skip
+
+
+@check("supply", proves=["R14", "R16"])
+def test_an_upgrade_comes_at_once_and_keeps_configuration(first, publisher, shared, nonce):
+    main, old, text = shared["main"], shared["one"], nonce()
+    files = {path: "two\n" for path in old.config} | {f"/usr/bin/{main}": f"#!/bin/sh\necho {text}\n"}
+    publisher.offer(Rpm(main, "2", files, old.config, requires=old.requires))
+    publisher.publish()
+    kept = f"/etc/{main}-kept.conf"
+    first.write(kept, f"mine {text}\n")
+    assert first.dnf("upgrade") == 0, first.log()
+    assert first.say(main) == text, "what the repository has now was not taken"
+    said = first.say(f"cat {kept} {kept}.rpmnew /etc/{main}-new.conf")
+    assert said == f"mine {text}\ntwo\ntwo", f"configuration: {said[:200]!r}"
+
+
+@check("supply", proves=["R17"])
+def test_conflicts_are_refused(first, publisher, word):
+    file, foe = word("file"), word("foe")
+    publisher.offer(Rpm(file, "1", {"/usr/bin/tidelog": "#!/bin/sh\n", f"/usr/share/{file}": "x"}),
+                    Rpm(foe, "1", {f"/usr/share/{foe}": "x"}, conflicts=("tidelog",)))  # fmt: skip
+    publisher.publish()
+    before = first.installed()
+    assert first.dnf(f"install {file}") != 0 and first.dnf(f"install {foe}") != 0
+    assert first.installed() == before and not first.has(f"/usr/share/{file}")
+    assert first.run("rpm -V tidelog").stdout.strip() == "", "a file of tidelog was replaced"
+
+
+# ---- history --------------------------------------------------------------------------------
+
+
+@milestone("history", weight=2, requires=["supply"], proves=["R15"], title="It goes back")
+def test_an_upgrade_is_undone(first, shared):
+    assert first.dnf("history undo last") == 0, first.log()
+    assert first.version(shared["main"]) == "1" and first.say(shared["main"]) == shared["text"]
+
+
+@check("history", proves=["R15", "R14"])
+def test_back_to_what_was_before(first, shared):
+    assert first.dnf(f"remove {shared['weak']}") == 0 and first.version(shared["weak"]) is None
+    assert first.dnf(f"history rollback {shared['number']}", 300) == 0, first.log()
+    assert first.version(shared["weak"]) == "1", "what was removed did not come back"
+    assert first.dnf(f"history undo {shared['number']}", 300) == 0, first.log()
+    assert first.installed() == shared["before"], "not what was installed before"
+
+
+# ---- removed --------------------------------------------------------------------------------
+
+
+@milestone("removed", weight=1, requires=["supply", "beacon"], proves=["R5"], title="It goes, too")
+def test_removed_it_stops(first):
+    assert first.dnf("remove beacon") == 0, first.log()
+    assert first.run("systemctl is-active beacon").stdout.strip() != "active", "it still runs"
+    links = first.run("find /etc/systemd/system -name 'beacon*'").stdout.strip()
+    assert not links, f"still enabled: {links[:200]}"
+
+
+@check("removed", proves=["R5"])
+def test_installed_it_waits_to_be_told(first):
+    assert first.dnf("install beacon") == 0, first.log()
+    assert first.run("systemctl is-active beacon").stdout.strip() != "active", "nobody said so"
+    assert first.run("systemctl is-enabled beacon").stdout.strip() == "disabled"
+    assert first.say("systemctl enable --now beacon; systemctl is-active beacon") == "active"
+    assert first.ask("release") == ["1.4-2"]
+    first.say("systemctl disable --now beacon")
+
+
+# ---- trust ----------------------------------------------------------------------------------
+
+
+@milestone("trust", weight=3, requires=["supply"], proves=["R18"], title="Who is believed")
+def test_an_index_that_nobody_or_somebody_else_signed(first, publisher, stranger, word):
+    names = {}
+    for how in ("stranger", "unsigned"):
+        names[how] = Rpm(word(how), "6", {f"/usr/share/{how}": "evil"})
+        publisher.offer(names[how])
+        publisher.publish(stranger if how == "stranger" else None, signed=how == "stranger")
+        first.dnf(f"install {names[how].name}")
+        assert first.version(names[how].name) is None, f"{how}: it was believed"
+        publisher.withdraw(names[how])
+
+
+@check("trust", proves=["R18"])
+def test_packages_that_are_not_ours(first, publisher, stranger, word):
+    alien, bare = Rpm(word("alien"), "1", {"/usr/share/alien": "x"}), Rpm(word("bare"), "1")
+    changed = Rpm(word("changed"), "1", {"/usr/share/changed": "x"})
+    publisher.offer(alien, key=stranger)
+    publisher.offer(bare, signed=False)
+    publisher.offer(changed)
+    publisher.publish()
+    place = f"packages/{changed.file_name}"
+    publisher.put(place, Rpm(changed.name, "1", {"/usr/share/changed": "y"}).pack(publisher.key))
+    for one in (alien, bare, changed):
+        assert first.dnf(f"install {one.name}") != 0, f"{one.name} was installed"
+        assert first.version(one.name) is None
+    publisher.put(place, changed.pack(publisher.key))
+    assert first.dnf(f"install {changed.name}") == 0, f"what is right is refused: {first.log()}"
+    assert first.say("cat /usr/share/changed") == "x"
+    assert first.dnf("history undo last") == 0
+
+
+@check("trust", proves=["R18"])
+def test_rpm_alone_refuses_strangers(first, stranger, word, key):
+    for number, whose in enumerate((stranger, None, key)):
+        one = Rpm(word("lone"), "1", {f"/usr/share/lone{number}": "x"})
+        first.machine.shell.write_file("/root/lone.rpm", one.pack(whose), 90)
+        status = first.run("rpm -i /root/lone.rpm").status
+        first.say("rm /root/lone.rpm")
+        assert (status == 0) == (whose is key), f"rpm -i ended with {status}"
+        assert (first.version(one.name) == "1") == (whose is key)
+        if whose is key:
+            first.say(f"rpm -e {one.name}")
+
+
+# ---- composed -------------------------------------------------------------------------------
+
+
+@milestone("composed", weight=3, requires=["trust"], proves=["R19", "R28"], title="An image of a file")
+def test_it_makes_an_image_of_a_file_that_is_new_to_it(first, publisher, second, shared, metric):
+    publisher.offer(*second.packages())
+    publisher.publish()
+    first.make_room()
+    shared["traces"] = first.traces()
+    for path, text in second.files(publisher.url).items():
+        first.write(f"{PLACE}/ks/{path}", text)
+    status, said, spent = first.compose("two.ks", "two.img", COMPOSE_SECONDS)
+    metric("compose_seconds", spent)
+    assert status == 0, f"it ends with {status}: {said[-400:]}"
+    assert spent <= COMPOSE_SECONDS, "it took longer"
+    shared["image"] = first.fetch("two.img")
+
+
+@check("composed", proves=["R20"])
+def test_it_leaves_nothing_else(first, shared, second):
+    assert first.left() == ["two.img"], f"in the folder of OUTPUT: {first.left()[:5]}"
+    assert first.traces() == shared["traces"], "the machine is not what it was"
+    assert not first.has(f"/etc/{second.app}.note"), "a script ran on the machine that composes"
+
+
+@check("composed", proves=["R12"])
+def test_nothing_of_nobodys_has_come(first):
+    look = "find /usr /opt -xdev \\( -type f -o -type l \\) | sort"
+    said = first.run(f"{look} >/run/all; rpm -qal | sort >/run/own; comm -23 /run/all /run/own", 120)
+    assert said.status == 0 and not said.stdout.strip(), f"nobody's: {said.stdout[:300]}"
+
+
+# ---- refused --------------------------------------------------------------------------------
+
+
+@milestone("refused", weight=3, requires=["composed"], proves=["R27", "R28"], title="What is wrong")
+def test_mistakes_are_found_where_they_are(first, publisher, second):
+    for wrong in refusals.texts(publisher.url, second.app):
+        refusals.refused(first, PLACE, wrong)
+
+
+@check("refused", proves=["R27"])
+def test_packages_that_cannot_be_had(first, publisher, word):
+    good, hollow = Rpm(word("good"), "1"), Rpm(word("hollow"), "1", requires=(word("no"),))
+    publisher.offer(good, hollow)
+    publisher.publish()
+    for wrong in refusals.packages(publisher.url, good.name, hollow.name):
+        refusals.refused(first, PLACE, wrong)
+
+
+@check("refused", proves=["R27"])
+def test_repositories_that_are_not_believed(first, publisher, stranger, word):
+    alien = Rpm(word("alien"), "1", {"/usr/share/alien": "x"})
+    publisher.offer(alien, key=stranger)
+    publisher.publish()
+    refusals.refused(first, PLACE, refusals.trust(publisher.url, alien.name, "alien"))
+    publisher.publish(stranger)
+    refusals.refused(first, PLACE, refusals.trust(publisher.url, alien.name, "stranger"))
+    publisher.publish()
+
+
+@check("refused", proves=["R27", "R20"])
+def test_nothing_of_it_is_left(first, shared):
+    assert first.left() == ["two.img"], f"in the folder of OUTPUT: {first.left()[:5]}"
+    assert first.traces() == shared["traces"], "the machine is not what it was"
+
+
+# ---- laid-out -------------------------------------------------------------------------------
+
+
+@milestone("laid-out", weight=2, requires=["composed"], proves=["R21", "R26"], title="It starts")
+def test_the_other_machine_starts(other, second):
+    other.start(second.password)
+    assert other.say("hostname") == second.host
+
+
+@check("laid-out", proves=["R21"])
+def test_its_partitions(composed, second):
+    sizes = [part.size >> 20 for part in composed.partitions]
+    assert sizes == [second.sizes[place] for place in second.order], f"partitions of {sizes} MiB"
+    kinds = {"/boot/efi": "fat", "swap": "swap"}
+    for part, place in zip(composed.partitions, second.order, strict=True):
+        assert composed.image.filesystem(part) == kinds.get(place, "ext4"), f"{place}"
+        assert part.table == "gpt" and part.size % (1 << 20) == 0
+
+
+@check("laid-out", proves=["R21"])
+def test_its_file_systems_are_in_use(other, second):
+    said = other.say("blkid -s LABEL -o value /dev/vda* | sort").split()
+    assert said == sorted(["almar-root", "BOOT", second.label]), f"labels: {said}"
+    for place, number in ((place, second.order.index(place) + 1) for place in second.order):
+        if place == "swap":
+            assert f"/dev/vda{number} " in other.say("cat /proc/swaps"), "no swap"
+        else:
+            device = other.say(f"awk '$2 == \"{place}\" {{ print $1 }}' /proc/mounts | tail -n 1")
+            assert device in (f"/dev/vda{number}", "/dev/root"), f"{place} is on {device!r}"
+            assert other.say(f"stat -c %m {place}") == place
+
+
+# ---- chosen ---------------------------------------------------------------------------------
+
+
+@milestone("chosen", weight=2, requires=["composed"], proves=["R22"], title="What was asked for")
+def test_its_packages(composed, second, repository):
+    names = {one.name for one in composed.packages()} - {"gpg-pubkey"}
+    missing = {"almar-base", *second.wanted} - names
+    assert not missing, f"not installed: {sorted(missing)}"
+    assert not names & set(second.absent), f"too much: {sorted(names & set(second.absent))}"
+    packages = [one.package for one in repository.packages]
+    asked = closure.reachable(["almar-base", *second.wanted], packages, second.packages())
+    assert names <= asked, f"nobody asked for {sorted(names - asked)[:8]}"
+
+
+# ---- accounts -------------------------------------------------------------------------------
+
+
+@milestone("accounts", weight=2, requires=["composed"], proves=["R23"], title="Who there is")
+def test_its_accounts(composed, second):
+    assert not second.account_faults(*(
+        composed.text(f"/etc/{name}") for name in ("passwd", "shadow", "group")
+    ))  # fmt: skip
+
+
+@check("accounts", proves=["R23"])
+def test_homes_belong_to_their_users(composed, second):
+    for user, home in ((second.user, second.home), (second.other, f"/home/{second.other}")):
+        entry = composed.files.stat(home)
+        line = re.search(rf"^{user}:x:(\d+):(\d+):", composed.text("/etc/passwd"), re.MULTILINE)
+        assert line and (entry.uid, entry.gid) == (int(line[1]), int(line[2])), f"{home}"
+
+
+# ---- settings -------------------------------------------------------------------------------
+
+
+@milestone("settings", weight=2, requires=["laid-out"], proves=["R24"], title="As it was written")
+def test_its_settings(composed, second, other):
+    assert composed.text("/etc/hostname").strip() == second.host
+    assert f"LANG={second.lang}" in composed.text("/etc/locale.conf").splitlines()
+    assert other.say("readlink /etc/localtime").endswith(f"/zoneinfo/{second.zone}")
+    words = other.say("cat /proc/cmdline")
+    assert words.endswith(f" {second.append}"), f"the command line is {words[-200:]!r}"
+
+
+@check("settings", proves=["R24"])
+def test_its_services(other, second):
+    states = other.run(
+        f"systemctl is-enabled {second.app} {second.names['idle']} systemd-networkd; "
+        f"systemctl is-active {second.app} {second.names['idle']} systemd-networkd"
+    )
+    said = states.stdout.split()
+    assert said == ["enabled", "disabled", "disabled", "active", "inactive", "inactive"], said
+    assert other.say(f"cat /var/lib/{second.app}") == second.words["app"]
+
+
+# ---- scripts --------------------------------------------------------------------------------
+
+
+@milestone("scripts", weight=2, requires=["composed"], proves=["R25"], title="What scripts do")
+def test_what_its_scripts_left(composed, second):
+    assert composed.text(f"/etc/{second.app}.note") == second.note()
+
+
+@check("scripts", proves=["R25", "R21"])
+def test_scripts_see_all_file_systems(other, composed, second):
+    assert other.has(f"{second.place}/from-post"), "it is not on its file system"
+    assert not composed.files.exists(f"{second.place}/from-post"), "it lies below the mount point"
+    for top in ("/root", "/tmp", "/var/tmp"):
+        for entry, data in composed.files.contents(top):
+            assert second.words["after"].encode() not in data, f"a script stayed: {entry.path}"
+
+
+# ---- whole ----------------------------------------------------------------------------------
+
+
+@milestone("whole", weight=3, requires=["laid-out"], proves=["R26", "R12"], title="Whole as the first")
+def test_every_file_of_it_is_a_packages(composed, second, repository):
+    had = repository.by_nevra() | second.by_nevra()
+    strange = composed.strange(had, {f"/etc/{second.app}.note"})
+    assert not strange, f"{strange[:8]}"
+
+
+@check("whole", proves=["R26", "R11", "R13"])
+def test_rpm_finds_nothing_and_its_name_is_its_own(other, shared):
+    assert not other.differences(), f"{other.differences()[:5]}"
+    assert other.say("cat /etc/machine-id") != shared["machine-id"], "two machines have one id"
+
+
+@check("whole", proves=["R26", "R14", "R18"])
+def test_it_takes_packages_and_refuses_others(other, publisher, stranger, word):
+    other.say("systemctl start systemd-networkd")
+    other.online()
+    other.look_to(publisher)
+    good, evil = Rpm(word("good"), "1", {"/usr/share/good": "x"}), Rpm(word("evil"), "1")
+    publisher.offer(good)
+    publisher.offer(evil, key=stranger)
+    publisher.publish()
+    assert other.dnf(f"install {good.name}") == 0, other.log()
+    assert other.dnf(f"install {evil.name}") != 0 and other.version(evil.name) is None
+    assert other.dnf("history undo last") == 0 and other.version(good.name) is None

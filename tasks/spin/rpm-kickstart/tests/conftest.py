@@ -1,0 +1,88 @@
+"""What the checks share: the key and the repository as delivered, this run's, the machines."""
+
+from __future__ import annotations
+
+import secrets
+
+import openpgp
+import pytest
+from bench import Bench
+from metadata import Repository, read_bounded
+from publisher import Publisher
+from rootfs import RootFs
+from second import Second
+
+OUT = "/app/out"
+
+
+@pytest.fixture(scope="session")
+def key(deliverable):
+    text = read_bounded(deliverable(f"{OUT}/almar.key"), openpgp.ARMOUR_MAX)
+    return openpgp.secret_key(text.decode("ascii", "replace"))
+
+
+@pytest.fixture(scope="session")
+def stranger():
+    return openpgp.Key.stranger(secrets.token_bytes(32))
+
+
+@pytest.fixture(scope="session")
+def repository(deliverable, key):
+    return Repository(deliverable(f"{OUT}/repository"), key)
+
+
+@pytest.fixture(scope="session")
+def sources(repository):
+    return repository.sources()
+
+
+@pytest.fixture(scope="session")
+def disk(deliverable, work):
+    """The delivered image as it lies."""
+    return RootFs(deliverable(f"{OUT}/machine.img"), work)
+
+
+@pytest.fixture(scope="session")
+def publisher(repository):
+    made = Publisher(repository)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def first(machines, deliverable, work):
+    """The machine of the delivered image, on which things are composed."""
+    return Bench(machines, "first", deliverable(f"{OUT}/machine.img"), work, composes=True)
+
+
+@pytest.fixture(scope="session")
+def second():
+    """What this run's kickstart file asks for."""
+    return Second()
+
+
+@pytest.fixture(scope="session")
+def shared():
+    """What one check leaves for a later one."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def composed(shared, work):
+    """The image of this run's kickstart file as it lies. AssertionError when there is none."""
+    assert "image" in shared, "no image was composed"
+    return RootFs(shared["image"], work)
+
+
+@pytest.fixture(scope="session")
+def other(machines, shared, first, work):
+    """The machine of the image that was composed; the first one is switched off for it."""
+    assert "image" in shared, "no image was composed"
+    first.machine.close()
+    return Bench(machines, "second", shared["image"], work, composes=False)
+
+
+@pytest.fixture(scope="session")
+def word():
+    """`word(stem)`: a package's name that nobody knows."""
+    return lambda stem: f"{stem}-{secrets.token_hex(3)}"

@@ -1,0 +1,92 @@
+"""Kickstart files that are wrong in one place, and where."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+
+_HEAD = """url --url={url}
+rootpw --lock
+part /boot/efi --fstype=vfat --size=48
+part / --fstype=ext4 --size=700
+"""
+_TAIL = """%packages
+{package}
+%end
+"""
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """`files` by path, the first of which is given to the tool; `where` is FILE:LINE."""
+
+    name: str
+    files: dict[str, str]
+    where: tuple[str, ...] = field(default=())
+
+
+def texts(url: str, package: str) -> list[Wrong]:
+    """Mistakes that reading alone finds; words and places of them are drawn."""
+    word = secrets.token_hex(3)
+    blank = secrets.randbelow(6)
+    tail = _TAIL.format(package=package)
+
+    def bad(name: str, line: str, more: dict[str, str] | None = None, at: str = "") -> Wrong:
+        top = "# one\n" + "\n" * blank
+        text = _HEAD.format(url=url) + top + line + "\n" + tail
+        file = f"{name}.ks"
+        return Wrong(name, {file: text, **(more or {})}, (at or f"{file}:{6 + blank}",))
+
+    deep = {f"parts/{word}.ks": f"# {word}\n%include more-{word}.ks\n",
+            f"parts/more-{word}.ks": f"\n\nuser --name=u{word} --colour=red\n"}  # fmt: skip
+    round_ = {f"parts/r{word}.ks": f"%include ../round-{word}.ks\n"}
+    name = f"round-{word}"
+    circle = bad(name, f"%include parts/r{word}.ks", round_)
+    return [
+        bad("command", f"volume{word} --size=3"),
+        bad("option", f"part /srv --fstype=ext4 --size=9 --{word}=x"),
+        bad("number", "part /srv --fstype=ext4 --size=many"),
+        bad("swap", "part /srv --fstype=swap --size=16"),
+        bad("twice", "part / --fstype=ext4 --size=700"),
+        bad("plain", f"user --name=u{word} --password={word}"),
+        bad("unit", "rootpw --lock"),
+        bad("deep", f"%include parts/{word}.ks", deep, f"parts/more-{word}.ks:3"),
+        bad("lost", f"%include parts/none-{word}.ks"),
+        Wrong(name, circle.files, (circle.where[0], f"parts/r{word}.ks:1",
+                                   f"parts/../round-{word}.ks:{6 + blank}")),
+        Wrong("missing", {"missing.ks": _HEAD.format(url=url).replace("rootpw --lock\n", "") + tail},
+              ("missing.ks:0",)),
+        Wrong("endless", {"endless.ks": _HEAD.format(url=url) + tail + f"\n%post\necho {word}\n"},
+              ("endless.ks:9",)),
+    ]  # fmt: skip
+
+
+def packages(url: str, good: str, hollow: str) -> list[Wrong]:
+    """Mistakes that only the repository shows: unknown names, needs that nothing fills."""
+    none = f"none-{secrets.token_hex(3)}"
+    head = _HEAD.format(url=url)
+    return [
+        Wrong("unknown", {"unknown.ks": f"{head}%packages\n{good}\n# x\n{none}\n%end\n"},
+              ("unknown.ks:8",)),
+        Wrong("hollow", {"hollow.ks": f"{head}\n%packages\n{hollow}\n{good}\n%end\n"},
+              ("hollow.ks:7",)),
+    ]  # fmt: skip
+
+
+def trust(url: str, package: str, name: str) -> Wrong:
+    """A file that is right, for a repository that is not."""
+    text = "# where from\n" + _HEAD.format(url=url) + _TAIL.format(package=package)
+    return Wrong(name, {f"{name}.ks": text}, (f"{name}.ks:2",))
+
+
+def refused(bench, place: str, wrong: Wrong) -> None:
+    """AssertionError unless the tool refuses it at the right place, and leaves nothing."""
+    for path, text in wrong.files.items():
+        bench.write(f"{place}/ks/{path}", text)
+    main = next(iter(wrong.files))
+    status, said, _ = bench.compose(main, "refused.img", 240)
+    assert status != 0, f"{wrong.name} was not refused"
+    line = (said.splitlines() or [""])[0]
+    assert any(line.startswith(f"{where}: ") for where in wrong.where), (
+        f"{wrong.name}: wanted {wrong.where[0]}, said {line[:200]!r}"
+    )

@@ -1,0 +1,191 @@
+"""A kickstart file that no tool has seen, the packages it asks for, and what its image must be."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import secrets
+
+from hashes import hashed
+from rpms import Package, Rpm, read
+
+_UNIT = """[Unit]
+Description={name}
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/usr/bin/{name}
+
+[Install]
+WantedBy=multi-user.target
+"""
+_ZONES = {"Asia/Kathmandu": "+0545", "Pacific/Chatham": None, "America/St_Johns": None,
+          "Asia/Tehran": "+0330", "Australia/Eucla": "+0845"}  # fmt: skip
+
+
+class Second:
+    """All of it drawn for one run."""
+
+    def __init__(self) -> None:
+        draw = self.draw = random.Random(secrets.randbits(64))
+        word = lambda stem: f"{stem}{secrets.token_hex(3)}"  # noqa: E731
+        self.host, self.password = word("signal-"), secrets.token_urlsafe(9)
+        self.root_hash = hashed(self.password)
+        self.zone = draw.choice(sorted(_ZONES))
+        self.lang = draw.choice(("sv_SE.UTF-8", "nb_NO.UTF-8", "fi_FI.UTF-8", "da_DK.UTF-8"))
+        self.append = f"almar.{word('line')}={word('x')} {word('depot')}"
+        self.user, self.other, self.group = word("ada"), word("bo"), word("crew")
+        self.uid, self.gid = 4000 + draw.randrange(900), 5000 + draw.randrange(900)
+        self.user_hash = hashed(secrets.token_hex(8))
+        self.gecos = f"Ada {word('of ')} & \"sons\""
+        self.home = f"/srv/{word('homes')}"
+        self.place, self.label = f"/srv/{word('data')}", word("d").upper()
+        self.sizes = {"/": 700 + draw.randrange(40), "/boot/efi": 40 + draw.randrange(12),
+                      self.place: 20 + draw.randrange(20), "swap": 12 + draw.randrange(12)}  # fmt: skip
+        self.order = list(self.sizes)
+        draw.shuffle(self.order)
+        self.words = {name: secrets.token_hex(12) for name in ("app", "sh", "python", "after")}
+        app = self.app = word("app")
+        self.names = {part: f"{app}-{part}" for part in ("lib", "weak", "one", "two", "idle")}
+        self.feature = f"{app}-feature"
+
+    # -- packages -----------------------------------------------------------------------------
+
+    def packages(self) -> list[Rpm]:
+        n, app = self.names, self.app
+        share = lambda name, text: {f"/usr/share/{app}/{name}": text}  # noqa: E731
+        program = f"#!/bin/sh\ncat /usr/share/{app}/lib\n[ \"$1\" = show ] || echo {self.words['app']} >/var/lib/{app}\n"
+        units, wants = "/usr/lib/systemd/system", "/etc/systemd/system/multi-user.target.wants"
+        return [
+            Rpm(app, "1", {f"/usr/bin/{app}": program,
+                           f"/usr/lib/systemd/system/{app}.service": _UNIT.format(name=app)},
+                requires=(f"{n['lib']} >= 2", self.feature, "systemd", "coreutils"),
+                recommends=(n["weak"],)),
+            Rpm(n["lib"], "1", share("lib", "old\n")),
+            Rpm(n["lib"], "2", share("lib", f"lib {self.words['app']}\n")),
+            Rpm(n["weak"], "1", share("weak", "weak\n")),
+            Rpm(n["one"], "1", share("feature", "one\n"), provides=(self.feature,)),
+            Rpm(n["two"], "1", share("feature", "two\n"), provides=(self.feature,)),
+            Rpm(n["idle"], "1", {f"/usr/lib/systemd/system/{n['idle']}.service":
+                                 _UNIT.format(name=app)}, requires=(app,),
+                scripts={"post": f"mkdir -p {wants}; ln -sf {units}/{n['idle']}.service {wants}/\n"}),
+        ]  # fmt: skip
+
+    @property
+    def excluded(self) -> str:
+        return self.names["one"]
+
+    @property
+    def wanted(self) -> list[str]:
+        return [self.app, self.names["lib"], self.names["two"], self.names["idle"], "tidelog"]
+
+    @property
+    def absent(self) -> list[str]:
+        return [self.names["weak"], self.names["one"], "tidelog-phrases", "beacon", "almar-compose"]
+
+    def by_nevra(self) -> dict[str, Package]:
+        """The bench's packages as the verifier reads its own files."""
+        read_back = [read(one.pack(None)) for one in self.packages()]
+        return {one.nevra: one for one in read_back}
+
+    # -- files --------------------------------------------------------------------------------
+
+    def files(self, url: str) -> dict[str, str]:
+        """The kickstart file `two.ks` and what it includes, by path."""
+        parts = {
+            "/": "part / --fstype=ext4 --label=almar-root",
+            "/boot/efi": "part /boot/efi --fstype=vfat --label=BOOT",
+            "swap": "part swap --fstype=swap",
+            self.place: f"part {self.place} --fstype=ext4 --label={self.label}",
+        }
+        lines = "".join(f"{parts[place]} --size={self.sizes[place]}\n" for place in self.order)
+        main = f"""# a machine of one run
+
+  url --url='{url}'
+lang {self.lang}
+timezone "{self.zone}"
+%include parts/disk.ks
+network --hostname={self.host}
+rootpw --iscrypted '{self.root_hash}'
+bootloader --append="{self.append}"
+services --disabled=systemd-networkd,{self.names['idle']} --enabled={self.app}.service
+
+%packages --excludeWeakdeps
+almar-base
+# what only this machine has
+{self.names['idle']}   # brings {self.app}
+tidelog
+-{self.excluded}
+%end
+
+%post
+cat >/etc/{self.app}.note <<'END'
+# {self.words['sh']} $HOME "kept"
+
+   %packages
+END
+{{
+	cat /etc/hostname
+	readlink /etc/localtime | sed 's/.*zoneinfo.//'
+	id -u {self.user}
+	/usr/bin/{self.app} show
+	echo ${{0##*/}} | wc -l
+}} >>/etc/{self.app}.note
+mkdir -p {self.place}/from-post
+%end
+%post --interpreter=/usr/bin/python3
+import hashlib, os
+with open("/etc/{self.app}.note", "a") as note:
+    print(hashlib.sha256(b"{self.words['python']}").hexdigest(), os.getuid(), file=note)
+%end
+%post
+echo once >>/etc/{self.app}.note
+exit 7
+%end
+%post --erroronfail
+echo {self.words['after']} >>/etc/{self.app}.note
+%end
+"""
+        disk = f"# partitions\n{lines}%include people.ks\n"
+        people = (
+            f"group --name={self.group} --gid={self.gid}\n"
+            f"user --name={self.user} --uid={self.uid} --groups={self.group} "
+            f"--homedir={self.home} --gecos='{self.gecos}' --shell=/bin/sh "
+            f"--iscrypted --password='{self.user_hash}'\n"
+            f"user --name={self.other}\n"
+        )
+        return {"two.ks": main, "parts/disk.ks": disk, "parts/people.ks": people}
+
+    def note(self) -> str:
+        """What the scripts leave in /etc."""
+        digest = hashlib.sha256(self.words["python"].encode()).hexdigest()
+        return (
+            f"# {self.words['sh']} $HOME \"kept\"\n\n   %packages\n{self.host}\n{self.zone}\n"
+            f"{self.uid}\nlib {self.words['app']}\n1\n{digest} 0\nonce\n{self.words['after']}\n"
+        )
+
+    def account_faults(self, passwd: str, shadow: str, group: str) -> str:
+        """What is wrong with the accounts, "" when nothing is."""
+        table = {
+            name: {line.split(":")[0]: line.split(":") for line in text.splitlines() if line}
+            for name, text in (("passwd", passwd), ("shadow", shadow), ("group", group))
+        }
+        for user, hashed_ in (("root", self.root_hash), (self.user, self.user_hash),
+                              (self.other, "!")):  # fmt: skip
+            held = table["shadow"].get(user, ["", "?"])[1]
+            if held != hashed_ and not (hashed_ == "!" and held.startswith("!") and len(held) <= 2):
+                return f"{user}: the password in /etc/shadow is {held[:40]!r}"
+        line = table["passwd"].get(self.user, [])
+        if len(line) != 7 or [line[i] for i in (2, 4, 5, 6)] != [str(self.uid), self.gecos, self.home, "/bin/sh"]:
+            return f"{self.user}: {line}"
+        other = table["passwd"].get(self.other, [])
+        if other[5:] != [f"/home/{self.other}", "/bin/bash"]:
+            return f"{self.other}: {other}"
+        crew = table["group"].get(self.group, ["", "", "", ""])
+        if crew[2] != str(self.gid) or self.user not in crew[3].split(","):
+            return f"{self.group}: {crew}"
+        own = table["group"].get(self.user, ["", "", "?"])
+        if own[2] != line[3]:
+            return f"{self.user} has no group of its own"
+        return ""
