@@ -35,6 +35,7 @@ SHAPES = {
     "spin/appliance": Shape(15, 43, 11, r"\bhas {}\b"),
     "spin/derivative": Shape(14, 48, 9, r"^has {} \|\|"),
     "spin/live-iso": Shape(15, 49, 9, r"^has {} \|\|"),
+    "spin/rpm-kickstart": Shape(17, 48, 10, r"^has {} \|\|"),
 }
 
 

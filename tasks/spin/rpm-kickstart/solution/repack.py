@@ -8,6 +8,7 @@ done by the distribution's own packages.
 
 from __future__ import annotations
 
+import contextlib
 import py_compile
 import re
 import shutil
@@ -39,6 +40,7 @@ EXTRA = {
     "coreutils": "Provides: /bin/mkdir\n",
     "systemd-sysv": "Provides: init\n",
 }
+FILE_NAME = "%{NAME}-%{VERSION}-%{RELEASE}.%{ARCH}.rpm"
 SCRIPTS = {
     "libc-bin": "%transfiletriggerin -P 100 -- /usr/lib\n/usr/sbin/ldconfig\n",
     "systemd": (
@@ -97,13 +99,11 @@ def compiled(tree: Path) -> None:
     for path in tree.rglob("*.py"):
         if "/usr/lib/python3" in str(path) and path.is_file():
             inside = "/" + str(path.relative_to(tree))
-            try:
+            with contextlib.suppress(py_compile.PyCompileError):
                 py_compile.compile(
                     str(path), dfile=inside, doraise=True,
                     invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
                 )  # fmt: skip
-            except py_compile.PyCompileError:
-                pass
 
 
 def listing(tree: Path, conffiles: set[str]) -> str:
@@ -168,7 +168,7 @@ def repack(deb: Path, known: set[str], out: Path, initrd: str) -> None:
     )
     done = subprocess.run(
         ["rpmbuild", "-bb", "--define", f"_topdir {work}/rb", "--define", f"_rpmdir {out}",
-         "--define", "_binary_payload w3.zstdio", "--define", "_build_name_fmt %{NAME}-%{VERSION}-%{RELEASE}.%{ARCH}.rpm",
+         "--define", "_binary_payload w3.zstdio", "--define", f"_build_name_fmt {FILE_NAME}",
          spec], capture_output=True, text=True,
     )  # fmt: skip
     if done.returncode:

@@ -57,10 +57,11 @@ class Bench:
         self.write("/etc/dnf/vars/source", publisher.url + "\n")
 
     def online(self, seconds: float = 60) -> None:
-        """Wait until there is a way out; the shell waits, so that nothing is asked over and over."""
+        """Wait until there is a way out; the shell waits, so nothing is asked over and over."""
         there = "awk '$2 == \"00000000\" { found = 1 } END { exit !found }' /proc/net/route"
         self.say(
-            f"n=0; until {there} || [ $n -ge {seconds:.0f} ]; do sleep 1; n=$((n + 1)); done; {there}",
+            f"n=0; until {there} || [ $n -ge {seconds:.0f} ]; do sleep 1; n=$((n + 1)); done; "
+            f"{there}",
             seconds + 60,
         )
 
@@ -92,6 +93,18 @@ class Bench:
             line for line in said.splitlines()
             if line.strip() and line[11:13].strip() not in ("c", "g")
         ]  # fmt: skip
+
+    def judged_when_changed(self, path: str) -> list[str]:
+        """What rpm says of a file with one byte more, and of the same file as it was."""
+        found = []
+        for change in (f"cp -p '{path}' /root/kept; printf x >>'{path}'",
+                       f"cp -p /root/kept '{path}'; rm /root/kept"):  # fmt: skip
+            self.say(change)
+            lines = [ln.split() for ln in self.run(f"rpm -Vf '{path}'").stdout.splitlines()]
+            marks = [words[0] for words in lines if words and words[-1] == path]
+            changed = any(mark.startswith("S.5") for mark in marks)
+            found.append("changed" if changed else "odd" if marks else "right")
+        return found
 
     def ask(self, *lines: str, seconds: float = 40) -> list[str]:
         """The beacon's answers, from outside, tried anew while it starts."""

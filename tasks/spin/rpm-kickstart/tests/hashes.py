@@ -37,9 +37,7 @@ def hashed(password: str, salt: str = "") -> str:
     for number in range(21):
         a, b, c = number, number + 21, number + 42
         groups.append(((a, b, c), (b, c, a), (c, a, b))[number % 3])
-    said = "".join(
-        _base64(digest[a] << 16 | digest[b] << 8 | digest[c], 4) for a, b, c in groups
-    )
+    said = "".join(_base64(digest[a] << 16 | digest[b] << 8 | digest[c], 4) for a, b, c in groups)
     return f"$6${salt}${said}{_base64(digest[63], 2)}"
 
 

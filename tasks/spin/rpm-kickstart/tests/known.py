@@ -58,8 +58,8 @@ def faults(package: Package) -> str:
         both = CONFIG | _NOREPLACE
         if files[path].flags & both != (both if path.startswith("/etc") else 0):
             return f"{name}: {path} is configuration that is replaced, or is none"
-    needs = {kind: [one for one, _, _ in package.needs(kind)] for kind in ("requires", "recommends")}
     phrases = "tidelog-phrases"
-    if name == "tidelog" and (phrases in needs["requires"] or phrases not in needs["recommends"]):
+    hard, weak = ([one for one, _, _ in package.needs(k)] for k in ("requires", "recommends"))
+    if name == "tidelog" and (phrases in hard or phrases not in weak):
         return f"tidelog does not recommend {phrases}, or requires it"
     return ""

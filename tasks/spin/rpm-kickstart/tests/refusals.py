@@ -29,11 +29,11 @@ def texts(url: str, package: str) -> list[Wrong]:
     """Mistakes that reading alone finds; words and places of them are drawn."""
     word = secrets.token_hex(3)
     blank = secrets.randbelow(6)
-    tail = _TAIL.format(package=package)
+    head, tail = _HEAD.format(url=url), _TAIL.format(package=package)
 
     def bad(name: str, line: str, more: dict[str, str] | None = None, at: str = "") -> Wrong:
         top = "# one\n" + "\n" * blank
-        text = _HEAD.format(url=url) + top + line + "\n" + tail
+        text = head + top + line + "\n" + tail
         file = f"{name}.ks"
         return Wrong(name, {file: text, **(more or {})}, (at or f"{file}:{6 + blank}",))
 
@@ -54,9 +54,9 @@ def texts(url: str, package: str) -> list[Wrong]:
         bad("lost", f"%include parts/none-{word}.ks"),
         Wrong(name, circle.files, (circle.where[0], f"parts/r{word}.ks:1",
                                    f"parts/../round-{word}.ks:{6 + blank}")),
-        Wrong("missing", {"missing.ks": _HEAD.format(url=url).replace("rootpw --lock\n", "") + tail},
+        Wrong("missing", {"missing.ks": head.replace("rootpw --lock\n", "") + tail},
               ("missing.ks:0",)),
-        Wrong("endless", {"endless.ks": _HEAD.format(url=url) + tail + f"\n%post\necho {word}\n"},
+        Wrong("endless", {"endless.ks": head + tail + f"\n%post\necho {word}\n"},
               ("endless.ks:9",)),
     ]  # fmt: skip
 

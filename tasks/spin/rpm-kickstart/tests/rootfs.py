@@ -95,7 +95,8 @@ class RootFs:
                 continue
             file = owned[entry.path][0]
             if entry.kind == "symlink":
-                if file.target and not file.flags & rpms.GHOST and self.files.readlink(entry.path) != file.target:
+                fixed = file.target and not file.flags & rpms.GHOST
+                if fixed and self.files.readlink(entry.path) != file.target:
                     found.append(f"{entry.path} leads elsewhere")
             elif not file.flags & (rpms.CONFIG | rpms.GHOST):
                 wanted[entry.path] = file

@@ -1,4 +1,4 @@
-"""RPM packages (format 3, as rpm 4.18 reads them): read without trust, and written for one trial."""
+"""RPM packages, as rpm 4.18 reads them: read without trust, and written for one trial."""
 
 from __future__ import annotations
 

@@ -6,7 +6,9 @@ import hashlib
 import random
 import secrets
 
+from bench import Bench
 from hashes import hashed
+from rootfs import RootFs
 from rpms import Package, Rpm, read
 
 _UNIT = """[Unit]
@@ -38,11 +40,12 @@ class Second:
         self.user, self.other, self.group = word("ada"), word("bo"), word("crew")
         self.uid, self.gid = 4000 + draw.randrange(900), 5000 + draw.randrange(900)
         self.user_hash = hashed(secrets.token_hex(8))
-        self.gecos = f"Ada {word('of ')} & \"sons\""
+        self.gecos = f'Ada {word("of ")} & "sons"'
         self.home = f"/srv/{word('homes')}"
         self.place, self.label = f"/srv/{word('data')}", word("d").upper()
-        self.sizes = {"/": 700 + draw.randrange(40), "/boot/efi": 40 + draw.randrange(12),
-                      self.place: 20 + draw.randrange(20), "swap": 12 + draw.randrange(12)}  # fmt: skip
+        self.sizes = {"/": 700 + draw.randrange(40),
+                      "/boot/efi": 40 + draw.randrange(12), self.place: 20 + draw.randrange(20),
+                      "swap": 12 + draw.randrange(12)}  # fmt: skip
         self.order = list(self.sizes)
         draw.shuffle(self.order)
         self.words = {name: secrets.token_hex(12) for name in ("app", "sh", "python", "after")}
@@ -55,8 +58,10 @@ class Second:
     def packages(self) -> list[Rpm]:
         n, app = self.names, self.app
         share = lambda name, text: {f"/usr/share/{app}/{name}": text}  # noqa: E731
-        program = f"#!/bin/sh\ncat /usr/share/{app}/lib\n[ \"$1\" = show ] || echo {self.words['app']} >/var/lib/{app}\n"
+        keep = f'[ "$1" = show ] || echo {self.words["app"]} >/var/lib/{app}'
+        program = f"#!/bin/sh\ncat /usr/share/{app}/lib\n{keep}\n"
         units, wants = "/usr/lib/systemd/system", "/etc/systemd/system/multi-user.target.wants"
+        enable = f"mkdir -p {wants}; ln -sf {units}/{n['idle']}.service {wants}/\n"
         return [
             Rpm(app, "1", {f"/usr/bin/{app}": program,
                            f"/usr/lib/systemd/system/{app}.service": _UNIT.format(name=app)},
@@ -69,7 +74,7 @@ class Second:
             Rpm(n["two"], "1", share("feature", "two\n"), provides=(self.feature,)),
             Rpm(n["idle"], "1", {f"/usr/lib/systemd/system/{n['idle']}.service":
                                  _UNIT.format(name=app)}, requires=(app,),
-                scripts={"post": f"mkdir -p {wants}; ln -sf {units}/{n['idle']}.service {wants}/\n"}),
+                scripts={"post": enable}),
         ]  # fmt: skip
 
     @property
@@ -109,19 +114,19 @@ timezone "{self.zone}"
 network --hostname={self.host}
 rootpw --iscrypted '{self.root_hash}'
 bootloader --append="{self.append}"
-services --disabled=systemd-networkd,{self.names['idle']} --enabled={self.app}.service
+services --disabled=systemd-networkd,{self.names["idle"]} --enabled={self.app}.service
 
 %packages --excludeWeakdeps
 almar-base
 # what only this machine has
-{self.names['idle']}   # brings {self.app}
+{self.names["idle"]}   # brings {self.app}
 tidelog
 -{self.excluded}
 %end
 
 %post
 cat >/etc/{self.app}.note <<'END'
-# {self.words['sh']} $HOME "kept"
+# {self.words["sh"]} $HOME "kept"
 
    %packages
 END
@@ -137,14 +142,14 @@ mkdir -p {self.place}/from-post
 %post --interpreter=/usr/bin/python3
 import hashlib, os
 with open("/etc/{self.app}.note", "a") as note:
-    print(hashlib.sha256(b"{self.words['python']}").hexdigest(), os.getuid(), file=note)
+    print(hashlib.sha256(b"{self.words["python"]}").hexdigest(), os.getuid(), file=note)
 %end
 %post
 echo once >>/etc/{self.app}.note
 exit 7
 %end
 %post --erroronfail
-echo {self.words['after']} >>/etc/{self.app}.note
+echo {self.words["after"]} >>/etc/{self.app}.note
 %end
 """
         disk = f"# partitions\n{lines}%include people.ks\n"
@@ -161,7 +166,7 @@ echo {self.words['after']} >>/etc/{self.app}.note
         """What the scripts leave in /etc."""
         digest = hashlib.sha256(self.words["python"].encode()).hexdigest()
         return (
-            f"# {self.words['sh']} $HOME \"kept\"\n\n   %packages\n{self.host}\n{self.zone}\n"
+            f'# {self.words["sh"]} $HOME "kept"\n\n   %packages\n{self.host}\n{self.zone}\n'
             f"{self.uid}\nlib {self.words['app']}\n1\n{digest} 0\nonce\n{self.words['after']}\n"
         )
 
@@ -177,7 +182,8 @@ echo {self.words['after']} >>/etc/{self.app}.note
             if held != hashed_ and not (hashed_ == "!" and held.startswith("!") and len(held) <= 2):
                 return f"{user}: the password in /etc/shadow is {held[:40]!r}"
         line = table["passwd"].get(self.user, [])
-        if len(line) != 7 or [line[i] for i in (2, 4, 5, 6)] != [str(self.uid), self.gecos, self.home, "/bin/sh"]:
+        wanted = [str(self.uid), self.gecos, self.home, "/bin/sh"]
+        if len(line) != 7 or [line[i] for i in (2, 4, 5, 6)] != wanted:
             return f"{self.user}: {line}"
         other = table["passwd"].get(self.other, [])
         if other[5:] != [f"/home/{self.other}", "/bin/bash"]:
@@ -188,4 +194,33 @@ echo {self.words['after']} >>/etc/{self.app}.note
         own = table["group"].get(self.user, ["", "", "?"])
         if own[2] != line[3]:
             return f"{self.user} has no group of its own"
+        return ""
+
+    def partition_faults(self, root: RootFs) -> str:
+        """What is wrong with the disk as it lies, "" when nothing is."""
+        sizes = [part.size for part in root.partitions]
+        if sizes != [self.sizes[place] << 20 for place in self.order]:
+            return f"partitions of {sizes} bytes"
+        kinds = {"/boot/efi": "fat", "swap": "swap"}
+        for part, place in zip(root.partitions, self.order, strict=True):
+            kind = root.image.filesystem(part)
+            if kind != kinds.get(place, "ext4") or part.table != "gpt":
+                return f"{place} is {kind} in a table of the kind {part.table}"
+        return ""
+
+    def mount_faults(self, bench: Bench) -> str:
+        """What is wrong with it in use, "" when nothing is."""
+        said = bench.say("blkid -s LABEL -o value /dev/vda* | sort").split()
+        if said != sorted(["almar-root", "BOOT", self.label]):
+            return f"labels: {said}"
+        for number, place in enumerate(self.order, 1):
+            device = f"/dev/vda{number}"
+            if place == "swap":
+                if f"{device} " not in bench.say("cat /proc/swaps"):
+                    return "there is no swap"
+                continue
+            found = f"awk '$2 == \"{place}\" {{ print $1 }}' /proc/mounts | tail -n 1"
+            source = bench.say(found)
+            if source not in (device, "/dev/root") or bench.say(f"stat -c %m {place}") != place:
+                return f"{place} is on {source!r}"
         return ""
