@@ -56,7 +56,9 @@ def test_what_the_oracle_and_its_cheats_edit_is_there() -> None:
     assert "{where[0]}:{where[1]}: " in text["kickstart.py"]
     assert "\n    if name not in GRAMMAR:\n" in text["kickstart.py"]
     assert "\n        if name not in allowed:\n" in text["kickstart.py"]
-    assert '"-L", part["label"]' in text["almar-compose"] and " {append}\\n" in text["almar-compose"]
+    assert (
+        '"-L", part["label"]' in text["almar-compose"] and " {append}\\n" in text["almar-compose"]
+    )
     for words in ("conf.install_weak_deps = ", '("gecos", "-c")', "conf.gpgcheck = True",
                   'post.options.get("interpreter", "/bin/sh")',
                   'write("/etc/machine-id", "")'):  # fmt: skip

@@ -157,7 +157,7 @@ class Bench:
     def traces(self) -> str:
         """What a tool at work changes outside its places: mounts, processes, accounts, units."""
         return self.say(
-            "cut -d' ' -f2-4 /proc/mounts | sort; "
+            "cut -d' ' -f2-4 /proc/mounts | grep -v '^/run/' | sort; "
             "cat /etc/passwd /etc/group /etc/shadow /etc/hostname /etc/machine-id | sha256sum; "
             "readlink /etc/localtime; rpm -qa | sort | sha256sum; "
             "find /etc/systemd/system /etc/yum.repos.d /etc/dnf /tmp /var/tmp /root /home -xdev | "
