@@ -169,13 +169,13 @@ class Bench:
         """What lies in `out`."""
         return sorted(self.say(f"ls -A {PLACE}/out").split())
 
-    def fetch(self, output: str) -> Path:
-        """An image that was made, by way of a disk."""
+    def fetch(self, output: str, work: Path) -> Path:
+        """An image that was made, by way of a disk, as a file that outlives the machine."""
         assert self.out is not None
         size = int(self.say(f"stat -c %s {PLACE}/out/{output}"))
         assert size <= IMAGE_MB << 20, f"the image has {size} bytes"
         self.say(f"dd if={PLACE}/out/{output} of=/dev/vdc bs=1M conv=sparse 2>&1 && sync", 300)
-        path = self.machine.flatten(self.out)
+        path = self.machine.flatten(self.out).rename(work / output)
         with path.open("r+b") as file:
             file.truncate(size)
         return path
