@@ -3,6 +3,7 @@
 # Paths are texts here: those of a tree that is not the machine's own are made by joining.
 # ruff: noqa: PTH103, PTH108, PTH112, PTH113, PTH114, PTH123, PTH208, PTH211
 
+import logging
 import os
 import shutil
 import subprocess
@@ -25,6 +26,8 @@ class Believe(dnf.callback.KeyImport):
 
 
 def install(ks, root, scratch):
+    # The first line on standard error is ours.
+    logging.disable(logging.CRITICAL)
     os.makedirs(f"{scratch}/log")
     # Whoever calls us may have a rpm of Debian's, which keeps its database at home.
     os.makedirs(f"{scratch}/home")
@@ -133,7 +136,7 @@ def configure(ks, root):
     write("/etc/hostname", f"{hostname}\n")
     lang = single["lang"]["words"][0] if "lang" in single else "C.UTF-8"
     write("/etc/locale.conf", f"LANG={lang}\n")
-    zone, where = "UTC", None
+    zone, where = "UTC", ks.packages.where
     if "timezone" in single:
         zone, where = single["timezone"]["words"][0], single["timezone"]["where"]
     place = os.path.normpath(f"/usr/share/zoneinfo/{zone}")
