@@ -62,17 +62,12 @@ def test_what_is_debians_is_as_debian_has_it(repository):
 
 @check("built", proves=["R6"])
 def test_what_every_machine_has(repository):
-    names = closure.reachable(["almar-base"], [one.package for one in repository.packages])
-    files = {
-        file.path
-        for one in repository.packages
-        if one.package.name in names
-        for file in one.package.files()
-    }
+    packages = [one.package for one in repository.packages]
+    names = closure.reachable(["almar-base"], packages)
+    files = {file.path for one in packages if one.name in names for file in one.files()}
     missing = {path for path in known.DEBIAN if path.startswith("/usr/bin")} - files
     assert not missing, f"almar-base does not bring {missing}"
-    extra = names & {*known.OURS, "almar-compose"}
-    assert not extra, f"almar-base brings {extra}"
+    assert not names & {*known.OURS, "almar-compose"}, "almar-base brings too much"
 
 
 @milestone("boots", weight=1, requires=["built"], proves=["R8", "R9"], title="The image starts")
@@ -315,9 +310,8 @@ def test_it_leaves_nothing_else(first, shared, second):
 
 @check("composed", proves=["R12"])
 def test_nothing_of_nobodys_has_come(first):
-    look = "find /usr /opt -xdev \\( -type f -o -type l \\) | sort"
-    command = f"{look} >/run/all; rpm -qal | sort >/run/own; comm -23 /run/all /run/own"
-    said = first.run(command, 120)
+    look = "find /usr /opt -xdev \\( -type f -o -type l \\) | sort >/run/all; "
+    said = first.run(f"{look}rpm -qal | sort >/run/own; comm -23 /run/all /run/own", 120)
     assert said.status == 0 and not said.stdout.strip(), f"nobody's: {said.stdout[:300]}"
 
 
