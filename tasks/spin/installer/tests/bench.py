@@ -1,0 +1,224 @@
+"""PCs of the bench: what they say on the serial port, and the lanes in which two of them run side by side."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import subprocess
+import time
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+from typing import Any
+
+from answers import Answers, User, ext2, fat, run
+
+from benchflow.boot import BootError, Disk, GuestError, GuestExited, GuestTimeout, VerifierBroken
+
+INSTALL_SECONDS = 240.0  # [R3]
+START_SECONDS = 120.0  # [R7], [R10]
+PROGRESS = re.compile(r"(?m)^QUAY PROGRESS (\d{1,3})\n")
+REFUSED = re.compile(r"(?m)^QUAY REFUSED ([a-z-]{1,40})\b")
+LOGIN = re.compile(r"login: ?\Z")
+_MIB = 1 << 20
+
+#: What a lane yields while it waits.
+Lane = Generator[None, None, None]
+
+
+def digest(path: Path) -> str:
+    """Of a disk's bytes; stretches of zeros cost nothing."""
+    state, zeros = hashlib.blake2b(), bytes(_MIB)
+    with path.open("rb") as file:
+        at = 0
+        while data := file.read(_MIB):
+            if data != zeros[: len(data)]:
+                state.update(at.to_bytes(8, "big") + data)
+            at += len(data)
+    return f"{at} {state.hexdigest()}"
+
+
+def blank(path: Path, megabytes: int) -> Path:
+    with path.open("wb") as file:
+        file.truncate(megabytes << 20)
+    return path
+
+
+def filled(path: Path, megabytes: int) -> Path:
+    """Somebody else's disk: an ext4 of theirs."""
+    tree = path.with_suffix(".tree")
+    tree.mkdir()
+    (tree / "diary").write_bytes(secrets.token_bytes(1 << 16))
+    run("mke2fs", "-q", "-t", "ext4", "-L", "owner", "-d", str(tree), str(path), f"{megabytes}M")
+    return path
+
+
+def serial() -> str:
+    return secrets.token_hex(6).upper()
+
+
+class Pc:
+    """A machine of the bench. `disks` are tried by the firmware in this order, then the drive."""
+
+    def __init__(
+        self,
+        machines: Any,
+        name: str,
+        *,
+        firmware: str = "bios",
+        disks: Sequence[Disk] = (),
+        cdrom: Path | None = None,
+        network: str = "",
+        host: str = "",
+    ) -> None:
+        extra: list[str] = []
+        if network:  # a line of the answers' own numbers; port 22 is reached by us alone
+            dhcp = f",dhcpstart={host}" if host else ""
+            extra = [
+                "-netdev",
+                f"user,id=line,restrict=on,net={network}{dhcp},hostfwd=tcp:127.0.0.1:0-{host}:22",
+                "-device",
+                "virtio-net-pci,netdev=line,romfile=",
+            ]
+        self.machine = machines.create(
+            name, firmware=firmware, memory_mb=1024, disks=list(disks), cdrom=cdrom, nics=[],
+            extra_args=extra,
+        )  # fmt: skip
+        self.disks = list(disks)
+        self.seconds = 0.0
+        self.setup_text = ""
+
+    # -- lanes: what waits, piece by piece ----------------------------------------------------
+
+    def until(self, step: Callable[[], Any], seconds: float, what: str) -> Lane:
+        """Wait until `step` is true."""
+        deadline = self.machine.deadline(seconds)
+        while not step():
+            if not self.machine.alive:
+                if step():
+                    return
+                raise GuestExited(f"{self.machine.name} switched itself off: no {what}")
+            if deadline.remaining() <= 0:
+                raise GuestTimeout(f"{self.machine.name}: no {what} in {seconds:.0f} s")
+            yield
+
+    def printed(self) -> str:
+        """What stood on the serial port since power-on."""
+        return str(self.machine.console.since(self._began))
+
+    def last_start(self) -> str:
+        return str(self.machine.console.since(self.machine._watch.boot_start))
+
+    def switch_on(self) -> None:
+        self._began = self.machine.console.end
+        self._boots = self.machine._watch.resets
+        self.machine.boot()
+
+    def installs(self) -> Lane:
+        """Switch on; wait until the setup is through and a login is there after a restart."""
+        self.switch_on()
+        yield from self.until(self._restarted, 1.2 * INSTALL_SECONDS, "end of the installation")
+        self.seconds = self.machine.elapsed
+        text = self.printed()
+        self.setup_text = text[: text.find("QUAY INSTALLED") + len("QUAY INSTALLED")]
+        yield from self.logs_in()
+
+    def logs_in(self) -> Lane:
+        yield from self.until(lambda: LOGIN.search(self.last_start()), START_SECONDS, "login")
+
+    def cut_at(self, percent: int) -> Lane:
+        """Switch on; cut the power at some point after this much progress."""
+        self.switch_on()
+        yield from self.until(
+            lambda: max([-1, *self.progress()]) >= percent, INSTALL_SECONDS, f"{percent} %"
+        )
+        assert "QUAY INSTALLED" not in self.printed(), "it was through before the power went"
+        self.machine.power_cut()
+
+    def refuses(self) -> Lane:
+        """Switch on; wait until the machine has switched itself off."""
+        self.switch_on()
+        yield from self.until(
+            lambda: not self.machine.alive, 1.2 * START_SECONDS, "refusal that ends in a power-off"
+        )
+
+    def _restarted(self) -> bool:
+        return "\nQUAY INSTALLED\n" in self.printed() and self.machine._watch.resets > self._boots
+
+    def progress(self) -> list[int]:
+        return [int(n) for n in PROGRESS.findall(self.printed())]
+
+    def reason(self) -> str:
+        found = REFUSED.findall(self.printed())
+        return found[0] if len(found) == 1 else f"{len(found)} refusals"
+
+    # -- questions ----------------------------------------------------------------------------
+
+    def say(self, user: User, command: str, seconds: float = 60.0) -> str:
+        """What a command prints that is run on the serial port; it has to succeed."""
+        shell = self.machine.login(user.name, user.password, timeout=START_SECONDS)
+        return str(shell.run(command, timeout=seconds, check=True).stdout.strip())
+
+    def ssh(self, user: User, command: str, known: Path) -> str:
+        """What a command prints by SSH; the host's key is written to `known`."""
+        host, port = self.machine.forward(22)
+        done = subprocess.run(
+            ["ssh", "-F", "/dev/null", "-p", str(port), "-i", str(user.key), "-T",
+             "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=accept-new",
+             "-o", f"UserKnownHostsFile={known}", "-o", "GlobalKnownHostsFile=/dev/null",
+             "-o", "HostKeyAlgorithms=ssh-ed25519", "-o", "ConnectTimeout=60",
+             f"{user.name}@{host}", command],
+            capture_output=True, stdin=subprocess.DEVNULL, check=False, timeout=240,
+        )  # fmt: skip
+        assert done.returncode == 0, f"ssh: {done.stderr[-300:]!r}"
+        return done.stdout[:65536].decode(errors="replace").strip()
+
+    def leave(self) -> None:
+        """The power button; what does not obey is cut off."""
+        if self.machine.alive:
+            self.machine.shutdown(90)
+
+    def copy(self, index: int) -> Path:
+        return Path(self.machine.flatten(index))
+
+
+class Bench:
+    """What the lanes leave behind: by name, PCs, disks and facts, or why there are none."""
+
+    def __init__(self, machines: Any, medium: Callable[[], Path], work: Path) -> None:
+        self.machines, self.medium, self.work = machines, medium, work
+        self.facts: dict[str, Any] = {}
+        self.failed: dict[str, str] = {}
+        self._stages: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.facts:
+            why = (
+                "; ".join(f"{lane}: {text}" for lane, text in self.failed.items())
+                or "it was not reached"
+            )
+            raise GuestError(f"there is no {name}: {why}")
+        return self.facts[name]
+
+    def volume(self, name: str, answers: Answers, *, as_fat: bool = False) -> Path:
+        """A disk with these answers."""
+        return (fat if as_fat else ext2)(self.work / f"{name}.answers", answers.files())
+
+    def stage(self, name: str, **lanes: Lane) -> None:
+        """Run these lanes side by side, once; a lane that ends in an error leaves it in `failed`."""
+        if name in self._stages:
+            return
+        self._stages.add(name)
+        running = dict(lanes)
+        while running:
+            for lane, steps in list(running.items()):
+                try:
+                    next(steps)
+                except StopIteration:
+                    del running[lane]
+                except VerifierBroken:
+                    raise
+                except (BootError, AssertionError) as error:
+                    self.failed[lane] = str(error)[:300]
+                    del running[lane]
+            time.sleep(0.2)

@@ -1,0 +1,164 @@
+"""Right and wrong answers for the technician's machine, with the reasons that are true of them."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import replace
+from typing import Any
+
+from answers import Answers, User, Volume, deb, word
+
+Case = tuple[bytes, dict[str, bytes]]
+Y_HASH = "$y$j9T$uBXq0u3kTjFzgvPgq2ANn.$C6lJSl0s9e6mWZoVNuPn7bEWqQ6LxLXgNG9U1lWmKc5"
+
+
+def right(serials: dict[str, str]) -> Answers:
+    """Answers that can be followed there, on the blank disk."""
+    return Answers(
+        disk=serials["blank"],
+        volumes=[Volume(word(), 820, "ext4", "/"), Volume(word(), "rest", "xfs", "/home")],
+        users=[User(word(), "admin"), User(word(), "plain")],
+        address="10.4.7.23/24", gateway="10.4.7.1", swap=40, free=20,
+    )  # fmt: skip
+
+
+def line(said: Answers, key: str, text: str | None) -> Case:
+    """The answers with the first line of this key replaced (None: left out)."""
+    lines = said.lines()
+    at = next(n for n, found in enumerate(lines) if found.startswith(f"{key} = "))
+    lines[at : at + 1] = [] if text is None else [text]
+    return ("\n".join(lines) + "\n").encode(), {}
+
+
+def more(said: Answers, *texts: str) -> Case:
+    return said.text() + "".join(f"{text}\n" for text in texts).encode(), {}
+
+
+def case(said: Answers, **changes: Any) -> Case:
+    changed = replace(said, **changes)
+    return changed.text(), dict(changed.packages)
+
+
+def taken(serials: dict[str, str]) -> dict[str, Case]:
+    """Answers that follow the rules to their edges."""
+    said = right(serials)
+    ext4 = [Volume("r", 800, "ext4", "/"), Volume("a" * 31, 16, "ext4", "/srv/a/b_1/c")]
+    name = word()
+    return {
+        "plain": case(said),
+        "long names": case(
+            said, hostname="a" * 31 + "-" + "b" * 31, group="g" * 31, order="Q" * 40
+        ),
+        "odd banner": case(
+            said, banner="'" + '"$(reboot)`halt`\\\\%s & = # ' + secrets.token_hex(8)
+        ),
+        "little": case(said, volumes=ext4, swap=0, free=0, address="dhcp", gateway=""),
+        "another hash": case(said, users=[User(word(), "plain", hash=Y_HASH)]),
+        "near gateway": case(said, address="192.168.255.254/30", gateway="192.168.255.253"),
+        "no last newline": (said.text().rstrip(b"\n"), {}),
+        "consent to another": case(said, consent="NOBODY-1"),
+        "package": case(said, packages={f"{name}.deb": deb(name, {})}),
+        "blank with banner of words": case(said, banner="address = 10.0.0.1/8"),
+    }
+
+
+def values(serials: dict[str, str]) -> dict[str, Case]:
+    """Each has one value that is not as described."""
+    said = right(serials)
+    user = said.users[0]
+    small = said.volumes[0]
+    found = {
+        f"{key} {text[:12]}": line(said, key, f"{key} = {text}")
+        for key, text in (
+            ("hostname", f"-{word()}"), ("hostname", "Q" + word()), ("hostname", "a" * 64), ("hostname", "a_b"),
+            ("timezone", f"Europe/{word()}"), ("timezone", "../../../etc/hostname"),
+            ("address", "10.4.7.256/24"), ("address", "10.4.7.23"), ("address", "10.4.7.23/33"),
+            ("gateway", "10.4.7"), ("group", f"9{word()}"), ("group", "g" * 32), ("swap", "63"),
+            ("swap", "-4"), ("free", "4M"), ("banner", "b" * 61), ("order", "Q" * 41), ("order", "a b"),
+            ("volume", "root 820 btrfs /"), ("volume", "root 820 xfs /"), ("volume", "root 818 ext4 /"),
+            ("volume", "swap 820 ext4 /"),
+            ("user", f"root admin {user.hash}"), ("user", f"daemon plain {user.hash}"),
+            ("user", f"{user.name} god {user.hash}"), ("user", f"{user.name} plain {user.password}"),
+            ("user", f"{user.name} plain $1$abcdefgh$G/ZlYVdDxlZzvqPPhqcyD0"), ("user", f"A{word()} plain {user.hash}"),
+        )
+    }  # fmt: skip
+    for what, volume in (
+        ("a mount in /etc", Volume(word(), 16, "ext4", "/etc")),
+        ("a mount that climbs", Volume(word(), 16, "ext4", "/srv/a/../b")),
+        ("a volume of 12", Volume(word(), 12, "ext4", "/srv/a")),
+        ("a small xfs", Volume(word(), 316, "xfs", "/srv/a")),
+    ):
+        found[what] = case(said, volumes=[small, volume])
+    found["an rsa key"] = more(said, f"key = {user.name} ssh-rsa AAAAB3NzaC1yc2E x")
+    return found
+
+
+def contradictions(serials: dict[str, str]) -> dict[str, Case]:
+    said = right(serials)
+    user, root = said.users[0], said.volumes[0]
+    key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + "A" * 43
+    return {
+        "gateway with dhcp": line(said, "address", "address = dhcp"),
+        "gateway outside": line(said, "gateway", f"gateway = 10.4.{8 + secrets.randbelow(90)}.1"),
+        "gateway just outside": case(said, address="10.4.7.23/28", gateway="10.4.7.32"),
+        "gateway is the address": line(said, "gateway", "gateway = 10.4.7.23"),
+        "a mount point twice": more(said, f"volume = {word()} 16 ext4 /home"),
+        "a volume twice": more(said, f"volume = {root.name} 16 ext4 /srv/a"),
+        "two rests": more(said, f"volume = {word()} rest ext4 /srv/a"),
+        "a user twice": more(said, f"user = {user.name} plain {user.hash}"),
+        "key of nobody": more(said, f"key = {word()} {key}"),
+        "key of half a name": more(said, f"key = {user.name[:-1]} {key}"),
+        "keep of nothing": more(said, f"keep = {word()}", f"consent = {said.disk}"),
+        "keep of root": more(said, f"keep = {root.name}", f"consent = {said.disk}"),
+    }
+
+
+def unreadable(serials: dict[str, str]) -> dict[str, tuple[Case, str]]:
+    """By what is wrong, the answers and the reason."""
+    said = right(serials)
+    found = {
+        "no blanks": (line(said, "hostname", f"hostname={word()}"), "syntax"),
+        "a leading blank": (line(said, "order", " order = x"), "syntax"),
+        "an unknown key": (more(said, f"{word()[:1]}colour = red"), "syntax"),
+        "a key twice": (more(said, f"hostname = {word()}"), "syntax"),
+        "a program": (more(said, "touch /tmp/x"), "syntax"),
+        "no volume for /": (line(said, "volume", None), "missing"),
+    }
+    for key in (
+        "order",
+        "disk",
+        "hostname",
+        "timezone",
+        "address",
+        "gateway",
+        "group",
+        "swap",
+        "free",
+        "banner",
+    ):
+        found[f"no {key}"] = (line(said, key, None), "missing")
+    name = f"{word()}.deb"
+    data = deb(word(), {})
+    told = replace(said, packages={name: data})
+    found["no such package"] = ((told.text(), {}), "package")
+    found["another package"] = ((told.text(), {name: data[:-1] + b"x"}), "package")
+    return found
+
+
+def disks(serials: dict[str, str]) -> dict[str, tuple[Case, str]]:
+    """Which disk, and whether there is room."""
+    said = right(serials)
+    root, home = said.volumes
+    found = {
+        "no such disk": (case(said, disk=secrets.token_hex(6).upper()), "no-disk"),
+        "half a serial number": (case(said, disk=said.disk[:-1]), "no-disk"),
+        "one of two": (case(said, disk=serials["twin"]), "ambiguous"),
+        "only": (case(said, disk="only"), "ambiguous"),
+        "the medium": (case(said, disk=serials["stick"], consent=serials["stick"]), "medium"),
+        "a small disk": (case(said, disk=serials["tiny"]), "too-small"),
+        "too much": (case(said, volumes=[root, replace(home, size=600)]), "too-small"),
+        "too much free": (case(said, free=400), "too-small"),
+        "no room for the system": (case(said, volumes=[replace(root, size=48), home]), "too-small"),
+        "nothing to keep": (case(said, keep=home.name, consent=said.disk), "keep"),
+    }
+    return found

@@ -1,0 +1,598 @@
+"""spin/installer: a medium that installs as the answers say, and nothing else."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import cases
+from answers import report_of, tree_of
+from bench import INSTALL_SECONDS, digest
+from conftest import root_files
+from lvm import Group, filesystem
+
+from benchflow.boot import Image, check, milestone
+
+LVM_TYPE = "E6D6D379-F507-44C2-A23C-238F2A3DF928"
+MOUNTS = 'awk \'$2 == "/" || $2 ~ "^/(home|srv)" {print $2, $3}\' /proc/mounts | sort'
+SWAPS = "tail -n +2 /proc/swaps | awk '{print $3}'"
+
+
+def laid_out(group: Any, said: Any) -> None:
+    """The group is as the answers say, volume by volume."""
+    assert group.name == said.group, f"the group is called {group.name!r}"
+    wanted: dict[str, Any] = {volume.name: volume.size for volume in said.volumes}
+    if said.swap:
+        wanted["swap"] = said.swap
+    sizes = group.sizes()
+    fixed = sum(size for size in wanted.values() if size != "rest")
+    for name, size in wanted.items():
+        if size == "rest":
+            wanted[name] = group.megabytes() - fixed - said.free
+    assert sizes == wanted, f"volumes are {sizes}, wanted {wanted}"
+    if "rest" in [volume.size for volume in said.volumes]:
+        assert group.megabytes() - sum(sizes.values()) == said.free, (
+            "another part of the group is free"
+        )
+    kinds = {name: filesystem(group.head(name))[0] for name in sizes}
+    told = {volume.name: volume.fs for volume in said.volumes} | (
+        {"swap": "swap"} if said.swap else {}
+    )
+    assert kinds == told, f"file systems are {kinds}, wanted {told}"
+
+
+def mounted(text: str, said: Any) -> None:
+    wanted = sorted(f"{volume.mount} {volume.fs}" for volume in said.volumes)
+    assert text.splitlines() == wanted, f"mounted: {text!r}, wanted {wanted}"
+
+
+def fingerprint(known: Path) -> str:
+    """Of the one host key that a connection wrote down."""
+    done = subprocess.run(
+        ["ssh-keygen", "-lf", str(known)], capture_output=True, check=True, timeout=60
+    )
+    return done.stdout.split()[1].decode()
+
+
+# ---- medium -----------------------------------------------------------------------------------
+
+
+@milestone("medium", weight=1, proves=["R1"], title="A medium")
+def test_it_is_an_iso(deliverable):
+    disk = Image(deliverable())
+    assert disk.bytes_at(32808, 32).rstrip() == b"QUAY_5520", "the volume has another name"
+    assert [entry for entry in disk.iso().walk("/") if entry.kind == "file"]
+
+
+@check("medium", proves=["R1"])
+def test_it_is_small_and_can_be_a_stick(deliverable):
+    assert deliverable().stat().st_size <= 300 << 20, "it is larger than 300 MiB"
+    assert Image(deliverable()).has_boot_signature(), "it cannot start from a stick"
+
+
+# ---- installed --------------------------------------------------------------------------------
+
+
+@milestone(
+    "installed",
+    weight=2,
+    requires=["medium"],
+    proves=["R2", "R3"],
+    title="Installs by BIOS from a DVD",
+)
+def test_it_installs_and_restarts(first):
+    assert first["alpha"].seconds <= INSTALL_SECONDS, f"it took {first['alpha'].seconds:.0f} s"
+
+
+@check("installed", proves=["R3"])
+def test_it_says_how_far_it_is(first):
+    numbers = [
+        int(n) for n in re.findall(r"(?m)^QUAY PROGRESS (\d{1,3})$", first["alpha"].setup_text)
+    ]
+    assert numbers == sorted(numbers) and numbers[-1:] == [100], f"progress: {numbers}"
+    assert len(set(numbers)) >= 11, f"progress: {numbers}"
+
+
+@check("installed", proves=["R10", "R12"])
+def test_it_is_a_debian(first):
+    root = first["alpha said"].root
+    word = secrets.token_hex(8)
+    assert first["alpha"].say(root, f"echo {word} | sha256sum; id -u").split()[-1] == "0"
+    assert first["alpha"].say(root, "dpkg --audit; cat /proc/1/comm") == "systemd"
+    names = first["alpha"].say(
+        root,
+        "dpkg-query -W -f '${db:Status-Abbrev}${Package} ' base-files openssh-server lvm2 sudo",
+    )
+    assert names.split() == ["ii", "base-files", "ii", "lvm2", "ii", "openssh-server", "ii", "sudo"]
+    assert first["alpha"].say(root, "cut -d . -f 1 /etc/debian_version") == "12"
+
+
+# ---- layout -----------------------------------------------------------------------------------
+
+
+@milestone(
+    "layout", weight=2, requires=["installed"], proves=["R11"], title="Laid out as the answers say"
+)
+def test_what_is_mounted(first):
+    said, alpha = first["alpha said"], first["alpha"]
+    mounted(alpha.say(said.root, MOUNTS), said)
+    assert abs(int(alpha.say(said.root, SWAPS)) - said.swap * 1024) <= 8, "another swap is in use"
+
+
+@check("layout", proves=["R11"])
+def test_the_volumes_on_the_disk(left):
+    disk = left["alpha disks"][1]
+    tables = {part.table for part in Image(disk).partitions()}
+    assert tables == {"gpt"}, f"the partition table is {tables}"
+    group = Group(disk)
+    assert group.partition.type.upper() == LVM_TYPE, "the partition says that it is something else"
+    laid_out(group, left["alpha said"])
+
+
+@check("layout", proves=["R8", "R11"])
+def test_little_is_lost(left):
+    lost = left["alpha size"] - Group(left["alpha disks"][1]).megabytes()
+    assert 0 < lost <= 160, f"{lost} MiB lie outside of the group"
+
+
+# ---- settings ---------------------------------------------------------------------------------
+
+
+@milestone(
+    "settings", weight=2, requires=["installed"], proves=["R12"], title="It is what the answers say"
+)
+def test_names_and_times(first):
+    said, alpha = first["alpha said"], first["alpha"]
+    assert alpha.say(said.root, "hostname") == said.hostname
+    moment = 1_600_000_000 + secrets.randbelow(200_000_000)
+    ours = subprocess.run(
+        ["date", "-d", f"@{moment}", "+%Y%m%d%H%M"],
+        env={"TZ": "UTC", "PATH": "/usr/bin:/bin"}, capture_output=True, check=True, timeout=30,
+    )  # fmt: skip
+    there = alpha.say(
+        said.root,
+        f"date -d @{moment} '+%Y%m%d%H%M %z'; TZ={said.timezone} date -d @{moment} '+%Y%m%d%H%M %z'",
+    )
+    own, wanted = there.splitlines()
+    assert own == wanted and not own.startswith(ours.stdout.decode().strip()), (
+        f"{own!r} in {said.timezone}"
+    )
+    assert (
+        alpha.say(said.root, "cat /etc/timezone; readlink -f /etc/localtime")
+        .split()[-1]
+        .endswith(said.timezone)
+    )
+
+
+@check("settings", proves=["R12"])
+def test_the_banner(first):
+    said, alpha = first["alpha said"], first["alpha"]
+    lines = [text.strip() for text in alpha.last_start().splitlines()]
+    assert said.banner in lines, f"above the login: {lines[-8:]}"
+
+
+@check("settings", proves=["R10", "R12"])
+def test_users_and_the_address(first, lists):
+    said, (admin, plain) = first["alpha said"], first["alpha users"]
+    alpha = first["alpha"]
+    assert alpha.ssh(admin, "id -un", lists / "alpha") == admin.name
+    root = f"echo {admin.password} | sudo -S -p '' sh -c 'id -u; hostname'"
+    assert alpha.ssh(admin, root, lists / "alpha").split() == ["0", said.hostname]
+    assert "default via " + said.gateway in alpha.say(said.root, "ip -4 route")
+    may = alpha.say(
+        said.root,
+        f"sudo -l -U {plain.name}; su {plain.name} -s /bin/sh -c 'id -un; pwd' | tail -n 2",
+    )
+    assert "may run" not in may and plain.name in may, f"the plain user: {may!r}"
+
+
+@check("settings", proves=["R13", "R14"])
+def test_packages_and_the_order(first):
+    said, (package, note) = first["alpha said"], first["proof"]
+    alpha = first["alpha"]
+    assert (
+        alpha.say(said.root, f"dpkg-query -W -f '${{Status}} ${{Version}}' {package}")
+        == "install ok installed 1.0"
+    )
+    told = alpha.say(said.root, f"cat /etc/{package}").splitlines()
+    assert told[0] == said.hostname and told[1].startswith(note) and told[1:] != [note], (
+        f"its script saw {told}"
+    )
+    assert (
+        alpha.machine.shell.read_file("/etc/quay-release", limit=4096)
+        == f"order = {said.order}\n".encode()
+    )
+
+
+@check("settings", proves=["R18"])
+def test_the_report(left):
+    said = left["alpha said"]
+    report = report_of(left["alpha disks"][2])
+    assert (report.get("result"), report.get("order"), report.get("disk")) == (
+        "installed",
+        said.order,
+        said.disk,
+    )
+    assert report.get("machine-id") == left["alpha old id"], "it has another machine-id"
+
+
+# ---- uefi -------------------------------------------------------------------------------------
+
+
+@milestone(
+    "uefi",
+    weight=2,
+    requires=["installed"],
+    proves=["R1", "R3"],
+    title="Installs by UEFI from a stick",
+)
+def test_it_installs_from_a_stick(first):
+    assert first["bravo"].seconds <= INSTALL_SECONDS, f"it took {first['bravo'].seconds:.0f} s"
+
+
+@check("uefi", proves=["R10", "R11"])
+def test_it_answers_and_is_laid_out(first, lists):
+    user, said = first["bravo user"], first["bravo said"]
+    mounted(first["bravo"].ssh(user, MOUNTS, lists / "bravo"), said)
+    assert first["bravo"].ssh(user, "hostname", lists / "bravo") == said.hostname
+
+
+@check("uefi", proves=["R11", "R12"])
+def test_its_disk(left):
+    disk, said = left["bravo disks"][1], left["bravo said"]
+    laid_out(Group(disk), said)
+    shadow = root_files(left, disk, said, "bravo").read_text("/etc/shadow").splitlines()
+    fields = {row.split(":")[0]: row.split(":")[1] for row in shadow if row.count(":") >= 2}
+    assert fields["root"][:1] in ("!", "*"), "root has a password"
+    assert fields[said.users[0].name] == said.users[0].hash, "a user has another password"
+
+
+# ---- spared -----------------------------------------------------------------------------------
+
+
+@milestone("spared", weight=2, requires=["uefi"], proves=["R4"], title="Nothing else is touched")
+def test_other_disks(left):
+    assert digest(left["alpha disks"][0]) == left["other digest"], (
+        "another disk was written (virtio)"
+    )
+    assert digest(left["bravo disks"][0]) == left["mate digest"], "another disk was written (SATA)"
+
+
+@check("spared", proves=["R5"])
+def test_the_medium(left, deliverable):
+    assert digest(left["bravo disks"][2]) == digest(deliverable()), "the stick was written"
+
+
+@check("spared", proves=["R5", "R18"])
+def test_the_answers_disk(left):
+    for name, index in (("alpha", 2), ("bravo", 3)):
+        found = tree_of(left[f"{name} disks"][index])
+        assert found.pop("report.txt", None), f"{name}: there is no report"
+        assert found == left[f"{name} said"].files(), f"{name}: more than the report was changed"
+
+
+# ---- identity ---------------------------------------------------------------------------------
+
+
+@milestone("identity", weight=2, requires=["uefi"], proves=["R16", "R18"], title="Each is itself")
+def test_host_keys_and_machine_ids(left, lists):
+    reports = {
+        "alpha": report_of(left["alpha disks"][2]),
+        "bravo": report_of(left["bravo disks"][3]),
+    }
+    for name, report in reports.items():
+        assert report.get("hostkey") == fingerprint(lists / name), (
+            f"{name}: another key than reported"
+        )
+        files = root_files(left, left[f"{name} disks"][1], left[f"{name} said"], name)
+        assert files.read_text("/etc/machine-id").strip() == report.get("machine-id"), (
+            f"{name}: machine-id"
+        )
+        assert re.fullmatch("[0-9a-f]{32}", report["machine-id"])
+    for key in ("hostkey", "machine-id"):
+        assert reports["alpha"][key] != reports["bravo"][key], f"both have one {key}"
+
+
+@check("identity", proves=["R16"])
+def test_identifiers(left):
+    seen: list[str] = []
+    for name in ("alpha", "bravo"):
+        disk = left[f"{name} disks"][1]
+        group = Group(disk)
+        seen += [part.uuid for part in Image(disk).partitions()] + [
+            Image(disk).bytes_at(568, 16).hex()
+        ]
+        seen += [group.uuid] + [volume.uuid for volume in group.volumes.values()]
+        seen += [filesystem(group.head(volume))[1] for volume in group.volumes]
+    assert len(seen) == len(set(seen)), "two machines share an identifier"
+
+
+@check("identity", proves=["R17"])
+def test_nothing_of_the_setup_is_left(left):
+    for name in ("alpha", "bravo"):
+        said, disk = left[f"{name} said"], left[f"{name} disks"][1]
+        files = root_files(left, disk, said, name)
+        hashes = [user.hash.encode() for user in [*said.users, *([said.root] if said.root else [])]]
+        for entry, data in files.contents("/", limit=128 << 20):
+            assert said.comment.encode() not in data, f"{name}: {entry.path} holds the answers"
+            assert b"QUAY PROGRESS" not in data, f"{name}: {entry.path} is of the setup"
+            if entry.path not in ("/etc/shadow", "/etc/shadow-"):
+                assert not [h for h in hashes if h in data], (
+                    f"{name}: {entry.path} holds a password"
+                )
+        rows = [row.split(":") for row in files.read_text("/etc/passwd").splitlines() if row]
+        people = {row[0] for row in rows if len(row) > 2 and 1000 <= int(row[2]) < 60000}
+        assert people == {user.name for user in said.users}, f"{name}: accounts {people}"
+
+
+# ---- refused ----------------------------------------------------------------------------------
+
+
+@milestone(
+    "refused", weight=2, requires=["uefi"], proves=["R6", "R7"], title="A disk with data is refused"
+)
+def test_it_says_why_and_switches_off(second):
+    pc = second["refused"][0]
+    assert pc.reason() == "data", f"the reason is {pc.reason()}"
+    assert "QUAY INSTALLED" not in pc.printed() and "QUAY PROGRESS" not in pc.printed()
+
+
+@check("refused", proves=["R6"])
+def test_nothing_was_written(second):
+    assert digest(second["refused"][1]) == second["charlie digest"], "the disk was written"
+
+
+@check("refused", proves=["R18"])
+def test_the_refusal_is_reported(second):
+    report = report_of(second["refused"][2])
+    assert (report.get("result"), report.get("reason")) == ("refused", "data"), (
+        f"the report: {report}"
+    )
+    assert report.get("order") == second["charlie said"].order
+
+
+# ---- power-cut --------------------------------------------------------------------------------
+
+
+@milestone("power-cut", weight=3, requires=["refused"], proves=["R19"], title="The power may go")
+def test_the_second_start_finishes(second):
+    said = second["charlie said"]
+    mounted(second["charlie"].say(said.root, MOUNTS), said)
+    assert second["charlie"].say(said.root, "hostname") == said.hostname
+
+
+@check("power-cut", proves=["R18", "R19"])
+def test_the_report_said_begun(second):
+    said = second["charlie said"]
+    report = report_of(second["charlie cut"][1])
+    assert (report.get("result"), report.get("order"), report.get("disk")) == (
+        "begun",
+        said.order,
+        said.consent,
+    )
+
+
+@check("power-cut", proves=["R4", "R11", "R19"])
+def test_it_is_as_if_nothing_had_been(over):
+    laid_out(Group(over["charlie disk"]), over["charlie said"])
+    report = report_of(over["charlie answers"])
+    files = root_files(over, over["charlie disk"], over["charlie said"], "charlie")
+    assert report.get("result") == "installed"
+    assert report.get("machine-id") == files.read_text("/etc/machine-id").strip()
+    assert not files.problems(), "the file system is not in order"
+
+
+# ---- answers ----------------------------------------------------------------------------------
+
+
+def refusals(desk: Any, wanted: dict[str, tuple[cases.Case, str]]) -> None:
+    """Each is refused for its reason, and answers like them are not."""
+    sane = cases.right(desk.serials)
+    said = desk.ask(
+        {**{name: told for name, (told, _) in wanted.items()}, "sane": cases.case(sane)}
+    )
+    assert said.pop("sane") == ("WOULD INSTALL", sane.disk), "right answers are refused"
+    wrong = {
+        name: said[name]
+        for name, (_, reason) in wanted.items()
+        if said[name] != ("REFUSED", reason)
+    }
+    assert not wrong, f"{len(wrong)} of {len(wanted)}: {wrong}"
+
+
+@milestone(
+    "answers", weight=3, requires=["layout"], proves=["R8", "R9"], title="Every rule is checked"
+)
+def test_right_answers_are_not_refused(desk):
+    said = desk.ask(cases.taken(desk.serials))
+    wrong = {
+        name: found
+        for name, found in said.items()
+        if found != ("WOULD INSTALL", desk.serials["blank"])
+    }
+    assert not wrong, f"refused: {wrong}"
+
+
+@check("answers", proves=["R7", "R8"])
+def test_wrong_values(desk):
+    refusals(desk, {name: (told, "value") for name, told in cases.values(desk.serials).items()})
+
+
+@check("answers", proves=["R8"])
+def test_contradictions(desk):
+    refusals(
+        desk,
+        {
+            name: (told, "contradiction")
+            for name, told in cases.contradictions(desk.serials).items()
+        },
+    )
+
+
+@check("answers", proves=["R8"])
+def test_what_cannot_be_read(desk):
+    refusals(desk, cases.unreadable(desk.serials))
+
+
+@check("answers", proves=["R4", "R5", "R8"])
+def test_disks_and_their_room(desk):
+    refusals(desk, cases.disks(desk.serials))
+
+
+@check("answers", proves=["R6", "R8"])
+def test_one_byte_is_data(desk):
+    said = cases.right(desk.serials)
+    disk = desk.serials["unknown"]
+    found = desk.ask(
+        {"without": cases.case(said, disk=disk), "with": cases.case(said, disk=disk, consent=disk)}
+    )
+    assert found == {"without": ("REFUSED", "data"), "with": ("WOULD INSTALL", disk)}
+
+
+# ---- kept -------------------------------------------------------------------------------------
+
+
+@milestone(
+    "kept", weight=3, requires=["layout"], proves=["R20", "R23"], title="What is kept is kept"
+)
+def test_everything_in_it_is_as_it_was(second):
+    said, later = second["again said"], second["later"]
+    again, first_user = second["again"], second["alpha users"][1].name
+    facts = again.say(
+        said.root,
+        f"cd /home; cat {later}/mine gone/mine; readlink {first_user}/link; "
+        f"stat -c '%u %g %a' {later} gone gone/noise {first_user}/diary; stat -c %Y {first_user}/diary; "
+        f"sha256sum gone/noise {first_user}/diary | sha256sum",
+        120,
+    ).splitlines()
+    assert facts[:3] == [f"of {later}", "of gone", "diary"], f"contents: {facts[:3]}"
+    assert facts[3:7] == ["1777 1777 755", "1002 1002 710", "1003 1002 644", "1777 1002 640"], (
+        f"owners: {facts[3:7]}"
+    )
+    assert facts[7] == "1234567890", "a time was changed"
+    assert facts[8].split()[0] == second["kept sum"], "contents were changed"
+
+
+@check("kept", proves=["R20", "R21"])
+def test_it_grew_and_is_the_same_volume(over):
+    before, after = Group(over["alpha disks"][1]), Group(over["again disk"])
+    laid_out(after, over["again said"])
+    name = over["alpha home"].name
+    assert after.volumes[name].uuid == before.volumes[name].uuid, "it is another volume"
+    old, new = before.head(name), after.head(name)
+    assert filesystem(old) == filesystem(new), "it is another file system"
+    blocks = int.from_bytes(new[1028:1032], "little") << (
+        10 + int.from_bytes(new[1048:1052], "little")
+    )
+    wanted = int(after.sizes()[name]) << 20
+    assert wanted - (4 << 20) <= blocks <= wanted, "the file system did not grow"
+
+
+@check("kept", proves=["R22"])
+def test_whose_files_they_are(second):
+    said, again = second["again said"], second["again"]
+    newcomer, later, plain, admin = (user.name for user in said.users)
+    numbers = again.say(
+        said.root, f"for u in {newcomer} {later} {plain} {admin}; do id -u $u; done"
+    ).split()
+    owners = again.say(said.root, f"stat -c %u /home/{later} /home/{plain} /home/{admin}").split()
+    assert numbers[1:] == owners, f"numbers {numbers[1:]}, folders of {owners}"
+    assert numbers[1] == "1777"
+    assert numbers[0] not in ("1000", "1001", "1002", "1003", "1777"), (
+        "a new user owns what was there"
+    )
+
+
+@check("kept", proves=["R16", "R20"])
+def test_everything_else_is_new(over):
+    before, after = Group(over["alpha disks"][1]), Group(over["again disk"])
+    kept = over["alpha home"].name
+    shared = {v.uuid for v in before.volumes.values()} & {v.uuid for v in after.volumes.values()}
+    assert shared == {after.volumes[kept].uuid}, "other volumes stayed"
+    files = root_files(over, over["again disk"], over["again said"], "again")
+    assert files.read_text("/etc/machine-id").strip() != over["alpha old id"], (
+        "the machine-id stayed"
+    )
+    assert not files.exists(f"/etc/{over['proof'][0]}"), "the old system is still there"
+    assert report_of(over["again answers"]).get("result") == "installed"
+
+
+# ---- claims -----------------------------------------------------------------------------------
+
+
+@milestone(
+    "claims",
+    weight=2,
+    requires=["answers", "power-cut", "kept"],
+    proves=["R19"],
+    title="Whose disk it is",
+)
+def test_unfinished_work_is_its_own(desk):
+    said = replace(cases.right(desk.serials), disk=desk.serials["cut"])
+    assert desk.ask({"cut": cases.case(said)}) == {"cut": ("WOULD INSTALL", said.disk)}
+
+
+@check("claims", proves=["R8", "R23"])
+def test_what_is_kept_is_data(desk, third):
+    was, disk = third["again said"], desk.serials["kept"]
+    home = was.volumes[2]
+    plain = replace(was, disk=disk, consent="", keep="", packages={})
+    smaller = [*was.volumes[:2], replace(home, size=32)]
+    other = [*was.volumes[:2], replace(home, fs="xfs", size=340)]
+    found = desk.ask(
+        {
+            "neither": cases.case(plain),
+            "keeps it": cases.case(plain, keep=home.name),
+            "consents": cases.case(plain, consent=disk),
+            "smaller": cases.case(plain, keep=home.name, consent=disk, volumes=smaller),
+            "another kind": cases.case(plain, keep=home.name, consent=disk, volumes=other),
+            "another group": cases.case(plain, keep=home.name, consent=disk, group="nobodys"),
+        }
+    )
+    right = ("WOULD INSTALL", disk)
+    refused = ("REFUSED", "keep")
+    assert found == {
+        "neither": ("REFUSED", "data"), "keeps it": right, "consents": right,
+        "smaller": refused, "another kind": refused, "another group": refused,
+    }  # fmt: skip
+
+
+@check("claims", proves=["R8"])
+def test_a_group_of_another_disk(desk, third):
+    said = replace(cases.right(desk.serials), group=third["again said"].group)
+    assert desk.ask({"taken": cases.case(said)}) == {"taken": ("REFUSED", "group-taken")}
+
+
+@check("claims", proves=["R9"])
+def test_asking_writes_nothing(desk):
+    desk.pc.machine.power_cut()
+    changed = [
+        name
+        for index, name in enumerate(desk.names)
+        if digest(desk.pc.copy(index)) != digest(desk.paths[name])
+    ]
+    assert not changed, f"written: {changed}"
+
+
+# ---- moved ------------------------------------------------------------------------------------
+
+
+@milestone("moved", weight=2, requires=["kept"], proves=["R10", "R15"], title="Disks wander")
+def test_it_starts_elsewhere(third):
+    said, moved = third["again said"], third["moved"]
+    assert moved.say(said.root, "ls -d /sys/firmware/efi; ls -d /sys/block/sda").split() == [
+        "/sys/firmware/efi",
+        "/sys/block/sda",
+    ]
+    assert moved.say(said.root, "hostname") == said.hostname
+
+
+@check("moved", proves=["R11", "R15"])
+def test_with_all_that_belongs_to_it(third):
+    said = third["again said"]
+    mounted(third["moved"].say(said.root, MOUNTS), said)
+    assert abs(int(third["moved"].say(said.root, SWAPS)) - said.swap * 1024) <= 8

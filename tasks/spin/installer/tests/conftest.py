@@ -1,0 +1,373 @@
+"""What happens on the bench, in three stages of two lanes; each is run by the first check that asks for it."""
+
+from __future__ import annotations
+
+import io
+import re
+import secrets
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from answers import Answers, User, Volume, deb, run, word
+from bench import Bench, Lane, Pc, blank, digest, filled, serial
+from lvm import Group
+
+from benchflow.boot import Disk, Image
+
+ODD = 'Kai\'s "$(reboot)" `halt` 100% \\n $HOME & ;*'
+
+
+@pytest.fixture(scope="session")
+def bench(machines: Any, deliverable: Callable[[], Path], work: Path) -> Bench:
+    return Bench(machines, deliverable, work)
+
+
+def steps(size: int, spread: int) -> int:
+    """A size that nobody can know: multiples of 4."""
+    return size + 4 * secrets.randbelow(spread // 4)
+
+
+def network() -> tuple[str, str, str]:
+    """(network, address, gateway) of this run."""
+    head = f"10.{secrets.randbelow(200) + 20}.{secrets.randbelow(250)}"
+    return f"{head}.0/24", f"{head}.{secrets.randbelow(100) + 50}", f"{head}.2"
+
+
+# ---- first: two empty machines ------------------------------------------------------------------
+
+
+def first_alpha(bench: Bench) -> Lane:
+    """BIOS, DVD, virtio; another disk comes before the one that is meant, and is larger."""
+    work, name = bench.work, serial()
+    net, address, gateway = network()
+    users = [User(word(), "admin").with_key(work), User(word(), "plain")]
+    home = Volume(word(), steps(96, 64), "ext4", "/home")
+    said = Answers(
+        disk=name,
+        volumes=[
+            Volume(word(), steps(340, 60), "xfs", f"/srv/{word()}/{word()}"),
+            home,
+            Volume(word(), steps(820, 60), "ext4", "/"),
+            Volume(word(), "rest", "ext4", f"/srv/{word()}"),
+        ],
+        users=users, address=f"{address}/24", gateway=gateway,
+        swap=steps(64, 64), free=steps(100, 100), root=User("root", "admin"),
+        banner=f"{ODD} {secrets.token_hex(4)}",
+    )  # fmt: skip
+    proof = word()
+    note = f"{secrets.token_hex(8)}"
+    said.packages = {
+        f"{proof}_1.0_all.deb": deb(
+            proof,
+            {f"usr/share/{proof}/note": note.encode()},
+            f"cat /etc/hostname /usr/share/{proof}/note >/etc/{proof}\nid -u {users[0].name} >>/etc/{proof}",
+        )
+    }
+    bench.facts.update(
+        {"alpha said": said, "alpha users": users, "alpha home": home, "proof": (proof, note)}
+    )
+    size = steps(2100, 200)
+    bench.facts["alpha size"] = size
+    disks = [
+        Disk(filled(work / "other.img", 3000), serial=serial()),
+        Disk(blank(work / "alpha.img", size), serial=name),
+        Disk(bench.volume("alpha", said), bus="sata", serial=serial()),
+    ]
+    bench.facts["other digest"] = digest(disks[0].path)
+    pc = Pc(bench.machines, "alpha", disks=disks, cdrom=bench.medium(), network=net, host=address)
+    yield from pc.installs()
+    bench.facts["alpha"] = pc
+
+
+def first_bravo(bench: Bench) -> Lane:
+    """UEFI, stick, SATA; the answers are on FAT; the address comes by DHCP; root has no password."""
+    work, name = bench.work, serial()
+    net, address, _ = network()
+    user = User(word(), "admin").with_key(work)
+    said = Answers(
+        disk=name,
+        volumes=[
+            Volume(word(), steps(810, 60), "ext4", "/"),
+            Volume(word(), steps(330, 60), "xfs", "/home"),
+        ],
+        users=[user], swap=0, free=steps(40, 200),
+    )  # fmt: skip
+    bench.facts.update({"bravo said": said, "bravo user": user})
+    disks = [
+        Disk(filled(work / "mate.img", 64), bus="sata", serial=serial()),
+        Disk(blank(work / "bravo.img", steps(1700, 200)), bus="sata", serial=name),
+        Disk(bench.medium(), bus="usb", serial=serial()),
+        Disk(bench.volume("bravo", said, as_fat=True), bus="sata", serial=serial()),
+    ]
+    bench.facts["mate digest"] = digest(disks[0].path)
+    pc = Pc(bench.machines, "bravo", firmware="uefi", disks=disks, network=net, host=address)
+    yield from pc.installs()
+    bench.facts["bravo"] = pc
+
+
+@pytest.fixture
+def first(bench: Bench) -> Bench:
+    bench.stage("first", alpha=first_alpha(bench), bravo=first_bravo(bench))
+    return bench
+
+
+#: What is written to the home that is to be kept, as root. FOLDERS are of users of the answers.
+KEEP = """cd /home && echo WORD >FIRST/diary && ln -s diary FIRST/link && chmod 640 FIRST/diary &&
+mkdir LATER gone && echo of LATER >LATER/mine && chown -R 1777:1777 LATER && echo of gone >gone/mine &&
+chown -R 1002:1002 gone && chown 1777:1002 FIRST/diary && touch -d @1234567890 FIRST/diary && chmod 710 gone &&
+head -c 3000000 /dev/urandom >gone/noise && chown 1003 gone/noise && sync && sha256sum gone/noise FIRST/diary | sha256sum"""
+
+
+@pytest.fixture
+def left(first: Bench) -> Bench:
+    """The two machines of the first stage, switched off by their buttons, and their disks."""
+    bench = first
+    if "left" in bench.facts:
+        return bench
+    bench.facts["left"] = True
+    for name, indexes in (("alpha", (0, 1, 2)), ("bravo", (0, 1, 2, 3))):
+        pc = bench.facts.get(name)
+        if pc is None:
+            continue
+        try:
+            if name == "alpha":
+                said, users = bench["alpha said"], bench["alpha users"]
+                later = word()
+                bench.facts["later"] = later
+                script = KEEP.replace("WORD", secrets.token_hex(8)).replace("FIRST", users[1].name)
+                bench.facts["kept sum"] = pc.say(
+                    said.root, script.replace("LATER", later), 120
+                ).split()[0]
+                bench.facts["alpha old id"] = pc.say(said.root, "cat /etc/machine-id")
+            pc.leave()
+            bench.facts[f"{name} disks"] = {index: pc.copy(index) for index in indexes}
+        except Exception as error:
+            bench.failed[f"leaving {name}"] = str(error)[:300]
+            pc.leave()
+    return bench
+
+
+def root_files(bench: Bench, disk: Path, said: Answers, name: str) -> Any:
+    """The root file system on an installed disk, read from outside; once for each disk."""
+    key = f"files {disk}"
+    if key not in bench.facts:
+        volume = next(v.name for v in said.volumes if v.mount == "/")
+        bench.facts[key] = Image(Group(disk).copy(volume, bench.work / f"{name}.root")).ext4()
+    return bench.facts[key]
+
+
+# ---- second: a disk that holds something; a volume that is kept ---------------------------------
+
+
+def second_charlie(bench: Bench) -> Lane:
+    """Bravo's disk in another machine, as NVMe: refused, then agreed to, cut off, and finished."""
+    work, name = bench.work, serial()
+    disk = bench["bravo disks"][1]
+    bench.facts["charlie digest"] = digest(disk)
+    before = bench["bravo said"]
+    said = Answers(
+        disk="only",
+        volumes=[
+            Volume(before.volumes[1].name, steps(100, 100), "ext4", f"/srv/{word()}"),
+            Volume(before.volumes[0].name, steps(820, 40), "ext4", "/"),
+        ],
+        users=[User(word(), "plain")], group=before.group, swap=steps(20, 40), free=steps(100, 40),
+        root=User("root", "admin"),
+    )  # fmt: skip
+    bench.facts["charlie said"] = said
+
+    def made(label: str, source: Path) -> Pc:
+        disks = [
+            Disk(source, bus="nvme", serial=name),
+            Disk(bench.volume(label, said), serial=serial()),
+        ]
+        return Pc(bench.machines, label, firmware="uefi", disks=disks, cdrom=bench.medium())
+
+    said.consent = serial()  # of another disk: that is none
+    pc = made("charlie-refused", disk)
+    yield from pc.refuses()
+    bench.facts["refused"] = (pc, pc.copy(0), pc.copy(1))
+
+    said.consent = name
+    pc = made("charlie-cut", disk)
+    yield from pc.cut_at(20 + secrets.randbelow(40))
+    bench.facts["charlie cut"] = (pc.copy(0), pc.copy(1))
+
+    pc = made("charlie", bench["charlie cut"][0])
+    yield from pc.installs()
+    bench.facts["charlie"] = pc
+
+
+def second_alpha(bench: Bench) -> Lane:
+    """Alpha's disk once more, with its home kept; the power goes; then it is finished."""
+    disk, before = bench["alpha disks"][1], bench["alpha said"]
+    users, home = bench["alpha users"], bench["alpha home"]
+    later = bench["later"]
+    newcomer = User(word(), "plain")
+    said = Answers(
+        disk=before.disk,
+        volumes=[
+            Volume(word(), steps(40, 40), "ext4", f"/srv/{word()}"),
+            Volume(word(), steps(860, 60), "ext4", "/"),
+            Volume(home.name, int(home.size) + steps(24, 40), "ext4", "/home"),
+        ],
+        users=[newcomer, User(later, "admin"), User(users[1].name, "plain"), User(users[0].name, "admin")],
+        group=before.group, swap=steps(20, 100), free=steps(40, 40), keep=home.name,
+        consent=before.disk, root=User("root", "admin"),
+    )  # fmt: skip
+    bench.facts["again said"] = said
+
+    def made(label: str, source: Path) -> Pc:
+        disks = [
+            Disk(source, serial=before.disk),
+            Disk(bench.volume(label, said), serial=serial()),
+        ]
+        return Pc(bench.machines, label, disks=disks, cdrom=bench.medium())
+
+    pc = made("again-cut", disk)
+    yield from pc.cut_at(15 + secrets.randbelow(50))
+    bench.facts["again cut"] = pc.copy(0)
+    pc = made("again", bench["again cut"])
+    yield from pc.installs()
+    bench.facts["again"] = pc
+
+
+@pytest.fixture
+def second(left: Bench) -> Bench:
+    left.stage("second", charlie=second_charlie(left), again=second_alpha(left))
+    return left
+
+
+@pytest.fixture
+def over(second: Bench) -> Bench:
+    """The second stage, switched off."""
+    bench = second
+    for name in ("charlie", "again"):
+        pc = bench.facts.get(name)
+        if pc is not None and f"{name} disk" not in bench.facts:
+            pc.leave()
+            bench.facts[f"{name} disk"] = pc.copy(0)
+            bench.facts[f"{name} answers"] = pc.copy(1)
+    return bench
+
+
+# ---- third: the technician's machine, and a disk that has moved ---------------------------------
+
+
+class Technician:
+    """The medium without answers, between disks of many kinds."""
+
+    def __init__(self, bench: Bench) -> None:
+        work = bench.work
+        unknown = blank(work / "unknown.img", 1500)
+        with unknown.open("r+b") as file:
+            at = secrets.randbelow(4 << 20)
+            file.seek(at if secrets.randbelow(2) else (1500 << 20) - 1 - at)
+            file.write(bytes([1 + secrets.randbelow(255)]))
+        paths = {
+            "stick": bench.medium(),
+            "blank": blank(work / "blank.img", 1400),
+            "tiny": blank(work / "tiny.img", 600),
+            "unknown": unknown,
+            "twin": blank(work / "twin.img", 1400),
+            "twin2": blank(work / "twin2.img", 1400),
+        }
+        for name, fact in (("cut", "charlie cut"), ("kept", "again cut")):
+            found = bench.facts.get(fact)
+            if found is not None:
+                paths[name] = found[0] if isinstance(found, tuple) else found
+        self.serials = {name: serial() for name in paths}
+        self.serials["twin2"] = self.serials["twin"]
+        self.paths = paths
+        self.names = list(paths)
+        disks = [
+            Disk(path, bus="usb" if name == "stick" else "virtio", serial=self.serials[name])
+            for name, path in paths.items()
+        ]
+        self.pc = Pc(bench.machines, "technician", disks=disks)
+
+    def starts(self) -> Lane:
+        self.pc.switch_on()
+        said = lambda: "QUAY REFUSED no-answers" in self.pc.printed()  # noqa: E731
+        yield from self.pc.until(said, START_SECONDS_TECHNICIAN, "refusal without answers")
+
+    def ask(self, cases: dict[str, tuple[bytes, dict[str, bytes]]]) -> dict[str, tuple[str, str]]:
+        """What `quay-setup check` decides in each case, and the word that follows: in one go, because
+        each question to a shell costs seconds. The folders' names say nothing of the cases."""
+        shell = self.pc.machine.attach()
+        names = {secrets.token_hex(4): name for name in cases}
+        shell.write_file(
+            "/tmp/cases.tgz", packed({folder: cases[names[folder]] for folder in names})
+        )
+        loop = (
+            "cd /tmp && rm -rf cases && mkdir cases && cd cases && tar xzf ../cases.tgz || exit 9; "
+            'for d in *; do echo; echo "CASE $d"; quay-setup check "/tmp/cases/$d" </dev/null; s=$?; '
+            'echo; echo "STATUS $s"; done'
+        )
+        text = shell.run(loop, timeout=30 + 12 * len(cases), check=True).stdout
+        found = {}
+        for part in text.split("CASE ")[1:]:
+            folder, _, rest = part.partition("\n")
+            if folder in names:
+                found[names[folder]] = decided(rest)
+        return {name: found.get(name, ("nothing", "")) for name in cases}
+
+
+def packed(folders: dict[str, tuple[bytes, dict[str, bytes]]]) -> bytes:
+    """An archive of folders with answers."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+        for folder, (conf, files) in folders.items():
+            for name, data in {"quay.conf": conf, **files}.items():
+                info = tarfile.TarInfo(f"{folder}/{name}")
+                info.size, info.mode = len(data), 0o644
+                tar.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def decided(text: str) -> tuple[str, str]:
+    """(WOULD INSTALL or REFUSED, the word after it), when the exit status says the same."""
+    found = re.findall(r"(?m)^QUAY (WOULD INSTALL|REFUSED) (\S{1,60})", text)
+    status = re.search(r"(?m)^STATUS (\d{1,3})$", text)
+    if len(found) != 1 or not status or (found[0][0] == "REFUSED") == (status[1] == "0"):
+        return "neither", text[:200]
+    return found[0]
+
+
+START_SECONDS_TECHNICIAN = 120.0
+
+
+def third_technician(bench: Bench) -> Lane:
+    desk = Technician(bench)
+    yield from desk.starts()
+    bench.facts["technician"] = desk
+
+
+def third_moved(bench: Bench) -> Lane:
+    """Alpha's disk, which was installed by BIOS as virtio: alone, by UEFI, as SATA."""
+    pc = Pc(bench.machines, "moved", firmware="uefi", disks=[Disk(bench["again disk"], bus="sata")])
+    pc.switch_on()
+    yield from pc.logs_in()
+    bench.facts["moved"] = pc
+
+
+@pytest.fixture
+def third(over: Bench) -> Bench:
+    over.stage("third", technician=third_technician(over), moved=third_moved(over))
+    return over
+
+
+@pytest.fixture
+def desk(third: Bench) -> Technician:
+    found: Technician = third["technician"]
+    return found
+
+
+@pytest.fixture
+def lists(work: Path) -> Path:
+    """Where hosts' keys are written."""
+    run("mkdir", "-p", str(work / "known"))
+    return work / "known"
