@@ -168,7 +168,7 @@ def report_of(path: Path) -> dict[str, str]:
     assert all(len(row) == 2 for row in rows), (
         f"the report is no list of key = value: {text[:200]!r}"
     )
-    return {key: value for key, value in rows}
+    return dict(rows)
 
 
 def deb(name: str, files: dict[str, bytes], postinst: str = "") -> bytes:

@@ -1,4 +1,4 @@
-"""PCs of the bench: what they say on the serial port, and the lanes in which two of them run side by side."""
+"""PCs of the bench, what they say, and the lanes in which two of them run side by side."""
 
 from __future__ import annotations
 
@@ -12,8 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from answers import Answers, User, ext2, fat, run
+from lvm import Group
 
-from benchflow.boot import BootError, Disk, GuestError, GuestExited, GuestTimeout, VerifierBroken
+from benchflow.boot import (
+    BootError,
+    Disk,
+    GuestError,
+    GuestExited,
+    GuestTimeout,
+    Image,
+    VerifierBroken,
+)
 
 INSTALL_SECONDS = 240.0  # [R3]
 START_SECONDS = 120.0  # [R7], [R10]
@@ -222,3 +231,12 @@ class Bench:
                     self.failed[lane] = str(error)[:300]
                     del running[lane]
             time.sleep(0.2)
+
+
+def root_files(bench: Bench, disk: Path, said: Answers, name: str) -> Any:
+    """The root file system on an installed disk, read from outside; once for each disk."""
+    key = f"files {disk}"
+    if key not in bench.facts:
+        volume = next(v.name for v in said.volumes if v.mount == "/")
+        bench.facts[key] = Image(Group(disk).copy(volume, bench.work / f"{name}.root")).ext4()
+    return bench.facts[key]

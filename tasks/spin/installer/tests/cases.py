@@ -149,7 +149,7 @@ def disks(serials: dict[str, str]) -> dict[str, tuple[Case, str]]:
     """Which disk, and whether there is room."""
     said = right(serials)
     root, home = said.volumes
-    found = {
+    return {
         "no such disk": (case(said, disk=secrets.token_hex(6).upper()), "no-disk"),
         "half a serial number": (case(said, disk=said.disk[:-1]), "no-disk"),
         "one of two": (case(said, disk=serials["twin"]), "ambiguous"),
@@ -161,4 +161,3 @@ def disks(serials: dict[str, str]) -> dict[str, tuple[Case, str]]:
         "no room for the system": (case(said, volumes=[replace(root, size=48), home]), "too-small"),
         "nothing to keep": (case(said, keep=home.name, consent=said.disk), "keep"),
     }
-    return found

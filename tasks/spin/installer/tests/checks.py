@@ -11,8 +11,7 @@ from typing import Any
 
 import cases
 from answers import report_of, tree_of
-from bench import INSTALL_SECONDS, digest
-from conftest import root_files
+from bench import INSTALL_SECONDS, digest, root_files
 from lvm import Group, filesystem
 
 from benchflow.boot import Image, check, milestone

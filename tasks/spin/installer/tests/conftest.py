@@ -1,11 +1,11 @@
-"""What happens on the bench, in three stages of two lanes; each is run by the first check that asks for it."""
+"""What happens on the bench, in three stages of two lanes.
+
+Each stage is run by the first check that asks for it.
+"""
 
 from __future__ import annotations
 
-import io
-import re
 import secrets
-import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from answers import Answers, User, Volume, deb, run, word
 from bench import Bench, Lane, Pc, blank, digest, filled, serial
-from lvm import Group
+from desk import Technician
 
-from benchflow.boot import Disk, Image
+from benchflow.boot import Disk
 
 ODD = 'Kai\'s "$(reboot)" `halt` 100% \\n $HOME & ;*'
 
@@ -150,21 +150,12 @@ def left(first: Bench) -> Bench:
     return bench
 
 
-def root_files(bench: Bench, disk: Path, said: Answers, name: str) -> Any:
-    """The root file system on an installed disk, read from outside; once for each disk."""
-    key = f"files {disk}"
-    if key not in bench.facts:
-        volume = next(v.name for v in said.volumes if v.mount == "/")
-        bench.facts[key] = Image(Group(disk).copy(volume, bench.work / f"{name}.root")).ext4()
-    return bench.facts[key]
-
-
 # ---- second: a disk that holds something; a volume that is kept ---------------------------------
 
 
 def second_charlie(bench: Bench) -> Lane:
     """Bravo's disk in another machine, as NVMe: refused, then agreed to, cut off, and finished."""
-    work, name = bench.work, serial()
+    name = serial()
     disk = bench["bravo disks"][1]
     bench.facts["charlie digest"] = digest(disk)
     before = bench["bravo said"]
@@ -255,89 +246,6 @@ def over(second: Bench) -> Bench:
 
 
 # ---- third: the technician's machine, and a disk that has moved ---------------------------------
-
-
-class Technician:
-    """The medium without answers, between disks of many kinds."""
-
-    def __init__(self, bench: Bench) -> None:
-        work = bench.work
-        unknown = blank(work / "unknown.img", 1500)
-        with unknown.open("r+b") as file:
-            at = secrets.randbelow(4 << 20)
-            file.seek(at if secrets.randbelow(2) else (1500 << 20) - 1 - at)
-            file.write(bytes([1 + secrets.randbelow(255)]))
-        paths = {
-            "stick": bench.medium(),
-            "blank": blank(work / "blank.img", 1400),
-            "tiny": blank(work / "tiny.img", 600),
-            "unknown": unknown,
-            "twin": blank(work / "twin.img", 1400),
-            "twin2": blank(work / "twin2.img", 1400),
-        }
-        for name, fact in (("cut", "charlie cut"), ("kept", "again cut")):
-            found = bench.facts.get(fact)
-            if found is not None:
-                paths[name] = found[0] if isinstance(found, tuple) else found
-        self.serials = {name: serial() for name in paths}
-        self.serials["twin2"] = self.serials["twin"]
-        self.paths = paths
-        self.names = list(paths)
-        disks = [
-            Disk(path, bus="usb" if name == "stick" else "virtio", serial=self.serials[name])
-            for name, path in paths.items()
-        ]
-        self.pc = Pc(bench.machines, "technician", disks=disks)
-
-    def starts(self) -> Lane:
-        self.pc.switch_on()
-        said = lambda: "QUAY REFUSED no-answers" in self.pc.printed()  # noqa: E731
-        yield from self.pc.until(said, START_SECONDS_TECHNICIAN, "refusal without answers")
-
-    def ask(self, cases: dict[str, tuple[bytes, dict[str, bytes]]]) -> dict[str, tuple[str, str]]:
-        """What `quay-setup check` decides in each case, and the word that follows: in one go, because
-        each question to a shell costs seconds. The folders' names say nothing of the cases."""
-        shell = self.pc.machine.attach()
-        names = {secrets.token_hex(4): name for name in cases}
-        shell.write_file(
-            "/tmp/cases.tgz", packed({folder: cases[names[folder]] for folder in names})
-        )
-        loop = (
-            "cd /tmp && rm -rf cases && mkdir cases && cd cases && tar xzf ../cases.tgz || exit 9; "
-            'for d in *; do echo; echo "CASE $d"; quay-setup check "/tmp/cases/$d" </dev/null; s=$?; '
-            'echo; echo "STATUS $s"; done'
-        )
-        text = shell.run(loop, timeout=30 + 12 * len(cases), check=True).stdout
-        found = {}
-        for part in text.split("CASE ")[1:]:
-            folder, _, rest = part.partition("\n")
-            if folder in names:
-                found[names[folder]] = decided(rest)
-        return {name: found.get(name, ("nothing", "")) for name in cases}
-
-
-def packed(folders: dict[str, tuple[bytes, dict[str, bytes]]]) -> bytes:
-    """An archive of folders with answers."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
-        for folder, (conf, files) in folders.items():
-            for name, data in {"quay.conf": conf, **files}.items():
-                info = tarfile.TarInfo(f"{folder}/{name}")
-                info.size, info.mode = len(data), 0o644
-                tar.addfile(info, io.BytesIO(data))
-    return buffer.getvalue()
-
-
-def decided(text: str) -> tuple[str, str]:
-    """(WOULD INSTALL or REFUSED, the word after it), when the exit status says the same."""
-    found = re.findall(r"(?m)^QUAY (WOULD INSTALL|REFUSED) (\S{1,60})", text)
-    status = re.search(r"(?m)^STATUS (\d{1,3})$", text)
-    if len(found) != 1 or not status or (found[0][0] == "REFUSED") == (status[1] == "0"):
-        return "neither", text[:200]
-    return found[0]
-
-
-START_SECONDS_TECHNICIAN = 120.0
 
 
 def third_technician(bench: Bench) -> Lane:

@@ -84,7 +84,7 @@ class Group:
         if len(re.findall(r"\bpe_count = ", text)) != 1:
             raise BadDeliverable("a group on several physical volumes")
         self.volumes: dict[str, Lv] = {}
-        before, _, after = text.partition("logical_volumes {")
+        _before, _, after = text.partition("logical_volumes {")
         for name, body in _blocks(after):
             identifier = re.search(r"\bid = \"([A-Za-z0-9-]+)\"", body)
             volume = Lv(name, identifier[1] if identifier else "")

@@ -1,0 +1,92 @@
+"""The technician's machine: the medium without answers, and disks of many kinds."""
+
+from __future__ import annotations
+
+import io
+import re
+import secrets
+import tarfile
+
+from bench import START_SECONDS, Bench, Lane, Pc, blank, serial
+
+from benchflow.boot import Disk
+
+
+class Technician:
+    """The medium without answers, between disks of many kinds."""
+
+    def __init__(self, bench: Bench) -> None:
+        work = bench.work
+        unknown = blank(work / "unknown.img", 1500)
+        with unknown.open("r+b") as file:
+            at = secrets.randbelow(4 << 20)
+            file.seek(at if secrets.randbelow(2) else (1500 << 20) - 1 - at)
+            file.write(bytes([1 + secrets.randbelow(255)]))
+        paths = {
+            "stick": bench.medium(),
+            "blank": blank(work / "blank.img", 1400),
+            "tiny": blank(work / "tiny.img", 600),
+            "unknown": unknown,
+            "twin": blank(work / "twin.img", 1400),
+            "twin2": blank(work / "twin2.img", 1400),
+        }
+        for name, fact in (("cut", "charlie cut"), ("kept", "again cut")):
+            found = bench.facts.get(fact)
+            if found is not None:
+                paths[name] = found[0] if isinstance(found, tuple) else found
+        self.serials = {name: serial() for name in paths}
+        self.serials["twin2"] = self.serials["twin"]
+        self.paths = paths
+        self.names = list(paths)
+        disks = [
+            Disk(path, bus="usb" if name == "stick" else "virtio", serial=self.serials[name])
+            for name, path in paths.items()
+        ]
+        self.pc = Pc(bench.machines, "technician", disks=disks)
+
+    def starts(self) -> Lane:
+        self.pc.switch_on()
+        said = lambda: "QUAY REFUSED no-answers" in self.pc.printed()  # noqa: E731
+        yield from self.pc.until(said, START_SECONDS, "refusal without answers")
+
+    def ask(self, cases: dict[str, tuple[bytes, dict[str, bytes]]]) -> dict[str, tuple[str, str]]:
+        """What `quay-setup check` decides in each case, and the word that follows: in one go, because
+        each question to a shell costs seconds. The folders' names say nothing of the cases."""
+        shell = self.pc.machine.attach()
+        names = {secrets.token_hex(4): name for name in cases}
+        shell.write_file(
+            "/tmp/cases.tgz", packed({folder: cases[names[folder]] for folder in names})
+        )
+        loop = (
+            "cd /tmp && rm -rf cases && mkdir cases && cd cases && tar xzf ../cases.tgz || exit 9; "
+            'for d in *; do echo; echo "CASE $d"; quay-setup check "/tmp/cases/$d" </dev/null; s=$?; '
+            'echo; echo "STATUS $s"; done'
+        )
+        text = shell.run(loop, timeout=30 + 12 * len(cases), check=True).stdout
+        found = {}
+        for part in text.split("CASE ")[1:]:
+            folder, _, rest = part.partition("\n")
+            if folder in names:
+                found[names[folder]] = decided(rest)
+        return {name: found.get(name, ("nothing", "")) for name in cases}
+
+
+def packed(folders: dict[str, tuple[bytes, dict[str, bytes]]]) -> bytes:
+    """An archive of folders with answers."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+        for folder, (conf, files) in folders.items():
+            for name, data in {"quay.conf": conf, **files}.items():
+                info = tarfile.TarInfo(f"{folder}/{name}")
+                info.size, info.mode = len(data), 0o644
+                tar.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def decided(text: str) -> tuple[str, str]:
+    """(WOULD INSTALL or REFUSED, the word after it), when the exit status says the same."""
+    found = re.findall(r"(?m)^QUAY (WOULD INSTALL|REFUSED) (\S{1,60})", text)
+    status = re.search(r"(?m)^STATUS (\d{1,3})$", text)
+    if len(found) != 1 or not status or (found[0][0] == "REFUSED") == (status[1] == "0"):
+        return "neither", text[:200]
+    return found[0]
