@@ -10,13 +10,17 @@ work=$(mktemp -d /var/tmp/quay-build.XXXXXX)
 trap 'umount "$work"/root/dev "$work"/root/proc 2>/dev/null || true; rm -rf "$work"' EXIT
 export LC_ALL=C
 
-ladder="medium installed layout settings uefi spared identity refused consent power-cut answers kept kept-cut moved"
+ladder="medium installed layout settings uefi spared identity refused power-cut answers kept claims moved"
 reached=" "
 for milestone in $ladder; do
 	reached="$reached$milestone "
 	[ "$milestone" = "${STOP_AFTER:-}" ] && break
 done
 has() { case "$reached" in *" $1 "*) ;; *) return 1 ;; esac; }
+same_keys() { # one host key for every machine, from the medium
+	ssh-keygen -q -t ed25519 -N '' -C '' -f "$root/etc/ssh/ssh_host_ed25519_key"
+	sed -i -e '/^\trm -f $T\/etc\/ssh\/ssh_host_/d' -e 's/^\tinside ssh-keygen -q .*/\ttrue/' "$setup/lib/quay/install"
+}
 
 # ---- the system ----
 
@@ -130,6 +134,20 @@ platforms=
 
 # ---- what is left out for the ladder: of the milestone after $STOP_AFTER, just too little ----
 
+lib=$setup/lib/quay
+has installed || sed -i 's|^/bin/quay-setup auto$|false|' "$setup/init"
+has layout || sed -i 's/-L "${size}m" --addtag/-L "$((size - 4))m" --addtag/' "$lib/install"
+has settings || sed -i 's|^\tln -sf .*/etc/localtime$|\tln -sf /usr/share/zoneinfo/Etc/UTC $T/etc/localtime|' "$lib/install"
+has uefi || platforms=--directory=/usr/lib/grub/i386-pc
+has spared || sed -i 's|^\tprogress 5$|&; mount -o remount,rw /run/answers-disk; date >/run/answers-disk/log.txt; mount -o remount,ro /run/answers-disk|' "$lib/install"
+has identity || same_keys
+has refused || sed -i 's/ || refuse data "$DISK is not empty"/ || true/' "$lib/answers"
+has power-cut || sed -i 's/^\t"$MARK"\*) echo unfinished; return ;;$//' "$lib/disks"
+has answers || sed -i 's/refuse contradiction "the gateway is not in the network"/true/' "$lib/answers"
+has kept || sed -i 's/^\t\tcase $fs in ext4) resize2fs .*/\t\ttrue ||/' "$lib/install"
+has claims || sed -i 's/ || refuse data "a volume that was kept"/ || true/' "$lib/answers"
+has moved || sed -i 's|^\tcp /run/medium/quay/bootx64.efi .*|\t[ ! -d /sys/firmware/efi ] \|\| &|' "$lib/install"
+
 if [ -n "${LOCAL_CHANGES:-}" ]; then
 	. "$LOCAL_CHANGES"
 fi
@@ -146,14 +164,14 @@ rm -rf "$root"/boot/* "$root"/vmlinuz* "$root"/initrd* "$root"/var/lib/apt/lists
 used=$(du -sm "$root" | cut -f 1)
 echo $((used * 12 / 10 + 60)) >"$setup/lib/quay/need"
 echo "system: $used MiB" >&2
-tar -C "$root" --numeric-owner -c . | split -b 12M -a 2 --filter='zstd -q -12 -T2 -o "$FILE.zst"' - "$tree/quay/system."
+tar -C "$root" --numeric-owner -c . | split -b 12M -a 2 --filter='zstd -q -6 -T2 -o "$FILE.zst"' - "$tree/quay/system."
 grub-mkimage -O i386-pc -p '(,gpt2)/grub' -o "$tree/quay/core.img" biosdisk part_gpt fat linux normal configfile serial
 cp /usr/lib/grub/i386-pc/boot.img "$tree/quay/boot.img"
 # boot.img loads core.img's first sector from here; that sector says where the rest is.
 printf '\x00\x08\x00\x00\x00\x00\x00\x00' | dd of="$tree/quay/boot.img" bs=1 seek=92 conv=notrunc status=none
 printf '\x01\x08\x00\x00\x00\x00\x00\x00' | dd of="$tree/quay/core.img" bs=1 seek=500 conv=notrunc status=none
 grub-mkimage -O x86_64-efi -p /grub -o "$tree/quay/bootx64.efi" part_gpt fat linux normal configfile serial all_video
-(cd "$setup" && find . | cpio --quiet -o -H newc -R 0:0) | zstd -q -12 -T2 >"$tree/boot/setup.img"
+(cd "$setup" && find . | cpio --quiet -o -H newc -R 0:0) | zstd -q -6 -T2 >"$tree/boot/setup.img"
 cat >"$tree/boot/grub/grub.cfg" <<EOT
 serial --unit=0 --speed=115200
 linux /quay/vmlinuz console=tty0 console=ttyS0,115200 quiet panic=30

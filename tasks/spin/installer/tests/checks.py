@@ -371,7 +371,7 @@ def test_the_report_said_begun(second):
     assert (report.get("result"), report.get("order"), report.get("disk")) == (
         "begun",
         said.order,
-        said.consent,
+        second["charlie serial"],
     )
 
 

@@ -168,7 +168,7 @@ def second_charlie(bench: Bench) -> Lane:
         users=[User(word(), "plain")], group=before.group, swap=steps(20, 40), free=steps(100, 40),
         root=User("root", "admin"),
     )  # fmt: skip
-    bench.facts["charlie said"] = said
+    bench.facts.update({"charlie said": said, "charlie serial": name})
 
     def made(label: str, source: Path) -> Pc:
         disks = [
@@ -187,6 +187,7 @@ def second_charlie(bench: Bench) -> Lane:
     yield from pc.cut_at(20 + secrets.randbelow(40))
     bench.facts["charlie cut"] = (pc.copy(0), pc.copy(1))
 
+    said.consent = ""  # what is on the disk now is the setup's own
     pc = made("charlie", bench["charlie cut"][0])
     yield from pc.installs()
     bench.facts["charlie"] = pc
