@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import crypt
 import hashlib
 import io
 import secrets
@@ -11,6 +10,8 @@ import subprocess
 import tarfile
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from sha512crypt import sha512_crypt
 
 from benchflow.boot import Image, VerifierBroken
 
@@ -41,7 +42,7 @@ class User:
     key: Path | None = None
 
     def __post_init__(self) -> None:
-        self.hash = self.hash or crypt.crypt(self.password, f"$6${secrets.token_hex(6)}")
+        self.hash = self.hash or sha512_crypt(self.password, secrets.token_hex(6))
 
     def with_key(self, folder: Path) -> User:
         """Give them a key of their own, kept in `folder`."""
@@ -177,6 +178,11 @@ def deb(name: str, files: dict[str, bytes], postinst: str = "") -> bytes:
     def packed(members: dict[str, tuple[bytes, int]]) -> bytes:
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+            folders = {str(up) for path in members for up in Path(path).parents if up.name}
+            for folder in sorted(folders):  # dpkg makes none that the package does not name
+                info = tarfile.TarInfo(f"./{folder}")
+                info.type, info.mode = tarfile.DIRTYPE, 0o755
+                tar.addfile(info)
             for path, (data, mode) in members.items():
                 info = tarfile.TarInfo(f"./{path}")
                 info.size, info.mode = len(data), mode
@@ -184,7 +190,8 @@ def deb(name: str, files: dict[str, bytes], postinst: str = "") -> bytes:
         return buffer.getvalue()
 
     control = (
-        f"Package: {name}\nVersion: 1.0\nArchitecture: all\nMaintainer: The office <office@quay.example>\n"
+        f"Package: {name}\nVersion: 1.0\nArchitecture: all\n"
+        f"Maintainer: The office <office@quay.example>\n"
         f"Description: settings of a quay\n"
     )
     scripts = {"control": (control.encode(), 0o644)}

@@ -173,7 +173,8 @@ class Pc:
         host, port = self.machine.forward(22)
         done = subprocess.run(
             ["ssh", "-F", "/dev/null", "-p", str(port), "-i", str(user.key), "-T",
-             "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=accept-new",
+             "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes",
+             "-o", "StrictHostKeyChecking=accept-new",
              "-o", f"UserKnownHostsFile={known}", "-o", "GlobalKnownHostsFile=/dev/null",
              "-o", "HostKeyAlgorithms=ssh-ed25519", "-o", "ConnectTimeout=60",
              f"{user.name}@{host}", command],
@@ -214,7 +215,7 @@ class Bench:
         return (fat if as_fat else ext2)(self.work / f"{name}.answers", answers.files())
 
     def stage(self, name: str, **lanes: Lane) -> None:
-        """Run these lanes side by side, once; a lane that ends in an error leaves it in `failed`."""
+        """Run these lanes side by side, once; `failed` says which ended in an error."""
         if name in self._stages:
             return
         self._stages.add(name)

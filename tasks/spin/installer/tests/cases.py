@@ -68,19 +68,24 @@ def values(serials: dict[str, str]) -> dict[str, Case]:
     user = said.users[0]
     small = said.volumes[0]
     found = {
-        f"{key} {text[:12]}": line(said, key, f"{key} = {text}")
-        for key, text in (
-            ("hostname", f"-{word()}"), ("hostname", "Q" + word()), ("hostname", "a" * 64), ("hostname", "a_b"),
+        f"{n}: {key} {text[:12]}": line(said, key, f"{key} = {text}")
+        for n, (key, text) in enumerate((
+            ("hostname", f"-{word()}"), ("hostname", "Q" + word()),
+            ("hostname", "a" * 64), ("hostname", "a_b"),
             ("timezone", f"Europe/{word()}"), ("timezone", "../../../etc/hostname"),
             ("address", "10.4.7.256/24"), ("address", "10.4.7.23"), ("address", "10.4.7.23/33"),
             ("gateway", "10.4.7"), ("group", f"9{word()}"), ("group", "g" * 32), ("swap", "63"),
-            ("swap", "-4"), ("free", "4M"), ("banner", "b" * 61), ("order", "Q" * 41), ("order", "a b"),
-            ("volume", "root 820 btrfs /"), ("volume", "root 820 xfs /"), ("volume", "root 818 ext4 /"),
+            ("swap", "-4"), ("free", "4M"), ("banner", "b" * 61),
+            ("order", "Q" * 41), ("order", "a b"),
+            ("volume", "root 820 btrfs /"), ("volume", "root 820 xfs /"),
+            ("volume", "root 818 ext4 /"),
             ("volume", "swap 820 ext4 /"),
             ("user", f"root admin {user.hash}"), ("user", f"daemon plain {user.hash}"),
-            ("user", f"{user.name} god {user.hash}"), ("user", f"{user.name} plain {user.password}"),
-            ("user", f"{user.name} plain $1$abcdefgh$G/ZlYVdDxlZzvqPPhqcyD0"), ("user", f"A{word()} plain {user.hash}"),
-        )
+            ("user", f"{user.name} god {user.hash}"),
+            ("user", f"{user.name} plain {user.password}"),
+            ("user", f"{user.name} plain $1$abcdefgh$G/ZlYVdDxlZzvqPPhqcyD0"),
+            ("user", f"A{word()} plain {user.hash}"),
+        ))
     }  # fmt: skip
     for what, volume in (
         ("a mount in /etc", Volume(word(), 16, "ext4", "/etc")),
@@ -161,3 +166,21 @@ def disks(serials: dict[str, str]) -> dict[str, tuple[Case, str]]:
         "no room for the system": (case(said, volumes=[replace(root, size=48), home]), "too-small"),
         "nothing to keep": (case(said, keep=home.name, consent=said.disk), "keep"),
     }
+
+
+def claims(was: Answers, disk: str) -> tuple[dict[str, Case], dict[str, tuple[str, str]]]:
+    """Questions about a disk on which the power went while a volume was kept, and answers."""
+    home = was.volumes[2]
+    plain = replace(was, disk=disk, consent="", keep="", packages={})
+    keeps = replace(plain, keep=home.name, consent=disk)
+    smaller = [*was.volumes[:2], replace(home, size=32)]
+    other = [*was.volumes[:2], replace(home, fs="xfs", size=340)]
+    found: dict[str, tuple[Case, tuple[str, str]]] = {
+        "neither": (case(plain), ("REFUSED", "data")),
+        "keeps it": (case(plain, keep=home.name), ("WOULD INSTALL", disk)),
+        "consents": (case(plain, consent=disk), ("WOULD INSTALL", disk)),
+        "smaller": (case(keeps, volumes=smaller), ("REFUSED", "keep")),
+        "another kind": (case(keeps, volumes=other), ("REFUSED", "keep")),
+        "another group": (case(keeps, group=word()), ("REFUSED", "keep")),
+    }
+    return {n: told for n, (told, _) in found.items()}, {n: said for n, (_, said) in found.items()}

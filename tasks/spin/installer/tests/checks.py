@@ -3,58 +3,30 @@
 from __future__ import annotations
 
 import re
-import secrets
-import subprocess
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import cases
 from answers import report_of, tree_of
 from bench import INSTALL_SECONDS, digest, root_files
-from lvm import Group, filesystem
+from installed import (
+    fingerprint,
+    grew,
+    has_zone,
+    identifiers,
+    is_as_it_was,
+    is_debian,
+    laid_out,
+    leftovers,
+    mounted,
+    refusals,
+)
+from lvm import Group
 
 from benchflow.boot import Image, check, milestone
 
 LVM_TYPE = "E6D6D379-F507-44C2-A23C-238F2A3DF928"
 MOUNTS = 'awk \'$2 == "/" || $2 ~ "^/(home|srv)" {print $2, $3}\' /proc/mounts | sort'
 SWAPS = "tail -n +2 /proc/swaps | awk '{print $3}'"
-
-
-def laid_out(group: Any, said: Any) -> None:
-    """The group is as the answers say, volume by volume."""
-    assert group.name == said.group, f"the group is called {group.name!r}"
-    wanted: dict[str, Any] = {volume.name: volume.size for volume in said.volumes}
-    if said.swap:
-        wanted["swap"] = said.swap
-    sizes = group.sizes()
-    fixed = sum(size for size in wanted.values() if size != "rest")
-    for name, size in wanted.items():
-        if size == "rest":
-            wanted[name] = group.megabytes() - fixed - said.free
-    assert sizes == wanted, f"volumes are {sizes}, wanted {wanted}"
-    if "rest" in [volume.size for volume in said.volumes]:
-        assert group.megabytes() - sum(sizes.values()) == said.free, (
-            "another part of the group is free"
-        )
-    kinds = {name: filesystem(group.head(name))[0] for name in sizes}
-    told = {volume.name: volume.fs for volume in said.volumes} | (
-        {"swap": "swap"} if said.swap else {}
-    )
-    assert kinds == told, f"file systems are {kinds}, wanted {told}"
-
-
-def mounted(text: str, said: Any) -> None:
-    wanted = sorted(f"{volume.mount} {volume.fs}" for volume in said.volumes)
-    assert text.splitlines() == wanted, f"mounted: {text!r}, wanted {wanted}"
-
-
-def fingerprint(known: Path) -> str:
-    """Of the one host key that a connection wrote down."""
-    done = subprocess.run(
-        ["ssh-keygen", "-lf", str(known)], capture_output=True, check=True, timeout=60
-    )
-    return done.stdout.split()[1].decode()
 
 
 # ---- medium -----------------------------------------------------------------------------------
@@ -98,16 +70,7 @@ def test_it_says_how_far_it_is(first):
 
 @check("installed", proves=["R10", "R12"])
 def test_it_is_a_debian(first):
-    root = first["alpha said"].root
-    word = secrets.token_hex(8)
-    assert first["alpha"].say(root, f"echo {word} | sha256sum; id -u").split()[-1] == "0"
-    assert first["alpha"].say(root, "dpkg --audit; cat /proc/1/comm") == "systemd"
-    names = first["alpha"].say(
-        root,
-        "dpkg-query -W -f '${db:Status-Abbrev}${Package} ' base-files openssh-server lvm2 sudo",
-    )
-    assert names.split() == ["ii", "base-files", "ii", "lvm2", "ii", "openssh-server", "ii", "sudo"]
-    assert first["alpha"].say(root, "cut -d . -f 1 /etc/debian_version") == "12"
+    is_debian(first["alpha"], first["alpha said"].root)
 
 
 # ---- layout -----------------------------------------------------------------------------------
@@ -123,18 +86,17 @@ def test_what_is_mounted(first):
 
 
 @check("layout", proves=["R11"])
-def test_the_volumes_on_the_disk(left):
-    disk = left["alpha disks"][1]
-    tables = {part.table for part in Image(disk).partitions()}
+def test_the_volumes_on_the_disk(first, running):
+    tables = {part.table for part in Image(running).partitions()}
     assert tables == {"gpt"}, f"the partition table is {tables}"
-    group = Group(disk)
+    group = Group(running)
     assert group.partition.type.upper() == LVM_TYPE, "the partition says that it is something else"
-    laid_out(group, left["alpha said"])
+    laid_out(group, first["alpha said"])
 
 
 @check("layout", proves=["R8", "R11"])
-def test_little_is_lost(left):
-    lost = left["alpha size"] - Group(left["alpha disks"][1]).megabytes()
+def test_little_is_lost(first, running):
+    lost = first["alpha size"] - Group(running).megabytes()
     assert 0 < lost <= 160, f"{lost} MiB lie outside of the group"
 
 
@@ -147,24 +109,7 @@ def test_little_is_lost(left):
 def test_names_and_times(first):
     said, alpha = first["alpha said"], first["alpha"]
     assert alpha.say(said.root, "hostname") == said.hostname
-    moment = 1_600_000_000 + secrets.randbelow(200_000_000)
-    ours = subprocess.run(
-        ["date", "-d", f"@{moment}", "+%Y%m%d%H%M"],
-        env={"TZ": "UTC", "PATH": "/usr/bin:/bin"}, capture_output=True, check=True, timeout=30,
-    )  # fmt: skip
-    there = alpha.say(
-        said.root,
-        f"date -d @{moment} '+%Y%m%d%H%M %z'; TZ={said.timezone} date -d @{moment} '+%Y%m%d%H%M %z'",
-    )
-    own, wanted = there.splitlines()
-    assert own == wanted and not own.startswith(ours.stdout.decode().strip()), (
-        f"{own!r} in {said.timezone}"
-    )
-    assert (
-        alpha.say(said.root, "cat /etc/timezone; readlink -f /etc/localtime")
-        .split()[-1]
-        .endswith(said.timezone)
-    )
+    has_zone(alpha, said)
 
 
 @check("settings", proves=["R12"])
@@ -205,18 +150,6 @@ def test_packages_and_the_order(first):
         alpha.machine.shell.read_file("/etc/quay-release", limit=4096)
         == f"order = {said.order}\n".encode()
     )
-
-
-@check("settings", proves=["R18"])
-def test_the_report(left):
-    said = left["alpha said"]
-    report = report_of(left["alpha disks"][2])
-    assert (report.get("result"), report.get("order"), report.get("disk")) == (
-        "installed",
-        said.order,
-        said.disk,
-    )
-    assert report.get("machine-id") == left["alpha old id"], "it has another machine-id"
 
 
 # ---- uefi -------------------------------------------------------------------------------------
@@ -274,6 +207,18 @@ def test_the_answers_disk(left):
         assert found == left[f"{name} said"].files(), f"{name}: more than the report was changed"
 
 
+@check("spared", proves=["R18"])
+def test_the_report(left):
+    said = left["alpha said"]
+    report = report_of(left["alpha disks"][2])
+    assert (report.get("result"), report.get("order"), report.get("disk")) == (
+        "installed",
+        said.order,
+        said.disk,
+    )
+    assert report.get("machine-id") == left["alpha old id"], "it has another machine-id"
+
+
 # ---- identity ---------------------------------------------------------------------------------
 
 
@@ -298,34 +243,14 @@ def test_host_keys_and_machine_ids(left, lists):
 
 @check("identity", proves=["R16"])
 def test_identifiers(left):
-    seen: list[str] = []
-    for name in ("alpha", "bravo"):
-        disk = left[f"{name} disks"][1]
-        group = Group(disk)
-        seen += [part.uuid for part in Image(disk).partitions()] + [
-            Image(disk).bytes_at(568, 16).hex()
-        ]
-        seen += [group.uuid] + [volume.uuid for volume in group.volumes.values()]
-        seen += [filesystem(group.head(volume))[1] for volume in group.volumes]
+    seen = identifiers(left, "alpha") + identifiers(left, "bravo")
     assert len(seen) == len(set(seen)), "two machines share an identifier"
 
 
 @check("identity", proves=["R17"])
 def test_nothing_of_the_setup_is_left(left):
-    for name in ("alpha", "bravo"):
-        said, disk = left[f"{name} said"], left[f"{name} disks"][1]
-        files = root_files(left, disk, said, name)
-        hashes = [user.hash.encode() for user in [*said.users, *([said.root] if said.root else [])]]
-        for entry, data in files.contents("/", limit=128 << 20):
-            assert said.comment.encode() not in data, f"{name}: {entry.path} holds the answers"
-            assert b"QUAY PROGRESS" not in data, f"{name}: {entry.path} is of the setup"
-            if entry.path not in ("/etc/shadow", "/etc/shadow-"):
-                assert not [h for h in hashes if h in data], (
-                    f"{name}: {entry.path} holds a password"
-                )
-        rows = [row.split(":") for row in files.read_text("/etc/passwd").splitlines() if row]
-        people = {row[0] for row in rows if len(row) > 2 and 1000 <= int(row[2]) < 60000}
-        assert people == {user.name for user in said.users}, f"{name}: accounts {people}"
+    found = leftovers(left, "alpha") + leftovers(left, "bravo")
+    assert not found, found[:5]
 
 
 # ---- refused ----------------------------------------------------------------------------------
@@ -388,21 +313,6 @@ def test_it_is_as_if_nothing_had_been(over):
 # ---- answers ----------------------------------------------------------------------------------
 
 
-def refusals(desk: Any, wanted: dict[str, tuple[cases.Case, str]]) -> None:
-    """Each is refused for its reason, and answers like them are not."""
-    sane = cases.right(desk.serials)
-    said = desk.ask(
-        {**{name: told for name, (told, _) in wanted.items()}, "sane": cases.case(sane)}
-    )
-    assert said.pop("sane") == ("WOULD INSTALL", sane.disk), "right answers are refused"
-    wrong = {
-        name: said[name]
-        for name, (_, reason) in wanted.items()
-        if said[name] != ("REFUSED", reason)
-    }
-    assert not wrong, f"{len(wrong)} of {len(wanted)}: {wrong}"
-
-
 @milestone(
     "answers", weight=3, requires=["layout"], proves=["R8", "R9"], title="Every rule is checked"
 )
@@ -459,36 +369,13 @@ def test_one_byte_is_data(desk):
     "kept", weight=3, requires=["layout"], proves=["R20", "R23"], title="What is kept is kept"
 )
 def test_everything_in_it_is_as_it_was(second):
-    said, later = second["again said"], second["later"]
-    again, first_user = second["again"], second["alpha users"][1].name
-    facts = again.say(
-        said.root,
-        f"cd /home; cat {later}/mine gone/mine; readlink {first_user}/link; "
-        f"stat -c '%u %g %a' {later} gone gone/noise {first_user}/diary; stat -c %Y {first_user}/diary; "
-        f"sha256sum gone/noise {first_user}/diary | sha256sum",
-        120,
-    ).splitlines()
-    assert facts[:3] == [f"of {later}", "of gone", "diary"], f"contents: {facts[:3]}"
-    assert facts[3:7] == ["1777 1777 755", "1002 1002 710", "1003 1002 644", "1777 1002 640"], (
-        f"owners: {facts[3:7]}"
-    )
-    assert facts[7] == "1234567890", "a time was changed"
-    assert facts[8].split()[0] == second["kept sum"], "contents were changed"
+    is_as_it_was(second)
 
 
 @check("kept", proves=["R20", "R21"])
 def test_it_grew_and_is_the_same_volume(over):
-    before, after = Group(over["alpha disks"][1]), Group(over["again disk"])
-    laid_out(after, over["again said"])
-    name = over["alpha home"].name
-    assert after.volumes[name].uuid == before.volumes[name].uuid, "it is another volume"
-    old, new = before.head(name), after.head(name)
-    assert filesystem(old) == filesystem(new), "it is another file system"
-    blocks = int.from_bytes(new[1028:1032], "little") << (
-        10 + int.from_bytes(new[1048:1052], "little")
-    )
-    wanted = int(after.sizes()[name]) << 20
-    assert wanted - (4 << 20) <= blocks <= wanted, "the file system did not grow"
+    laid_out(Group(over["again disk"]), over["again said"])
+    grew(over)
 
 
 @check("kept", proves=["R22"])
@@ -537,27 +424,8 @@ def test_unfinished_work_is_its_own(desk):
 
 @check("claims", proves=["R8", "R23"])
 def test_what_is_kept_is_data(desk, third):
-    was, disk = third["again said"], desk.serials["kept"]
-    home = was.volumes[2]
-    plain = replace(was, disk=disk, consent="", keep="", packages={})
-    smaller = [*was.volumes[:2], replace(home, size=32)]
-    other = [*was.volumes[:2], replace(home, fs="xfs", size=340)]
-    found = desk.ask(
-        {
-            "neither": cases.case(plain),
-            "keeps it": cases.case(plain, keep=home.name),
-            "consents": cases.case(plain, consent=disk),
-            "smaller": cases.case(plain, keep=home.name, consent=disk, volumes=smaller),
-            "another kind": cases.case(plain, keep=home.name, consent=disk, volumes=other),
-            "another group": cases.case(plain, keep=home.name, consent=disk, group="nobodys"),
-        }
-    )
-    right = ("WOULD INSTALL", disk)
-    refused = ("REFUSED", "keep")
-    assert found == {
-        "neither": ("REFUSED", "data"), "keeps it": right, "consents": right,
-        "smaller": refused, "another kind": refused, "another group": refused,
-    }  # fmt: skip
+    asked, wanted = cases.claims(third["again said"], desk.serials["kept"])
+    assert desk.ask(asked) == wanted
 
 
 @check("claims", proves=["R8"])

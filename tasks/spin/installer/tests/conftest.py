@@ -63,7 +63,8 @@ def first_alpha(bench: Bench) -> Lane:
         f"{proof}_1.0_all.deb": deb(
             proof,
             {f"usr/share/{proof}/note": note.encode()},
-            f"cat /etc/hostname /usr/share/{proof}/note >/etc/{proof}\nid -u {users[0].name} >>/etc/{proof}",
+            f"cat /etc/hostname /usr/share/{proof}/note >/etc/{proof}\n"
+            f"id -u {users[0].name} >>/etc/{proof}",
         )
     }
     bench.facts.update(
@@ -83,15 +84,15 @@ def first_alpha(bench: Bench) -> Lane:
 
 
 def first_bravo(bench: Bench) -> Lane:
-    """UEFI, stick, SATA; the answers are on FAT; the address comes by DHCP; root has no password."""
+    """UEFI, stick, SATA; answers on FAT; an address by DHCP; no password for root."""
     work, name = bench.work, serial()
     net, address, _ = network()
     user = User(word(), "admin").with_key(work)
     said = Answers(
         disk=name,
         volumes=[
-            Volume(word(), steps(810, 60), "ext4", "/"),
-            Volume(word(), steps(330, 60), "xfs", "/home"),
+            Volume(word(), steps(812, 60), "ext4", "/"),
+            Volume(word(), steps(332, 60), "xfs", "/home"),
         ],
         users=[user], swap=0, free=steps(40, 200),
     )  # fmt: skip
@@ -114,11 +115,20 @@ def first(bench: Bench) -> Bench:
     return bench
 
 
+@pytest.fixture(scope="session")
+def running(bench: Bench) -> Path:
+    """Alpha's disk while alpha runs: good enough for what does not change any more."""
+    return Path(bench["alpha"].copy(1))
+
+
 #: What is written to the home that is to be kept, as root. FOLDERS are of users of the answers.
 KEEP = """cd /home && echo WORD >FIRST/diary && ln -s diary FIRST/link && chmod 640 FIRST/diary &&
-mkdir LATER gone && echo of LATER >LATER/mine && chown -R 1777:1777 LATER && echo of gone >gone/mine &&
-chown -R 1002:1002 gone && chown 1777:1002 FIRST/diary && touch -d @1234567890 FIRST/diary && chmod 710 gone &&
-head -c 3000000 /dev/urandom >gone/noise && chown 1003 gone/noise && sync && sha256sum gone/noise FIRST/diary | sha256sum"""
+mkdir LATER gone && echo of LATER >LATER/mine && chown -R 1777:1777 LATER &&
+echo of gone >gone/mine &&
+chown -R 1002:1002 gone && chown 1777:1002 FIRST/diary && touch -d @1234567890 FIRST/diary &&
+chmod 710 gone &&
+head -c 3000000 /dev/urandom >gone/noise && chown 1003 gone/noise && sync &&
+sha256sum gone/noise FIRST/diary | sha256sum"""
 
 
 @pytest.fixture
@@ -206,7 +216,10 @@ def second_alpha(bench: Bench) -> Lane:
             Volume(word(), steps(860, 60), "ext4", "/"),
             Volume(home.name, int(home.size) + steps(24, 40), "ext4", "/home"),
         ],
-        users=[newcomer, User(later, "admin"), User(users[1].name, "plain"), User(users[0].name, "admin")],
+        users=[
+            newcomer, User(later, "admin"),
+            User(users[1].name, "plain"), User(users[0].name, "admin"),
+        ],
         group=before.group, swap=steps(20, 100), free=steps(40, 40), keep=home.name,
         consent=before.disk, root=User("root", "admin"),
     )  # fmt: skip

@@ -50,8 +50,10 @@ class Technician:
         yield from self.pc.until(said, START_SECONDS, "refusal without answers")
 
     def ask(self, cases: dict[str, tuple[bytes, dict[str, bytes]]]) -> dict[str, tuple[str, str]]:
-        """What `quay-setup check` decides in each case, and the word that follows: in one go, because
-        each question to a shell costs seconds. The folders' names say nothing of the cases."""
+        """What `quay-setup check` decides in each case, and the word that follows.
+
+        In one go, because each question to a shell costs seconds. The folders' names say nothing.
+        """
         shell = self.pc.machine.attach()
         names = {secrets.token_hex(4): name for name in cases}
         shell.write_file(
@@ -59,8 +61,8 @@ class Technician:
         )
         loop = (
             "cd /tmp && rm -rf cases && mkdir cases && cd cases && tar xzf ../cases.tgz || exit 9; "
-            'for d in *; do echo; echo "CASE $d"; quay-setup check "/tmp/cases/$d" </dev/null; s=$?; '
-            'echo; echo "STATUS $s"; done'
+            'for d in *; do echo; echo "CASE $d"; quay-setup check "/tmp/cases/$d" </dev/null; '
+            's=$?; echo; echo "STATUS $s"; done'
         )
         text = shell.run(loop, timeout=30 + 12 * len(cases), check=True).stdout
         found = {}

@@ -1,0 +1,111 @@
+"""spin/installer: its parts agree with each other, and its helpers can tell yes from no."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from tests.catalogue import checkers
+
+from benchflow.boot import BadDeliverable
+
+TASK = Path(__file__).parents[2] / "tasks/spin/installer"
+HELPERS = ("sha512crypt", "answers", "lvm", "bench", "cases", "desk")
+SERIALS = {name: name.upper() for name in ("stick", "blank", "tiny", "unknown", "twin")}
+
+
+@pytest.fixture(scope="module")
+def helpers() -> Iterator[dict[str, ModuleType]]:
+    with checkers.helpers("spin/installer", *HELPERS) as loaded:
+        yield loaded
+
+
+def test_what_the_oracle_and_its_cheats_edit_is_there() -> None:
+    """A `sed` that finds nothing leaves the honest oracle, and nobody would see it."""
+    medium = TASK / "solution/medium"
+    init, disks, answers, install = (
+        (medium / name).read_text() for name in ("init", "disks", "answers", "install")
+    )
+    assert "\n/bin/quay-setup auto\n" in init
+    assert '\n\t"$MARK"*) echo unfinished; return ;;\n' in disks
+    for text in (
+        ' || refuse data "$DISK is not empty"',
+        ' || refuse data "a volume that was kept"',
+        'refuse contradiction "the gateway is not in the network"',
+        "\n\tDISK=$found\n",
+    ):
+        assert text in answers
+    for text in (
+        '-L "${size}m" --addtag',
+        "\n\tln -sf /usr/share/zoneinfo/",
+        "\n\tprogress 5\n",
+        "\n\tprogress 10\n",
+        "\n\trm -f $T/etc/ssh/ssh_host_",
+        "\n\tinside ssh-keygen -q ",
+        "\n\t\tcase $fs in ext4) resize2fs ",
+        "\n\tcp /run/medium/quay/bootx64.efi ",
+        "\n\tGROUP=$(value group)\n",
+        '\n\t\tset_mark "$MARK keep ',
+        "\n\t\t\town=$(stat -c %u ",
+        "\n\tuid=1000\n",
+        '\n\t\ttaken="$taken$own "\n',
+    ):
+        assert text in install, text
+
+
+def test_a_hash_is_the_one_that_crypt_makes(helpers: dict[str, ModuleType]) -> None:
+    # The first test vector in Ulrich Drepper's description; glibc gives the same.
+    assert helpers["sha512crypt"].sha512_crypt("Hello world!", "saltstring") == (
+        "$6$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjl/O817G3uBnIFNjnQJuesI68u4OT"
+        "LiBFdcbYEdFCoEOfaS35inz1"
+    )
+
+
+@pytest.mark.parametrize("kind", ["ext2", "fat"])
+def test_answers_are_read_back(helpers: dict[str, ModuleType], tmp_path: Path, kind: str) -> None:
+    office = helpers["answers"]
+    said = helpers["cases"].right(SERIALS)
+    path = getattr(office, kind)(tmp_path / "answers.img", said.files())
+    assert office.tree_of(path) == said.files()
+    assert office.report_of(path) == {}
+
+
+def test_a_package_is_one_for_dpkg(helpers: dict[str, ModuleType], tmp_path: Path) -> None:
+    path = tmp_path / "note.deb"
+    path.write_bytes(helpers["answers"].deb("note", {"usr/share/note/text": b"here"}, "true"))
+    done = subprocess.run(["dpkg-deb", "-c", path], capture_output=True, text=True, check=True)
+    assert "./usr/share/note/text" in done.stdout
+
+
+def test_what_decides_is_one_line_and_the_status(helpers: dict[str, ModuleType]) -> None:
+    decided = helpers["desk"].decided
+    assert decided("QUAY REFUSED value x\n\nSTATUS 1\n") == ("REFUSED", "value")
+    assert decided("QUAY WOULD INSTALL S1\n\nSTATUS 0\n") == ("WOULD INSTALL", "S1")
+    for text in ("QUAY REFUSED value\n\nSTATUS 0\n", "QUAY WOULD INSTALL S1\n\nSTATUS 1\n", "",
+                 "QUAY REFUSED a\nQUAY REFUSED b\n\nSTATUS 1\n"):  # fmt: skip
+        assert decided(text)[0] == "neither"
+
+
+def test_no_two_cases_are_the_same(helpers: dict[str, ModuleType]) -> None:
+    cases = helpers["cases"]
+    groups = (cases.taken, cases.values, cases.contradictions, cases.unreadable, cases.disks)
+    found = [str(told) for group in groups for told in group(SERIALS).values()]
+    assert len(found) == len(set(found)) == 83
+
+
+def test_a_disk_without_lvm_is_no_group(helpers: dict[str, ModuleType], tmp_path: Path) -> None:
+    disk = tmp_path / "disk.img"
+    disk.write_bytes(bytes(4 << 20))
+    with pytest.raises(BadDeliverable):
+        helpers["lvm"].Group(disk)
+    subprocess.run(["sfdisk", "-q", disk], input="label: gpt\nstart=2048\n", text=True, check=True)
+    data = bytearray(disk.read_bytes())
+    at = (2048 + 1) * 512
+    data[at : at + 8] = b"LABELONE"
+    data[at + 20 : at + 24] = (32).to_bytes(4, "little")
+    disk.write_bytes(data)
+    with pytest.raises(BadDeliverable):
+        helpers["lvm"].Group(disk)
