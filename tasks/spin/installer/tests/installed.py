@@ -13,6 +13,8 @@ from lvm import Group, filesystem
 
 from benchflow.boot import Image
 
+#: Which disk of a machine was installed on.
+TARGETS = {"alpha": 0, "bravo": 1}
 PACKAGES = ("base-files", "lvm2", "openssh-server", "sudo")
 
 
@@ -87,7 +89,7 @@ def has_zone(pc: Pc, said: Any) -> None:
 
 def identifiers(bench: Bench, name: str) -> list[str]:
     """Of a disk, its partitions, its group, volumes and file systems."""
-    disk = bench[f"{name} disks"][1]
+    disk = bench[f"{name} disks"][TARGETS[name]]
     image, group = Image(disk), Group(disk)
     return [
         image.bytes_at(568, 16).hex(),  # the GPT's own
@@ -101,7 +103,7 @@ def identifiers(bench: Bench, name: str) -> list[str]:
 def leftovers(bench: Bench, name: str) -> list[str]:
     """What of the setup and the answers is on an installed system and should not."""
     said = bench[f"{name} said"]
-    files = root_files(bench, bench[f"{name} disks"][1], said, name)
+    files = root_files(bench, bench[f"{name} disks"][TARGETS[name]], said, name)
     hashes = [user.hash.encode() for user in [*said.users, *([said.root] if said.root else [])]]
     found = []
     for entry, data in files.contents("/", limit=128 << 20):
@@ -140,7 +142,7 @@ def is_as_it_was(second: Bench) -> None:
 
 def grew(over: Bench) -> None:
     """The home that was kept is the same volume and file system, and larger."""
-    before, after = Group(over["alpha disks"][1]), Group(over["again disk"])
+    before, after = Group(over["alpha disks"][0]), Group(over["again disk"])
     name = over["alpha home"].name
     assert after.volumes[name].uuid == before.volumes[name].uuid, "it is another volume"
     old, new = before.head(name), after.head(name)
