@@ -40,7 +40,7 @@ def network() -> tuple[str, str, str]:
 
 
 def first_alpha(bench: Bench) -> Lane:
-    """BIOS, DVD, virtio; another disk is larger, and its name sorts before the one that is meant."""
+    """BIOS, DVD, virtio; another disk is larger, and its name sorts before."""
     work, name = bench.work, serial()
     net, address, gateway = network()
     users = [User(word(), "admin").with_key(work), User(word(), "plain")]
