@@ -73,6 +73,18 @@ COMPRESS=zstd
 EOT
 printf '%s\n' ahci ata_piix sd_mod nvme virtio_pci virtio_blk virtio_scsi xhci_pci usb_storage ext4 dm_mod \
 	>>"$root/etc/initramfs-tools/modules"
+# All of the group is there before systemd looks for it: its own way goes by udev and a transient unit, which on a
+# slow machine comes later than the 90 seconds that mounts wait.
+mkdir -p "$root/etc/systemd/system.conf.d"
+printf '[Manager]\nDefaultTimeoutStartSec=900\nDefaultDeviceTimeoutSec=900\n' >"$root/etc/systemd/system.conf.d/quay.conf"
+cat >"$root/etc/initramfs-tools/scripts/local-bottom/quay" <<'EOT'
+#!/bin/sh
+[ "$1" = prereqs ] && exit 0
+group=${ROOT#/dev/mapper/}
+lvm vgchange -qq -aay --sysinit "${group%%-*}" >/dev/null 2>&1
+exit 0
+EOT
+chmod 755 "$root/etc/initramfs-tools/scripts/local-bottom/quay"
 chroot "$root" update-initramfs -c -k "$kernel" >&2
 sed -i 's/^#\?PermitRootLogin.*/PermitRootLogin no/' "$root/etc/ssh/sshd_config"
 printf 'HostKey /etc/ssh/ssh_host_ed25519_key\nPasswordAuthentication no\nUseDNS no\n' >"$root/etc/ssh/sshd_config.d/quay.conf"
