@@ -133,7 +133,7 @@ def is_as_it_was(second: Bench) -> None:
         120,
     ).splitlines()
     assert facts[:3] == [f"of {later}", "of gone", "diary"], f"contents: {facts[:3]}"
-    assert facts[3:7] == ["1777 1777 755", "1002 1002 710", "1003 1002 644", "1777 1002 640"], (
+    assert facts[3:7] == ["1777 1777 755", "1002 1002 710", "1003 0 644", "1777 1002 640"], (
         f"owners: {facts[3:7]}"
     )
     assert facts[7] == "1234567890", "a time was changed"
