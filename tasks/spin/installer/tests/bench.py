@@ -231,7 +231,7 @@ class Bench:
                 except (BootError, AssertionError) as error:
                     self.failed[lane] = str(error)[:300]
                     del running[lane]
-            time.sleep(0.2)
+            time.sleep(0.5)
 
 
 def root_files(bench: Bench, disk: Path, said: Answers, name: str) -> Any:
