@@ -27,7 +27,7 @@ done
 # ---- the system's tree ----
 
 mkdir -p "$root"/{bin,sbin,usr/bin,usr/sbin,usr/lib,lib/modules,etc,dev,proc,sys,run,tmp,data,root,srv}
-cp "$(find "$work/debs" -name busybox -type f | head -n 1)" "$root/bin/busybox"
+cp "$work/debs/bin/busybox" "$root/bin/busybox"
 # The build machine's busybox is the same version, and can be asked for its names.
 for applet in $(busybox --list-full); do
 	mkdir -p "$root/${applet%/*}"
