@@ -106,7 +106,7 @@ for module in $(load $first); do
 	echo "${module##*/}" >>"$work/initrd/modules"
 done
 for module in $(load $first virtio_net virtio_rng af_packet nf_tables nft_ct nft_nat nft_masq nft_chain_nat nft_limit \
-	nft_log nf_log_syslog nft_fib nft_fib_ipv4 nft_fib_inet); do
+	nft_log nf_log_syslog nft_fib nft_fib_ipv4 nft_fib_inet nft_objref); do
 	grep -qx "${module##*/}" "$work/initrd/modules" && continue
 	cp "$module" "$root/lib/modules/"
 	echo "${module##*/}" >>"$root/lib/modules/order"
