@@ -113,7 +113,9 @@ def test_what_the_ladder_leaves_out_is_there(rung: str, script: str, tmp_path: P
     assert len(changed_files(script, tmp_path)) == 1, rung
 
 
-CHANGING = [path for path in sorted((TASK / "exploits").glob("*.sh")) if "CHANGES" in path.read_text()]
+CHANGING = [
+    path for path in sorted((TASK / "exploits").glob("*.sh")) if "CHANGES" in path.read_text()
+]
 
 
 @pytest.mark.parametrize("cheat", CHANGING, ids=lambda path: path.stem)

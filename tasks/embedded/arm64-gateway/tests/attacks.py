@@ -8,7 +8,7 @@ import time
 
 from bench import Bench
 from dhcp import CLASSLESS, DOMAIN, MTU, NAME, NTP, STATIC
-from frames import ICMP, SYN, TCP, UDP, Packet, Segment, echo, ip_bytes, udp
+from frames import ICMP, SYN, TCP, UDP, Packet, Segment, echo, ip_bytes, read_udp, udp
 from hosts import Host
 from names import Reply, answer, question
 from site_data import port, word
@@ -68,16 +68,21 @@ def refused_or_silent(bench: Bench) -> list[str]:
         tried[at] = own
         syn = Segment(own, at, secrets.randbelow(1 << 31), 0, SYN)
         bench.pc.put(syn.pack(bench.pc.address, bench.site.own), bench.macs["lan"])
+    asked = {bench.pc.port(): at for at in (69, 123, 161, 514)}
+    for own, at in asked.items():
+        data = b"\x1b" + bytes(47)
+        bench.pc.put(udp(bench.pc.address, own, bench.site.own, at, data), bench.macs["lan"])
     assert bench.ping(bench.pc, bench.site.own), "the gateway does not answer ping"
-    bench.pause(1)
+    bench.pause(2)
+    for packet in bench.pc.received(lambda p: p.protocol == UDP):
+        datagram = read_udp(packet)
+        if datagram and datagram[1] in asked:
+            found.append(f"udp {asked[datagram[1]]}")
     for at, own in tried.items():
         for packet in bench.pc.received(lambda p: p.protocol == TCP):
             segment = Segment.read(packet)
             if segment and (segment.port, segment.to) == (at, own) and segment.flags & SYN:
                 found.append(f"tcp {at}")
-    for at in (69, 123, 161, 514):
-        if bench.datagram(bench.pc, bench.site.own, at, b"\x1b" + bytes(47), 1):
-            found.append(f"udp {at}")
     return found
 
 
@@ -103,9 +108,8 @@ def silence(bench: Bench, host: Host, target: str, tcp: tuple[int, ...], ports: 
     host.put(Packet(source, target, 47, bytes(8)), mac)
     assert bench.ping(host, bench.drawn.given), "the gateway does not answer ping there"
     bench.pause(2)
-    for frame in host.cable.since(mark):
-        packet = Packet.read(frame.body) if frame.kind == 0x0800 else None
-        if packet and packet.target == source and not packet.body.startswith(b"\0\0"):
+    for packet in bench.packets(host.cable, mark):
+        if packet.target == source and not packet.body.startswith(b"\0\0"):
             raise AssertionError(
                 f"an answer of protocol {packet.protocol}: {packet.body[:8].hex()}"
             )
@@ -126,11 +130,11 @@ def local_targets(bench: Bench, data: bytes) -> None:
     assert bench.ping(bench.peer, bench.drawn.given)
     bench.pause(2)
     assert not bench.seen(bench.lan, mark, data), "it reached the local side"
-    strangers = [packet for packet in (Packet.read(one.body) for one in bench.lan.since(mark))
-                 if packet and packet.source == bench.peer.address]  # fmt: skip
+    strangers = [one for one in bench.packets(bench.lan, mark) if one.source == bench.peer.address]
     assert not strangers, "connections reached the local side"
-    back = [packet for packet in (Packet.read(one.body) for one in bench.wan.since(wan_mark))
-            if packet and packet.target == bench.peer.address and packet.protocol in (TCP, UDP)]  # fmt: skip
+    answered = bench.packets(bench.wan, wan_mark)
+    back = [one for one in answered if one.target == bench.peer.address]
+    back = [one for one in back if one.protocol in (TCP, UDP)]
     assert not back, "the gateway answered at an address of the local side"
     assert not bench.seen(bench.wan, wan_mark, data), "it was sent back or answered"
 
@@ -223,5 +227,5 @@ def beside_the_doors(bench: Bench) -> None:
     mark = bench.lan.count
     silence(bench, bench.peer, bench.drawn.given, closed_tcp, closed_udp)
     caller = bench.peer.address
-    packets = [Packet.read(frame.body) for frame in bench.lan.since(mark)]
-    assert not [one for one in packets if one and one.source == caller], "more is open"
+    packets = bench.packets(bench.lan, mark)
+    assert not [one for one in packets if one.source == caller], "more is open"

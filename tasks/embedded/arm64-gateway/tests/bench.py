@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 from dhcp import ACK, DISCOVER, NAK, OFFER, REQUEST, Carrier, Client, Message
-from frames import ARP, ICMP, IPV4, IPV6, TCP, Arp, Frame, Packet, Segment, echo, read_udp, udp
+from frames import ARP, ICMP, IPV4, IPV6, Arp, Frame, Packet, echo, read_udp, udp
 from hosts import Cable, Host
 from names import A, Reply, Zone, question
 from site_data import Carrier as Drawn
@@ -72,7 +72,8 @@ class Bench:
     # -- waiting --------------------------------------------------------------------------------
 
     def until(self, found: Callable[[], object], seconds: float, what: str = "") -> bool:
-        """Whether something came true in time; with `what` it has to."""
+        """Whether something came true in time; with `what` it has to. `found` is asked while no
+        frame is taken in, so it must not wait for one itself."""
         deadline = self.machine.deadline(seconds)
         while True:
             with self.lan.lock, self.wan.lock:
@@ -82,6 +83,13 @@ class Bench:
                 assert not what, f"{what}: not within {seconds:g} seconds"
                 return False
             time.sleep(0.05)
+
+    def works(self, attempt: Callable[[], object], seconds: float) -> bool:
+        """Whether an attempt that itself waits for frames succeeds in time."""
+        deadline = self.machine.deadline(seconds)
+        while not (done := attempt()) and deadline.remaining() > 0 and self.machine.alive:
+            continue
+        return bool(done)
 
     def pause(self, seconds: float) -> None:
         """For what must not happen, and has had its time then."""
@@ -249,14 +257,10 @@ class Bench:
         """Frames of the gateway since a mark that hold some bytes."""
         return [frame for frame in cable.since(mark) if holds in frame.body]
 
-    def segments(self, cable: Cable, mark: int, port: int) -> list[tuple[Packet, Segment]]:
-        found = []
-        for frame in cable.since(mark):
-            packet = Packet.read(frame.body) if frame.kind == IPV4 else None
-            segment = Segment.read(packet) if packet and packet.protocol == TCP else None
-            if packet and segment and port in (segment.port, segment.to):
-                found.append((packet, segment))
-        return found
+    def packets(self, cable: Cable, mark: int) -> list[Packet]:
+        """The IPv4 packets of the gateway since a mark."""
+        bodies = [frame.body for frame in cable.since(mark) if frame.kind == IPV4]
+        return [packet for packet in map(Packet.read, bodies) if packet is not None]
 
     def close(self) -> None:
         for cable in (self.lan, self.wan, self.third):

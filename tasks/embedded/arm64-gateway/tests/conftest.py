@@ -1,4 +1,4 @@
-"""What the checks share: the two networks, the gateway between them, and what is drawn for a run."""
+"""What the checks share: the two networks, the gateway between them, what a run draws."""
 
 from __future__ import annotations
 

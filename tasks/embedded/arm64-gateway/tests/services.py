@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
+import struct
 import time
 from collections.abc import Callable
 
 from bench import Bench
 from dhcp import DISCOVER, OFFER, Client
-from frames import udp
+from frames import ICMP, Packet, udp, unreachable
 from hosts import Host
 from site_data import port, vakt
 
@@ -45,15 +47,38 @@ def forwards(bench: Bench, host: Host, nonce: Callable[[], str], seen_as: str | 
             assert caller == seen_as, f"{proto} {at}: the machine behind it saw {caller}"
 
 
+def errors(bench: Bench, data: bytes) -> None:
+    """A router of the world says that a datagram is too large: whose it was, the sender learns."""
+    own, at = bench.pc.port(), port()
+    packet = udp(bench.pc.address, own, bench.drawn.world, at, data)
+
+    def arrived() -> list[Packet]:
+        return bench.router.received(lambda one: data in one.body)
+
+    bench.again(lambda: bench.pc.put(packet, bench.macs["lan"]), arrived, 15)
+    assert arrived(), "it did not arrive"
+    bench.router.put(unreachable(bench.drawn.other, arrived()[0]), bench.macs["wan"])
+
+    def learnt() -> bool:
+        for error in bench.pc.received(lambda one: one.protocol == ICMP):
+            quoted = Packet.read(error.body[8:], whole=False)
+            ends = (bench.pc.address, bench.drawn.world)
+            if error.body[:2] == b"\3\4" and quoted and (quoted.source, quoted.target) == ends:
+                return quoted.body[:4] == struct.pack(">HH", own, at)
+        return False
+
+    assert bench.until(learnt, 15), "the sender never learnt of the error"
+
+
 def blocked(bench: Bench, nonce: Callable[[], str]) -> None:
     data = nonce().encode()
     assert bench.ping(bench.pc, bench.drawn.other), "the network was not to be reached before"
     net = bench.drawn.other.rpartition(".")[0] + ".0/24"
     bench.applies(bench.site.changed(blocks=(net,)))
-    bench.pause(10)
+    stopped = bench.works(lambda: bench.ping(bench.pc, bench.drawn.other, 1) is None, 10)
+    assert stopped, "a blocked network answers ping"
     mark, local = bench.wan.count, bench.lan.count
     bench.pc.put(udp(bench.pc.address, port(), bench.drawn.other, port(), data), bench.macs["lan"])
-    assert bench.ping(bench.pc, bench.drawn.other, 3) is None, "a blocked network answers ping"
     proto, at, _, _ = bench.site.forwards[1]
     assert proto == "udp"
     bench.router.put(udp(bench.drawn.other, 99, bench.drawn.given, at, data), bench.macs["wan"])
@@ -136,9 +161,8 @@ def watchman(bench: Bench) -> None:
         got = bench.datagram(bench.pc, bench.site.own, 7710, asked, 30)
         assert got is not None, "it has ended, and nobody started it again"
         assert got[1].decode("ascii", "replace").strip() == vakt(bench.site.key, asked)
-    pid = (
-        bench.until(lambda: pids(bench)["vakt"].isdigit(), 10, "a watchman") and pids(bench)["vakt"]
-    )
+    assert bench.works(lambda: pids(bench)["vakt"].isdigit(), 10), "no watchman"
+    pid = pids(bench)["vakt"]
     said = bench.say(f"readlink /proc/{pid}/exe; cat /proc/{pid}/status")
     assert said.splitlines()[0] == "/usr/bin/vakt", said.splitlines()[0]
     rows = {
@@ -174,6 +198,11 @@ def works(bench: Bench) -> str:
     return "" if bench.datagram(bench.pc, bench.site.own, 7710, b"works?", 3) else "vakt"
 
 
+def _fresh(bench: Bench, name: str, before: str) -> bool:
+    pid = pids(bench)[name]
+    return pid.isdigit() and pid != before
+
+
 def killed(bench: Bench) -> None:
     """Each service is killed, five times in a row, and then all of them at once."""
     before = pids(bench)
@@ -183,15 +212,13 @@ def killed(bench: Bench) -> None:
             if pid.isdigit():
                 bench.run(f"kill -9 {pid}")
             bench.pause(0.5)
-        assert bench.until(
-            lambda: pids(bench)[name].isdigit() and pids(bench)[name] != before[name],
-            10,  # noqa: B023
-        ), f"{name} did not come back"
+        fresh = functools.partial(_fresh, bench, name, before[name])
+        assert bench.works(fresh, 10), f"{name} did not come back"
     bench.run("for n in 1 2 3; do services | while read -r name pid; do kill -9 $pid; done; done")
     mark = bench.lan.count
     data = secrets.token_bytes(16)
     bench.peer.put(udp(bench.peer.address, 9, bench.plc.address, 9, data), bench.macs["wan"])
-    bench.pause(10)
+    back = bench.works(lambda: works(bench) == "", 10)
+    assert back, f"not back after 10 seconds: {works(bench)}"
     assert not bench.seen(bench.lan, mark, data), "the wall fell with the services"
-    assert works(bench) == "", f"not back after 10 seconds: {works(bench)}"
     assert bench.ping(bench.pc, bench.drawn.world, 30), "the world is not reached any more"

@@ -1,4 +1,4 @@
-"""One TCP connection of a host of the bench: in order, one segment under way, sent again if lost."""
+"""One TCP connection of a host of the bench: in order, one segment under way, repeated if lost."""
 
 from __future__ import annotations
 
