@@ -129,7 +129,7 @@ has page || sed -i '/^echo "refused=/d' "$root/srv/cgi-bin/index.cgi"
 has applies || sed -i 's/^\t\tct status dnat jump open/\t\tct state established accept\n&/' "$gw/enforce"
 has recovers || sed -i 's/respawn\(:.*page\)/once\1/' "$root/etc/inittab"
 has keeps || sed -i '/value lease/s/\$(date +%s)/0/' "$root/etc/rc"
-has power-cuts || sed -i 's/^\tmke2fs .*/\ttrue/' "$root/etc/rc"
+has power-cuts || sed -i 's/^\t.usr.sbin.mke2fs .*/\ttrue/' "$root/etc/rc"
 if [ -n "${LOCAL_CHANGES:-}" ]; then
 	. "$LOCAL_CHANGES"
 fi
