@@ -49,7 +49,7 @@ modules=$root/lib/modules/$kernel
 	cd "$modules/kernel"
 	for part in drivers/* drivers/net/* drivers/net/ethernet/* drivers/usb/* drivers/scsi/* fs/* net/* sound; do
 		case $part in
-		drivers/acpi | drivers/ata | drivers/block | drivers/cdrom | drivers/char | drivers/md | drivers/net | \
+		drivers/acpi | drivers/ata | drivers/block | drivers/cdrom | drivers/char | drivers/input | drivers/md | drivers/net | \
 			drivers/nvme | drivers/nvdimm | drivers/scsi | drivers/usb | drivers/virtio | drivers/net/ethernet | \
 			drivers/net/mdio* | drivers/net/phy | drivers/net/virtio_net.ko | drivers/net/net_failover.ko | \
 			drivers/net/ethernet/intel | drivers/net/ethernet/realtek | drivers/usb/common | drivers/usb/core | \

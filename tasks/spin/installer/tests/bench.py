@@ -26,6 +26,7 @@ from benchflow.boot import (
 
 INSTALL_SECONDS = 240.0  # [R3]
 START_SECONDS = 120.0  # [R7], [R10]
+OFF_SECONDS = 60.0  # [R10]
 PROGRESS = re.compile(r"(?m)^QUAY PROGRESS (\d{1,3})\n")
 REFUSED = re.compile(r"(?m)^QUAY REFUSED ([a-z-]{1,40})\b")
 LOGIN = re.compile(r"login: ?\Z")
@@ -183,10 +184,9 @@ class Pc:
         assert done.returncode == 0, f"ssh: {done.stderr[-300:]!r}"
         return done.stdout[:65536].decode(errors="replace").strip()
 
-    def leave(self) -> None:
-        """The power button; what does not obey is cut off."""
-        if self.machine.alive:
-            self.machine.shutdown(90)
+    def leave(self) -> bool:
+        """The power button; what does not obey within [R10]'s time is cut off, and False."""
+        return self.machine.alive and self.machine.shutdown(OFF_SECONDS)
 
     def copy(self, index: int) -> Path:
         return Path(self.machine.flatten(index))

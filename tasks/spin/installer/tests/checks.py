@@ -158,6 +158,12 @@ def test_it_answers_and_is_laid_out(first, lists):
     assert first["bravo"].ssh(user, "hostname", lists / "bravo") == said.hostname
 
 
+@check("uefi", proves=["R10"])
+def test_the_power_button(left):
+    deaf = [name for name in ("alpha", "bravo") if not left[f"{name} obeys"]]
+    assert not deaf, f"the power button did not switch off {deaf}"
+
+
 @check("uefi", proves=["R11", "R12"])
 def test_its_disk(left):
     disk, said = left["bravo disks"][1], left["bravo said"]

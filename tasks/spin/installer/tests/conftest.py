@@ -153,7 +153,7 @@ def left(first: Bench) -> Bench:
                     said.root, script.replace("LATER", later), 120
                 ).split()[0]
                 bench.facts["alpha old id"] = pc.say(said.root, "cat /etc/machine-id")
-            pc.leave()
+            bench.facts[f"{name} obeys"] = pc.leave()
             bench.facts[f"{name} disks"] = {index: pc.copy(index) for index in indexes}
         except Exception as error:
             bench.failed[f"leaving {name}"] = str(error)[:300]
