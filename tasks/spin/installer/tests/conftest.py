@@ -164,6 +164,17 @@ def left(first: Bench) -> Bench:
 # ---- second: a disk that holds something; a volume that is kept ---------------------------------
 
 
+def with_medium(
+    bench: Bench, label: str, disks: list[Disk], *, firmware: str = "bios", as_stick: bool = False
+) -> Pc:
+    """A machine with the medium in its drive, the last to be tried; or `as_stick`, the first, as
+    is needed where a disk starts by itself."""
+    if not as_stick:
+        return Pc(bench.machines, label, firmware=firmware, disks=disks, cdrom=bench.medium())
+    stick = Disk(bench.medium(), bus="usb", serial=serial())
+    return Pc(bench.machines, label, firmware=firmware, disks=[stick, *disks])
+
+
 def second_charlie(bench: Bench) -> Lane:
     """Bravo's disk in another machine, as NVMe: refused, then agreed to, cut off, and finished."""
     name = serial()
@@ -181,22 +192,22 @@ def second_charlie(bench: Bench) -> Lane:
     )  # fmt: skip
     bench.facts.update({"charlie said": said, "charlie serial": name})
 
-    def made(label: str, source: Path) -> Pc:
+    def made(label: str, source: Path, **medium: Any) -> Pc:
         disks = [
             Disk(source, bus="nvme", serial=name),
             Disk(bench.volume(label, said), serial=serial()),
         ]
-        return Pc(bench.machines, label, firmware="uefi", disks=disks, cdrom=bench.medium())
+        return with_medium(bench, label, disks, firmware="uefi", **medium)
 
     said.consent = serial()  # of another disk: that is none
-    pc = made("charlie-refused", disk)
+    pc = made("charlie-refused", disk, as_stick=True)
     yield from pc.refuses()
-    bench.facts["refused"] = (pc, pc.copy(0), pc.copy(1))
+    bench.facts["refused"] = (pc, pc.copy(1), pc.copy(2))
 
     said.consent = name
-    pc = made("charlie-cut", disk)
+    pc = made("charlie-cut", disk, as_stick=True)
     yield from pc.cut_at(20 + secrets.randbelow(40))
-    bench.facts["charlie cut"] = (pc.copy(0), pc.copy(1))
+    bench.facts["charlie cut"] = (pc.copy(1), pc.copy(2))
 
     said.consent = ""  # what is on the disk now is the setup's own
     pc = made("charlie", bench["charlie cut"][0])
@@ -226,16 +237,16 @@ def second_alpha(bench: Bench) -> Lane:
     )  # fmt: skip
     bench.facts["again said"] = said
 
-    def made(label: str, source: Path) -> Pc:
+    def made(label: str, source: Path, **medium: Any) -> Pc:
         disks = [
             Disk(source, serial=before.disk),
             Disk(bench.volume(label, said), serial=serial()),
         ]
-        return Pc(bench.machines, label, disks=disks, cdrom=bench.medium())
+        return with_medium(bench, label, disks, **medium)
 
-    pc = made("again-cut", disk)
+    pc = made("again-cut", disk, as_stick=True)
     yield from pc.cut_at(15 + secrets.randbelow(50))
-    bench.facts["again cut"] = pc.copy(0)
+    bench.facts["again cut"] = pc.copy(1)
     pc = made("again", bench["again cut"])
     yield from pc.installs()
     bench.facts["again"] = pc
