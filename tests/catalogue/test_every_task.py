@@ -35,7 +35,7 @@ SHAPES = {
     "repair/dead-server": Shape(14, 40, 8, r"^reached {}$"),
     "spin/appliance": Shape(15, 43, 11, r"\bhas {}\b"),
     "spin/derivative": Shape(14, 48, 9, r"^has {} \|\|"),
-    "spin/installer": Shape(13, 44, 9, r"^has {} \|\|"),
+    "spin/installer": Shape(13, 45, 9, r"^has {} \|\|"),
     "spin/live-iso": Shape(15, 49, 9, r"^has {} \|\|"),
     "spin/rpm-kickstart": Shape(17, 48, 10, r"^has {} \|\|"),
 }
