@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import numpy as np
 import pytest
 from hostile_job import IMAGE, SCRIPT
+from msgspec.structs import replace
 
 from benchflow.errors import UsageError
 from benchflow.results.model import Verdict
 from benchflow.results.records import collect
+from benchflow.results.synthetic import Design, write_job
 from benchflow.site.build import Built, build
+from benchflow.site.content import Cell, Column, Page, Section, Table
 from benchflow.site.names import slugs
 from benchflow.site.study import Study
+from benchflow.site.twins import to_json
 
 FIRST_PAGE_BYTES = 2_000_000
 
@@ -102,6 +109,24 @@ def test_every_page_has_twins_that_say_the_same(site: Path, study: Study) -> Non
         own = [r for r in study.records if r.who == who and r.verdict is not Verdict.ERROR]
         won = sum(r.verdict is Verdict.RESOLVED for r in own)
         assert share == won / len(own)
+
+
+def test_a_folder_whose_name_is_no_utf_8_is_shown(tmp_path: Path) -> None:
+    job = tmp_path / os.fsdecode(b"job-\xff")
+    write_job(job, Design(1, 1, 1, milestones=2, steps=2, consoles=False))
+    done = build(Study("odd", collect([job])), tmp_path / "site")
+    (page,) = (done.folder / "trials").rglob("*.json")
+    assert "/job-?/" in json.loads(page.read_text(encoding="utf-8"))["trial"]["folder"]
+
+
+def test_numbers_are_numbers_for_machines_whoever_computed_them() -> None:
+    cells = (Cell(np.float64(0.5), ""), Cell(np.int64(7), ""), Cell(np.float64("nan"), ""))
+    columns = tuple(Column(key, key) for key in "abc")
+    page = Page("a.html", "a", (Section("s", "s", (Table("t", "", columns, (cells,)),)),))
+    page = replace(page, about={"not known": math.nan})
+    told = json.loads(to_json(page), parse_constant=pytest.fail)
+    assert told["sections"]["s"][0]["rows"] == [{"a": 0.5, "b": 7, "c": None}]
+    assert told["not known"] is None
 
 
 def test_a_chart_carries_its_numbers_as_a_table(site: Path) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+from msgspec import to_builtins
 from msgspec.json import Encoder
 
 from benchflow.site.content import (
@@ -28,12 +31,22 @@ from benchflow.site.content import (
 )
 
 SCHEMA = 1
-_encode = Encoder(enc_hook=str).encode
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 
+def _number(value: object) -> object:
+    # What numpy computed is a number for machines too.
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
+_encode = Encoder(enc_hook=_number).encode
+
+
 def to_json(page: Page) -> str:
-    """The page as one JSON document; tables are lists of objects with the machine's values."""
+    """The page as one JSON document; tables are lists of objects with the machine's values.
+
+    A number that is none is null.
+    """
     document = {
         "schema": SCHEMA,
         "page": page.path,
@@ -45,7 +58,11 @@ def to_json(page: Page) -> str:
             for section in page.sections
         },
     }
-    return _encode(document).decode() + "\n"
+    try:
+        return _encode(document).decode() + "\n"
+    except UnicodeEncodeError:  # a path whose bytes are no UTF-8
+        plain = to_builtins(document, enc_hook=_number, str_keys=True)
+        return json.dumps(plain, ensure_ascii=False) + "\n"
 
 
 def to_markdown(page: Page) -> str:
