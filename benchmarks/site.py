@@ -5,7 +5,7 @@
 Made-up trials have 10 milestones and 100 steps each. They are written to a temporary folder first
 (about 66 KB a trial; the largest site takes as much again), or kept below FOLDER and used again.
 The other side: reading the same trials without making a page of them. Memory is that of all
-processes together, looked at twice a second (Pss: what they share counts once).
+processes together, looked at every two seconds (Pss: what they share counts once).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from benchflow.results.synthetic import Design, write_job
 DESIGNS = {1_000: (10, 20, 5), 10_000: (10, 100, 10), 100_000: (20, 200, 25)}
 READ = "import sys; from pathlib import Path; from benchflow.results.records import collect; "
 READ += "collect([Path(sys.argv[1])])"
-_LOOK_SECONDS = 0.5
+_LOOK_SECONDS = 2.0
 
 
 @dataclass(frozen=True)

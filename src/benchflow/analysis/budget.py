@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchflow.analysis.cluster import labels
-from benchflow.analysis.estimate import Basis, Estimate, Floats, NotEnoughData, Outcomes
+from benchflow.analysis.estimate import Basis, Estimate, Floats, Ints, NotEnoughData, Outcomes
 from benchflow.analysis.rates import rate
 
 
@@ -49,11 +49,13 @@ def budgeted(
     if unknown > MOST_UNKNOWN * max(int(won.sum()), 1):
         raise NotEnoughData(f"{unknown} of {won.sum()} successes have no record of what they spent")
     known = np.where(np.isnan(spent), np.inf, spent)
-    return Budgeted(
-        np.asarray(at, float),
-        tuple(rate_within(known, won, tasks, float(budget), level, units, errors) for budget in at),
-        unknown,
-    )
+    names, index = labels(tasks)
+    families = _families(names, tasks, units)
+    rates = [
+        _rate(won & (known <= budget), names, index, families, level, errors)
+        for budget in np.asarray(at, float)
+    ]
+    return Budgeted(np.asarray(at, float), tuple(rates), unknown)
 
 
 def rate_within(
@@ -72,17 +74,27 @@ def rate_within(
     """
     won = np.asarray(resolved, dtype=bool) & (np.asarray(spent, float) <= budget)
     names, index = labels(tasks)
+    return _rate(won, names, index, _families(names, tasks, units), level, errors)
+
+
+def _families(
+    names: Sequence[str], tasks: Sequence[str], units: Sequence[str] | None
+) -> tuple[str, ...]:
     family = dict(zip(tasks, units, strict=True)) if units else {}
-    return rate(
-        Outcomes(
-            names,
-            np.bincount(index, weights=won, minlength=len(names)).astype(np.int64),
-            np.bincount(index, minlength=len(names)),
-            errors,
-            tuple(family[name] for name in names) if units else (),
-        ),
-        level,
-    ).total
+    return tuple(family[name] for name in names) if units else ()
+
+
+def _rate(
+    won: np.ndarray,
+    names: tuple[str, ...],
+    index: Ints,
+    families: tuple[str, ...],
+    level: float,
+    errors: int,
+) -> Estimate:
+    successes = np.bincount(index, weights=won, minlength=len(names)).astype(np.int64)
+    trials = np.bincount(index, minlength=len(names))
+    return rate(Outcomes(names, successes, trials, errors, families), level).total
 
 
 @dataclass(frozen=True)

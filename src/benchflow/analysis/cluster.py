@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy import special, stats
@@ -32,7 +33,7 @@ class Ratio:
 
     def half_width(self, level: float) -> float:
         """Half of the two-sided t interval."""
-        return float(stats.t.ppf((1 + level) / 2, self.freedom)) * self.error
+        return t_quantile(level, self.freedom) * self.error
 
 
 def ratio(top: Floats | Ints, bottom: Floats | Ints, units: Sequence[str]) -> Ratio:
@@ -58,8 +59,21 @@ def ratio(top: Floats | Ints, bottom: Floats | Ints, units: Sequence[str]) -> Ra
 
 def labels(names: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
     """The names that occur, sorted, and the place of each entry among them."""
-    found, index = np.unique(np.asarray(names, dtype=str), return_inverse=True)
-    return tuple(str(name) for name in found), index.astype(np.int64)
+    found = sorted(set(names))
+    place = {name: at for at, name in enumerate(found)}
+    return tuple(map(str, found)), np.fromiter(map(place.__getitem__, names), np.int64, len(names))
+
+
+@cache
+def t_quantile(level: float, freedom: int) -> float:
+    """Half of the two-sided t interval at `level`, in standard errors."""
+    return float(stats.t.ppf((1 + level) / 2, freedom))
+
+
+@cache
+def normal_quantile(level: float) -> float:
+    """The same of the normal distribution."""
+    return float(stats.norm.ppf((1 + level) / 2))
 
 
 def plain_interval(found: Ratio, level: float) -> tuple[float, float]:

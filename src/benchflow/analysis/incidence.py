@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse, stats
+from scipy import sparse
 
-from benchflow.analysis.cluster import labels, unseen
+from benchflow.analysis.cluster import labels, t_quantile, unseen
 from benchflow.analysis.estimate import Basis, Floats, Ints, NotEnoughData
 
 REACHED, ENDED, CUT = 1, 2, 0
+
+#: Few enough for a processor's cache.
+_DRAWS_A_TIME = 16
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ def cumulative_incidence(
     inside = np.clip(share, 1e-9, 1 - 1e-9)
     scaled = np.log(-np.log(np.clip(drawn, 1e-4, 1 - 1e-4)))
     center = np.log(-np.log(inside))
-    width = stats.t.ppf((1 + level) / 2, len(names) - 1) * scaled.std(axis=0, ddof=1)
+    width = t_quantile(level, len(names) - 1) * scaled.std(axis=0, ddof=1)
     low, high = np.exp(-np.exp(center + width)), np.exp(-np.exp(center - width))
     # Where all units are the same there is no spread: those that are otherwise may be unseen.
     missed = unseen(len(names), level)
@@ -101,23 +104,25 @@ def _aalen_johansen(
     """
     times, place = np.unique(amounts, return_inverse=True)
     shape = (weights.shape[1], len(times))
-
-    def count(which: np.ndarray) -> Floats:
-        """Trials of each draw at each time: a unit holds few times, so its table is sparse."""
-        ones = np.ones(int(which.sum()))
-        per_unit = sparse.csr_array((ones, (index[which], place[which])), shape=shape)
-        summed: Floats = np.asarray((per_unit.T @ weights.T.astype(float)).T)
-        return summed
-
-    at_end = count(np.ones(len(amounts), dtype=bool))
-    reached, ended = count(status == REACHED), count(status == ENDED)
-    at_risk = np.maximum(at_end[:, ::-1].cumsum(axis=1)[:, ::-1], 1e-12)
-    staying = np.cumprod(1 - (reached + ended) / at_risk, axis=1)
-    before = np.hstack([np.ones((len(weights), 1)), staying[:, :-1]])
-    start = np.zeros((len(weights), 1))
     found = np.searchsorted(times, grid, side="right")
-    curves = [
-        np.hstack([start, np.cumsum(before * kind / at_risk, axis=1)])[:, found]
-        for kind in (reached, ended)
-    ]
+    kinds = []
+    for which in (np.ones(len(amounts), dtype=bool), status == REACHED, status == ENDED):
+        # A unit holds few times, so the table of trials by unit and time is sparse.
+        ones = np.ones(int(which.sum()))
+        kinds.append(sparse.csr_array((ones, (index[which], place[which])), shape=shape).T.tocsr())
+    curves = np.empty((2, len(weights), len(grid)))
+    for first in range(0, len(weights), _DRAWS_A_TIME):
+        some = slice(first, first + _DRAWS_A_TIME)
+        drawn = weights[some].T.astype(float)
+        # Trials of each draw at each time.
+        at_end, reached, ended = (np.ascontiguousarray((table @ drawn).T) for table in kinds)
+        at_risk = np.maximum(at_end[:, ::-1].cumsum(axis=1)[:, ::-1], 1e-12)
+        staying = np.cumprod(1 - (reached + ended) / at_risk, axis=1)
+        before = np.ones_like(staying)
+        before[:, 1:] = staying[:, :-1]
+        before /= at_risk
+        for curve, kind in zip(curves, (reached, ended), strict=True):
+            steps = np.cumsum(before * kind, axis=1)
+            curve[some] = np.hstack([np.zeros((len(steps), 1)), steps])[:, found]
+    return curves[0], curves[1]
     return curves[0], curves[1]

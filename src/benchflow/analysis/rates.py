@@ -10,9 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
-from benchflow.analysis.cluster import labels, no_spread, plain_interval, ratio
+from benchflow.analysis.cluster import (
+    labels,
+    no_spread,
+    normal_quantile,
+    plain_interval,
+    ratio,
+    t_quantile,
+)
 from benchflow.analysis.estimate import Estimate, Floats, NotEnoughData, Outcomes
 
 
@@ -54,10 +60,10 @@ def rate(outcomes: Outcomes, level: float = 0.95) -> Rate:
     """
     found = ratio(outcomes.successes, outcomes.trials, outcomes.units)
     noise = noise_of(outcomes)
-    wide = float(stats.t.ppf((1 + level) / 2, found.freedom))
+    wide = t_quantile(level, found.freedom)
     rerun_only, half = None, None
     if noise.rerun is not None:
-        half = float(stats.norm.ppf((1 + level) / 2)) * noise.rerun
+        half = normal_quantile(level) * noise.rerun
         low, high = max(0.0, found.value - half), min(1.0, found.value + half)
         if found.value in (0.0, 1.0):
             low, high = no_spread(found.value, outcomes.n_trials, level)
