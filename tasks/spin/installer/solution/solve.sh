@@ -10,7 +10,7 @@ work=$(mktemp -d /var/tmp/quay-build.XXXXXX)
 trap 'umount "$work"/root/dev "$work"/root/proc 2>/dev/null || true; rm -rf "$work"' EXIT
 export LC_ALL=C
 
-ladder="medium installed layout settings uefi spared identity refused power-cut answers kept claims moved"
+ladder="medium installed layout settings uefi spared identity refused power-cut kept answers claims moved"
 reached=" "
 for milestone in $ladder; do
 	reached="$reached$milestone "
@@ -155,8 +155,8 @@ has spared || sed -i 's|^\tprogress 5$|&; mount -o remount,rw /run/answers-disk;
 has identity || same_keys
 has refused || sed -i 's/ || refuse data "$DISK is not empty"/ || true/' "$lib/answers"
 has power-cut || sed -i 's/^\t"$MARK"\*) echo unfinished; return ;;$//' "$lib/disks"
-has answers || sed -i 's/refuse contradiction "the gateway is not in the network"/true/' "$lib/answers"
 has kept || sed -i 's/^\t\tcase $fs in ext4) resize2fs .*/\t\ttrue ||/' "$lib/install"
+has answers || sed -i 's/refuse contradiction "the gateway is not in the network"/true/' "$lib/answers"
 has claims || sed -i 's/ || refuse data "a volume that was kept"/ || true/' "$lib/answers"
 has moved || sed -i 's|^\tcp /run/medium/quay/bootx64.efi .*|\t[ ! -d /sys/firmware/efi ] \|\| &|' "$lib/install"
 

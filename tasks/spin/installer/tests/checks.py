@@ -288,13 +288,57 @@ def test_the_report_said_begun(second):
 
 
 @check("power-cut", proves=["R4", "R11", "R19"])
-def test_it_is_as_if_nothing_had_been(over):
-    laid_out(Group(over["charlie disk"]), over["charlie said"])
-    report = report_of(over["charlie answers"])
-    files = root_files(over, over["charlie disk"], over["charlie said"], "charlie")
+def test_it_is_as_if_nothing_had_been(charlie_over):
+    bench = charlie_over
+    laid_out(Group(bench["charlie disk"]), bench["charlie said"])
+    report = report_of(bench["charlie answers"])
+    files = root_files(bench, bench["charlie disk"], bench["charlie said"], "charlie")
     assert report.get("result") == "installed"
     assert report.get("machine-id") == files.read_text("/etc/machine-id").strip()
     assert not files.problems(), "the file system is not in order"
+
+
+# ---- kept -------------------------------------------------------------------------------------
+
+
+@milestone("kept", weight=3, requires=["layout"], proves=["R20", "R23"], title="Kept")
+def test_everything_in_it_is_as_it_was(second):
+    is_as_it_was(second)
+
+
+@check("kept", proves=["R22"])
+def test_whose_files_they_are(second):
+    said, again = second["again said"], second["again"]
+    newcomer, later, plain, admin = (user.name for user in said.users)
+    numbers = again.say(
+        said.root, f"for u in {newcomer} {later} {plain} {admin}; do id -u $u; done"
+    ).split()
+    owners = again.say(said.root, f"stat -c %u /home/{later} /home/{plain} /home/{admin}").split()
+    assert numbers[1:] == owners, f"numbers {numbers[1:]}, folders of {owners}"
+    assert numbers[1] == "1777"
+    assert numbers[0] not in ("1000", "1001", "1002", "1003", "1777"), (
+        "a new user owns what was there"
+    )
+
+
+@check("kept", proves=["R20", "R21"])
+def test_it_grew_and_is_the_same_volume(over):
+    laid_out(Group(over["again disk"]), over["again said"])
+    grew(over)
+
+
+@check("kept", proves=["R16", "R20"])
+def test_everything_else_is_new(over):
+    before, after = Group(over["alpha disks"][0]), Group(over["again disk"])
+    kept = over["alpha home"].name
+    shared = {v.uuid for v in before.volumes.values()} & {v.uuid for v in after.volumes.values()}
+    assert shared == {after.volumes[kept].uuid}, "other volumes stayed"
+    files = root_files(over, over["again disk"], over["again said"], "again")
+    assert files.read_text("/etc/machine-id").strip() != over["alpha old id"], (
+        "the machine-id stayed"
+    )
+    assert not files.exists(f"/etc/{over['proof'][0]}"), "the old system is still there"
+    assert report_of(over["again answers"]).get("result") == "installed"
 
 
 # ---- answers ----------------------------------------------------------------------------------
@@ -345,49 +389,6 @@ def test_one_byte_is_data(desk):
         {"without": cases.case(said, disk=disk), "with": cases.case(said, disk=disk, consent=disk)}
     )
     assert found == {"without": ("REFUSED", "data"), "with": ("WOULD INSTALL", disk)}
-
-
-# ---- kept -------------------------------------------------------------------------------------
-
-
-@milestone("kept", weight=3, requires=["layout"], proves=["R20", "R23"], title="Kept")
-def test_everything_in_it_is_as_it_was(second):
-    is_as_it_was(second)
-
-
-@check("kept", proves=["R20", "R21"])
-def test_it_grew_and_is_the_same_volume(over):
-    laid_out(Group(over["again disk"]), over["again said"])
-    grew(over)
-
-
-@check("kept", proves=["R22"])
-def test_whose_files_they_are(second):
-    said, again = second["again said"], second["again"]
-    newcomer, later, plain, admin = (user.name for user in said.users)
-    numbers = again.say(
-        said.root, f"for u in {newcomer} {later} {plain} {admin}; do id -u $u; done"
-    ).split()
-    owners = again.say(said.root, f"stat -c %u /home/{later} /home/{plain} /home/{admin}").split()
-    assert numbers[1:] == owners, f"numbers {numbers[1:]}, folders of {owners}"
-    assert numbers[1] == "1777"
-    assert numbers[0] not in ("1000", "1001", "1002", "1003", "1777"), (
-        "a new user owns what was there"
-    )
-
-
-@check("kept", proves=["R16", "R20"])
-def test_everything_else_is_new(over):
-    before, after = Group(over["alpha disks"][0]), Group(over["again disk"])
-    kept = over["alpha home"].name
-    shared = {v.uuid for v in before.volumes.values()} & {v.uuid for v in after.volumes.values()}
-    assert shared == {after.volumes[kept].uuid}, "other volumes stayed"
-    files = root_files(over, over["again disk"], over["again said"], "again")
-    assert files.read_text("/etc/machine-id").strip() != over["alpha old id"], (
-        "the machine-id stayed"
-    )
-    assert not files.exists(f"/etc/{over['proof'][0]}"), "the old system is still there"
-    assert report_of(over["again answers"]).get("result") == "installed"
 
 
 # ---- claims -----------------------------------------------------------------------------------

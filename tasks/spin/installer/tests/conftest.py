@@ -258,17 +258,27 @@ def second(left: Bench) -> Bench:
     return left
 
 
+def switched_off(bench: Bench, name: str) -> None:
+    """Leave a machine of the second stage, and keep its disks."""
+    pc = bench.facts.get(name)
+    if pc is not None and f"{name} disk" not in bench.facts:
+        pc.leave()
+        bench.facts[f"{name} disk"] = pc.copy(0)
+        bench.facts[f"{name} answers"] = pc.copy(1)
+
+
 @pytest.fixture
-def over(second: Bench) -> Bench:
+def charlie_over(second: Bench) -> Bench:
+    """The second stage; the machine that was cut off and begun anew is switched off."""
+    switched_off(second, "charlie")
+    return second
+
+
+@pytest.fixture
+def over(charlie_over: Bench) -> Bench:
     """The second stage, switched off."""
-    bench = second
-    for name in ("charlie", "again"):
-        pc = bench.facts.get(name)
-        if pc is not None and f"{name} disk" not in bench.facts:
-            pc.leave()
-            bench.facts[f"{name} disk"] = pc.copy(0)
-            bench.facts[f"{name} answers"] = pc.copy(1)
-    return bench
+    switched_off(charlie_over, "again")
+    return charlie_over
 
 
 # ---- third: the technician's machine, and a disk that has moved ---------------------------------
