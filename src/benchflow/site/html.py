@@ -24,6 +24,9 @@ NAVIGATION = (
     Link("Ledger", "ledger.html"),
 )
 
+#: A page of so many needs no list of them.
+_FEW_SECTIONS = 3
+
 
 def policy(connect: str) -> str:
     """The content security policy. `file:` lets a page opened from disk load its own scripts;
@@ -49,6 +52,9 @@ class Shell:
         root = "../" * page.depth
         head, header = _frame(self, root, page.scripts, page.nav)
         return _template("page.html.j2").render(
+            # Importing them in the template would make them anew for each page.
+            blocks=_template("blocks.html.j2").module,
+            has_contents=sum(1 for section in page.sections if section.title) > _FEW_SECTIONS,
             page=page,
             shell=self,
             root=root,
