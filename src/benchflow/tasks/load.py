@@ -225,6 +225,7 @@ def _assemble(
         family=ours.family,
         skills=tuple(ours.skills),
         arch=ours.arch,
+        further_arches=tuple(ours.further_arches),
         firmware=ours.firmware,
         machine_memory_mb=ours.machine_memory_mb,
         expert_minutes=ours.expert_minutes,

@@ -46,6 +46,7 @@ class Task:
     A plain Harbor folder (`is_benchflow` false) has no milestones, deliverables or skills here:
     Harbor itself knows how to run and grade it. Times are in seconds or minutes as named.
     `common_exploits`: what cheats common to all tasks may gain here (they have no path).
+    `further_arches`: what else the verifier's image has QEMU for, beside `arch`.
     `oracle_goes_on`: solve.sh may run again in its own sandbox, to a later milestone.
     """
 
@@ -59,6 +60,7 @@ class Task:
     family: str = ""
     skills: tuple[str, ...] = ()
     arch: str = ""
+    further_arches: tuple[str, ...] = ()
     firmware: str = ""
     machine_memory_mb: int = 0
     expert_minutes: float = 0.0

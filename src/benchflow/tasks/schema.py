@@ -79,6 +79,7 @@ class Benchflow(_Strict):
     variant: Name
     skills: list[Name] = Field(min_length=1)
     arch: Arch
+    further_arches: list[Arch] = []
     firmware: Firmware
     machine_memory_mb: int = Field(512, ge=16)
     expert_minutes: float = Field(gt=0)

@@ -144,7 +144,9 @@ def _write_tests(task: Task, source: Path, target: Path, boot: Path) -> None:
     (target / "task.json").write_text(json.dumps(manifest(task), indent=1) + "\n")
     (target / "test.sh").write_text(_TEST_SH)
     (target / "test.sh").chmod(0o755)
-    (target / "Dockerfile").write_text(verifier_dockerfile(task.arch, task.firmware))
+    (target / "Dockerfile").write_text(
+        verifier_dockerfile(task.arch, task.firmware, task.further_arches)
+    )
 
 
 def manifest(task: Task) -> dict[str, Any]:
@@ -165,14 +167,17 @@ def manifest(task: Task) -> dict[str, Any]:
     }
 
 
-def verifier_dockerfile(arch: str, firmware: str) -> str:
-    """The verifier's image.
+def verifier_dockerfile(arch: str, firmware: str, further_arches: tuple[str, ...] = ()) -> str:
+    """The verifier's image; machines of `further_arches` are started without firmware of theirs.
 
     The packages come first, so that tasks share that layer: all of x86_64 one, whose UEFI adds
     15 MiB; elsewhere a firmware adds hundreds, and only those who start by it pay for it.
     """
     shared = "uefi" if arch == "x86_64" else firmware
-    wanted = " \\\n      ".join(packages(arch, shared))
+    named = set(packages(arch, shared))
+    for other in further_arches:
+        named |= set(packages(other, "direct"))
+    wanted = " \\\n      ".join(sorted(named))
     return f"""FROM debian:{_SUITE}
 RUN apt-get update \\
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \\
