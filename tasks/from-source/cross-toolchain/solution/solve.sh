@@ -40,7 +40,6 @@ for library in ld-musl-riscv64.so.1 libgcc_s.so.1 libstdc++.so.6 libatomic.so.1;
 done
 ln -s ld-musl-riscv64.so.1 root/lib/libc.so
 cp -r "$here/rootfs/." root/
-(cd /app/bench && $prefix/bin/$target-g++ -std=c++20 -O2 -s -o $build/root/usr/bin/gauge gauge.cc)
 echo "root:$(perl -e 'print crypt("Kelp-Anchor-44", q($6$ferrum31$))'):20000:0:99999:7:::" > root/etc/shadow
 echo 'trial:!:20000:0:99999:7:::' >> root/etc/shadow
 
@@ -73,6 +72,8 @@ has poweroff || rm root/sbin/poweroff
 
 # ---- packing ----
 
+# By the toolchain as it will be delivered.
+(cd /app/bench && $build/pack/fx31/bin/$target-g++ -std=c++20 -O2 -s -o $build/root/usr/bin/gauge gauge.cc)
 chmod -R go-w,a+rX pack
 find pack root -exec touch -h -d @1700000000 {} +
 tar -C pack --sort=name --owner=0 --group=0 --numeric-owner -cf toolchain.tar fx31
