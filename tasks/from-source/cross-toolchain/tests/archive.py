@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import posixpath
-import tarfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import elves
@@ -14,7 +17,16 @@ TOP = "/fx31"
 COMPILER = "GCC: (Ferrum FX-31) 12.2.0"
 FILE_MAX = 96 << 20
 _LIMIT = 192 << 20
-_SCRATCH_NAMES = 64
+_FOUND_MAX = 64
+
+
+@dataclass(frozen=True)
+class Part:
+    """A compiled file, or a member of a library: what it is, and the places that it names."""
+
+    path: str
+    facts: elves.Facts
+    places: tuple[str, ...]
 
 
 class Toolchain:
@@ -22,8 +34,8 @@ class Toolchain:
 
     def __init__(self, path: Path) -> None:
         with path.open("rb") as file:
-            if file.read(263)[257:] != b"ustar\0" and not tarfile.is_tarfile(path):
-                raise BadDeliverable("toolchain.tar is no tar archive")
+            if file.read(262)[257:] != b"ustar":
+                raise BadDeliverable("toolchain.tar is no tar archive, or a compressed one")
         self.tree = Tar(path, limit=_LIMIT)
         self.entries = [entry for entry in self.tree.walk("/") if entry.path != "/"]
 
@@ -49,55 +61,54 @@ class Toolchain:
                 found.append(f"{path} has the mode {entry.mode:o}")
             elif not entry.mode & 0o004 or (entry.kind == "directory" and not entry.mode & 1):
                 found.append(f"{path} cannot be read by others (mode {entry.mode:o})")
-            if len(found) >= _SCRATCH_NAMES:
+            if len(found) >= _FOUND_MAX:
                 break
         return found
 
-    def compiled(self):
-        """(path, ELF file) of all that was compiled, members of libraries too."""
-        for entry in self.entries:
-            if entry.kind == "file":
-                data = self.tree.read(entry.path, FILE_MAX)
-                for part in elves.objects(data):
-                    yield entry.path, part
+    @cached_property
+    def parts(self) -> list[Part]:
+        """All that was compiled, members of libraries too."""
+        files = (
+            (entry.path, self.tree.read(entry.path, FILE_MAX))
+            for entry in self.entries
+            if entry.kind == "file"
+        )
+        return list(parts(files))
 
     def dynamic_programs(self) -> list[str]:
         """Programs for x86-64 that need a loader or a library."""
-        found = []
-        for path, data in self.compiled():
-            facts = elves.read(data)
-            if facts.machine == elves.X86_64 and (facts.interpreter or facts.needed):
-                found.append(path)
-        return found
+        return [
+            part.path
+            for part in self.parts
+            if part.facts.machine == elves.X86_64 and (part.facts.interpreter or part.facts.needed)
+        ]
 
-    def programs(self) -> int:
-        return sum(elves.read(data).machine == elves.X86_64 for _, data in self.compiled())
-
-    def faces(self) -> set[int]:
-        """The machines for which there is something."""
-        return {elves.read(data).machine for _, data in self.compiled()}
+    def machines(self) -> Counter[int]:
+        """How much there is for which machine."""
+        return Counter(part.facts.machine for part in self.parts)
 
 
-def strangers(parts) -> list[str]:
-    """What for RISC-V names other compilers, or comes with none at all that is named."""
-    found = []
-    for path, data in parts:
-        facts = elves.read(data)
-        if facts.machine == elves.RISCV and set(facts.comments) - {COMPILER}:
-            found.append(f"{path}: {sorted(set(facts.comments) - {COMPILER})[0][:80]}")
-    return found
+def parts(files: Iterable[tuple[str, bytes]]) -> Iterator[Part]:
+    """What is compiled among files."""
+    for path, data in files:
+        for one in elves.objects(data):
+            yield Part(path, elves.read(one), tuple(elves.places(one)[:2]))
 
 
-def named(parts) -> int:
+def strangers(found: Iterable[Part]) -> list[str]:
+    """What for RISC-V names other compilers."""
+    return [
+        f"{part.path}: {sorted(set(part.facts.comments) - {COMPILER})[0][:80]}"
+        for part in found
+        if part.facts.machine == elves.RISCV and set(part.facts.comments) - {COMPILER}
+    ]
+
+
+def named(found: Iterable[Part]) -> int:
     """How many files for RISC-V name the compiler."""
-    return sum(COMPILER in elves.read(data).comments for _, data in parts)
+    return sum(COMPILER in part.facts.comments for part in found)
 
 
-def loose(parts) -> list[str]:
+def loose(found: Iterable[Part]) -> list[str]:
     """Absolute names of source files in compiled files."""
-    found = []
-    for path, data in parts:
-        found += [f"{path}: {place[:100]}" for place in elves.places(data)[:2]]
-        if len(found) >= _SCRATCH_NAMES:
-            break
-    return found
+    return [f"{part.path}: {place[:100]}" for part in found for place in part.places]

@@ -55,3 +55,9 @@ def board(machines, deliverable, bench, kernel, work):
 def word(nonce):
     """A word that no program has seen when it was compiled."""
     return nonce()[:12]
+
+
+@pytest.fixture(scope="session")
+def installed(rootfs):
+    """All that is compiled in the root file system."""
+    return list(archive.parts((entry.path, data) for entry, data in rootfs.contents("/")))

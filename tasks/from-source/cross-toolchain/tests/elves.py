@@ -114,8 +114,10 @@ def objects(data: bytes) -> list[bytes]:
     return found
 
 
+# Constants of a static glibc lie beside strings ("/var/run/nscd/so" before "dl-find_object.c").
 _PLACE = re.compile(
-    rb"(?<![\w./+-])/[\w.+-]+(?:/[\w.+-]+)+\.(?:c|cc|cpp|cxx|S|y|l|def|md)(?![\w./])"
+    rb"(?<![\w./+-])(?!/(?:var/run|dev|etc|proc|sys)/)"
+    rb"/[\w.+-]+(?:/[\w.+-]+)+\.(?:c|cc|cpp|cxx|S|y|l|def|md)(?![\w./])"
 )
 
 

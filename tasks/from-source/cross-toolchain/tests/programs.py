@@ -224,8 +224,7 @@ int main(int argc, char **argv)
 """
 
 _LINE = r"""
-int answer(int n)
-{
+int answer(int n) {
     return n * 6; /* line of the answer */
 }
 int main(int argc, char **argv) { say("line", argv[1]); return answer(argc) != 12; }
@@ -237,7 +236,7 @@ void part_@N@(const char *word) { say("part@N@", word); }
 _WHOLE = "void part_1(const char *); void part_2(const char *);\n" \
     "int main(int argc, char **argv) { part_2(argv[1]); part_1(argv[1]); }\n"  # fmt: skip
 
-WRONG = "int main(void) { return @SEED@_is_nowhere; }\n"
+WRONG = "int main(void) { return x@SEED@_is_nowhere; }\n"
 UNRESOLVED = "int x@SEED@(void); int main(void) { return x@SEED@(); }\n"
 
 

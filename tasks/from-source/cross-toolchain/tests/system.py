@@ -1,10 +1,8 @@
-"""What programs are like when nothing else was said, and what lies in the root file system."""
+"""What programs are like when nothing else was said."""
 
 from __future__ import annotations
 
 import elves
-
-FILE_MAX = 32 << 20
 
 
 def faults(data: bytes) -> str:
@@ -23,10 +21,3 @@ def faults(data: bytes) -> str:
     if facts.stack_flags is None or facts.stack_flags & 1:
         return "its stack can be executed"
     return "a segment can be written and executed" if facts.writable_code else ""
-
-
-def compiled(rootfs):
-    """(path, ELF file) of all that was compiled in a root file system."""
-    for entry, data in rootfs.contents("/"):
-        for part in elves.objects(data[:FILE_MAX]):
-            yield entry.path, part
