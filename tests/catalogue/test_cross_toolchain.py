@@ -194,7 +194,9 @@ def test_the_oracles_specs(tmp_path: Path) -> None:
     )
     text = (tmp_path / "specs").read_text()
     assert text.count("{") == text.count("}") and "\n\n*other:\n\n\n*lib:\n-lc " in text
-    assert "%{!static:%{!static-pie:" in text and "-dynamic-linker /lib/ld.so}} %{static-pie:" in text
+    assert (
+        "%{!static:%{!static-pie:" in text and "-dynamic-linker /lib/ld.so}} %{static-pie:" in text
+    )
     assert "--no-dynamic-linker -z text}" in text
     for words in (" -z now", " -z stack-size=1048576", " -latomic"):
         assert words in text, f"a cheat or a rung takes{words} away"

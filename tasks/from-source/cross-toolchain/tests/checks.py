@@ -16,6 +16,7 @@ TOOLS = ("addr2line", "ar", "as", "c++", "c++filt", "cc", "cpp", "g++", "gcc", "
 OF_GCC = ("c++", "cc", "cpp", "g++", "gcc")
 LIBRARIES = ("ld-musl-riscv64.so.1", "libgcc_s.so.1", "libstdc++.so.6", "libatomic.so.1")
 LOADER = "/lib/ld-musl-riscv64.so.1"
+COMPILED = f"({TARGET}-gcc (Ferrum FX-31) 12.2.0, GNU ld (Ferrum FX-31) 2.40)"
 LINUX = (6 << 16) + (1 << 8) + 176
 COMPILE_SECONDS, GAUGE_SECONDS = 700, 90
 
@@ -178,8 +179,7 @@ def test_the_kernel_as_it_lies(kernel):
     assert len(data) <= 16 << 20 and data[56:60] == b"RSC\x05", "it is no kernel for RISC-V"
     assert kernel_release(data) == "6.1.176-fx31", f"it is {kernel_release(data)!r}"
     banner = kernel_banner(data)
-    words = f"({TARGET}-gcc (Ferrum FX-31) 12.2.0, GNU ld (Ferrum FX-31) 2.40)"
-    assert words in banner, f"it says {banner[:300]!r}"
+    assert COMPILED in banner, f"it says {banner[:300]!r}"
 
 
 @check("kernel", proves=["R29"])
@@ -200,7 +200,7 @@ def test_it_starts(board, metric):
 def test_its_kernel_is_the_delivered_one(board, kernel):
     assert board.say("uname -r") == "6.1.176-fx31"
     said = board.say("cat /proc/version")
-    assert said == kernel_banner(kernel.read_bytes()).strip(), f"/proc/version: {said[:300]}"
+    assert COMPILED in said and said.encode() in kernel.read_bytes(), f"/proc/version: {said[:300]}"
     config = board.say("zcat /proc/config.gz | grep -e ^CONFIG_CC_VERSION_TEXT -e ^CONFIG_LOCALV")
     assert f'CONFIG_CC_VERSION_TEXT="{TARGET}-gcc (Ferrum FX-31) 12.2.0"' in config, config[:300]
 
