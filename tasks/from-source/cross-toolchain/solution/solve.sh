@@ -31,7 +31,8 @@ cp -a $prefix pack/fx31
 ln -sf $target-gcc pack/fx31/bin/$target-cc
 cp src/linux/arch/riscv/boot/Image Image
 mkdir -p root/{bin,sbin,lib,etc,proc,sys,dev,tmp,root,trial,usr/bin,usr/sbin,usr/lib}
-cp busybox/busybox root/bin/
+# BusyBox's own build also strips the name of the compiler.
+$prefix/bin/$target-strip -o root/bin/busybox busybox/busybox_unstripped
 while read -r link; do
     [ -e "root$link" ] || [ -h "root$link" ] || ln -s /bin/busybox "root$link"
 done < busybox/busybox.links

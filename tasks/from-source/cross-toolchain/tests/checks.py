@@ -18,7 +18,7 @@ LIBRARIES = ("ld-musl-riscv64.so.1", "libgcc_s.so.1", "libstdc++.so.6", "libatom
 LOADER = "/lib/ld-musl-riscv64.so.1"
 COMPILED = f"({TARGET}-gcc (Ferrum FX-31) 12.2.0, GNU ld (Ferrum FX-31) 2.40)"
 LINUX = (6 << 16) + (1 << 8) + 176
-COMPILE_SECONDS, GAUGE_SECONDS = 700, 90
+COMPILE_SECONDS, GAUGE_SECONDS = 700, 60
 
 
 @milestone("archive", weight=1, proves=["R1"], title="One archive")
