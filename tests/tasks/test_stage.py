@@ -10,6 +10,7 @@ import pytest
 
 from benchflow.errors import UsageError
 from benchflow.tasks import export, load, stage
+from benchflow.tasks.stage import verifier_dockerfile
 
 
 @pytest.fixture(autouse=True)
@@ -86,3 +87,17 @@ def test_export_never_overwrites(lamp: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not the same"):
         export([task], tmp_path / "dataset")
     assert (folder / "instruction.md").read_text() == "mine now\n"
+
+
+def test_the_verifier_has_qemu_for_each_architecture_of_the_task(lamp: Path) -> None:
+    before = verifier_dockerfile("riscv64", "direct")
+    assert "qemu-system-misc" in before and "qemu-system-x86" not in before
+    after = verifier_dockerfile("riscv64", "direct", ("x86_64",))
+    assert "qemu-system-misc" in after and "qemu-system-x86" in after and "ovmf" not in after
+    assert verifier_dockerfile("riscv64", "direct", ("riscv64",)) == before
+    text = (lamp / "task.toml").read_text()
+    (lamp / "task.toml").write_text(
+        text.replace('arch = "x86_64"', 'arch = "x86_64"\nfurther_arches = ["riscv64"]')
+    )
+    staged = stage(load(lamp))
+    assert "qemu-system-misc" in (staged / "tests/Dockerfile").read_text()

@@ -41,7 +41,8 @@ def test_its_tools_say_what_they_are(bench, metric):
     for tool in TOOLS:
         first = bench.said(f"version-{tool}").splitlines()[0]
         version = "12.2.0" if tool in OF_GCC else "2.40"
-        assert "(Ferrum FX-31)" in first and first.split()[-1].startswith(version), first[:200]
+        assert "(Ferrum FX-31)" in first, first[:200]
+        assert any(part.startswith(version) for part in first.split()), first[:200]
 
 
 @check("named", proves=["R4", "R9"])
@@ -61,7 +62,9 @@ def test_its_sysroot_is_its_own(bench, tar):
         assert tar.tree.exists(f"{folder}/{name}"), f"there is no {name} in it"
 
 
-@milestone("compiles", weight=2, requires=["named"], proves=["R9"], title="C becomes programs")
+@milestone(
+    "compiles", weight=2, requires=["named"], proves=["R9", "R13"], title="C becomes programs"
+)
 def test_a_program_of_c(bench):
     facts = elves.read(bench.file("plain"))
     assert facts.machine == elves.RISCV and facts.interpreter == LOADER, f"{facts.interpreter}"
