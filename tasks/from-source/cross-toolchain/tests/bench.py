@@ -62,12 +62,13 @@ class Cpio:
         self._out += head + bytes(-len(head) % 4) + data + bytes(-len(data) % 4)
 
     def folder(self, path: str, mode: int = 0o755, uid: int = 0) -> None:
+        """A folder, and those above it that are not there yet."""
         parts = path.strip("/").split("/")
-        for depth in range(1, len(parts)):
-            self.folder("/".join(parts[:depth])) if "/".join(parts[:depth]) not in self._made else 0
-        if path.strip("/") not in self._made:
-            self._made.add(path.strip("/"))
-            self._record(path.strip("/"), 0o040000 | mode, b"", uid)
+        for depth in range(1, len(parts) + 1):
+            place, last = "/".join(parts[:depth]), depth == len(parts)
+            if place not in self._made:
+                self._made.add(place)
+                self._record(place, 0o040000 | (mode if last else 0o755), b"", uid if last else 0)
 
     def file(self, path: str, data: bytes, mode: int = 0o644) -> None:
         if "/" in path.strip("/"):
