@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 from browser import browser, chromium
 from hostile_job import write_hostile_job
+from made_up import LONG
 from playwright.sync_api import Browser
 
 from benchflow.results.records import collect
 from benchflow.results.synthetic import Design, write_job
 from benchflow.site.build import Built, build
 from benchflow.site.study import Study
-
-LONG = 50_000
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,9 @@ from typing import Any
 from benchflow.results.model import Phases, Usage, Verdict
 from benchflow.results.records import Collection, Format, Record, Rung
 
+#: Steps of the longest trajectory that pages are tried with.
+LONG = 50_000
+
 _NUMBERS = itertools.count(1)
 _VERDICTS = {None: Verdict.ERROR, True: Verdict.RESOLVED, False: Verdict.FAILED}
 

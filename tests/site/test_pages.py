@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser import page
+from made_up import LONG
 from playwright.sync_api import Browser, Page
 
 from benchflow.results.model import Verdict
 from benchflow.site.addresses import trial_page
 from benchflow.site.study import Study
-from conftest import LONG
 
 WIDE = {"viewport": {"width": 1280, "height": 800}}
 PAPER = {"viewport": {"width": 718, "height": 1016}}  # A4 within its margins, in CSS pixels
