@@ -62,7 +62,8 @@ def to_json(page: Page) -> str:
         return _encode(document).decode() + "\n"
     except UnicodeEncodeError:  # a path whose bytes are no UTF-8
         plain = to_builtins(document, enc_hook=_number, str_keys=True)
-        return json.dumps(plain, ensure_ascii=False) + "\n"
+        text = json.dumps(plain, ensure_ascii=False).encode("utf-8", "replace")
+        return _encode(json.loads(text, parse_constant=lambda _: None)).decode() + "\n"
 
 
 def to_markdown(page: Page) -> str:
