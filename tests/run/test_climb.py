@@ -14,12 +14,13 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from ours import words
+from ours import SOLVE, words
 from plain import BENCHFLOW, hear
 
 from benchflow.authoring.check import AS_USUAL, BUSY
 from benchflow.errors import UsageError
 from benchflow.home import home
+from benchflow.results.read import read_job
 from benchflow.run.plan import plan
 from benchflow.run.request import RunRequest
 from benchflow.sandbox import cleanup
@@ -131,6 +132,19 @@ def test_a_rung_that_takes_too_much_with_it_is_named(climbing: Callable[[str], P
     result = gate(climbing("mkdir -p /app/out; echo one two three > /app/out/words.txt\n"))
     assert result["status"] == "failed"
     assert "stopped after one, three, two pass too early" in result["findings"]
+
+
+def test_an_oracle_that_starts_over_is_its_own_last_rung(climbing: Callable[[str], Path]) -> None:
+    before = set(left())
+    folder = climbing(SOLVE)
+    config = folder / "task.toml"
+    config.write_text(config.read_text().replace("oracle_goes_on = true\n", ""))
+    assert gate(folder, "oracle")["status"] == "passed"
+    result = gate(folder)
+    assert (result["status"], result["summary"]) == ("passed", "3 rungs")
+    job = next(path for path in set(left()) - before if path.name.endswith("-ladder"))
+    agents = sorted(trial.agent for trial in read_job(job).trials)
+    assert agents == ["ladder:one", "ladder:two"]
 
 
 def test_an_oracle_that_starts_over_cannot_climb(tmp_path: Path) -> None:

@@ -36,10 +36,10 @@ GATES = (
     "determinism",
 )
 FAST = ("schema", "coverage", "leaks", "nop")
-#: What the repeated verifications are done under: some side by side, as a job does them, some
-#: beside as many programs that never rest as there are cores.
+#: What the verifications after the oracle's own are done under: some side by side, as a job does
+#: them, some beside as many programs that never rest as there are cores.
 _MORE_MEMORY = "a quarter more memory"
-AS_USUAL = ("as usual", "as usual again", _MORE_MEMORY)
+AS_USUAL = ("as usual again", _MORE_MEMORY)
 BUSY = ("all cores busy", "all cores busy again")
 
 Report = Callable[[GateResult], None]

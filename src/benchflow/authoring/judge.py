@@ -170,7 +170,10 @@ def budget(task: Task, trials: Sequence[Trial]) -> GateResult:
 
 
 def same(reference: Trial, others: Sequence[Trial], conditions: Sequence[str]) -> GateResult:
-    """The same deliverable gives the same verdict and milestones, whatever the conditions."""
+    """The same deliverable gives the same verdict and milestones, whatever the conditions.
+
+    `reference` is the first verification, `others` are those after it, one a condition.
+    """
     want = (reference.verdict, passed(reference))
     findings = []
     for trial, condition in zip(others, conditions, strict=True):
@@ -180,7 +183,7 @@ def same(reference: Trial, others: Sequence[Trial], conditions: Sequence[str]) -
             findings.append(f"{condition}: {trial.verdict}, milestones that differ: {differ}")
     return errors("determinism", others) or judged(
         "determinism",
-        f"{len(others)} verifications of one deliverable",
+        f"{1 + len(others)} verifications of one deliverable",
         findings,
         evidence=_where(others),
         seconds=_seconds(others),
