@@ -50,6 +50,31 @@ def test_a_dockerfile_becomes_what_it_says(tmp_path: Path) -> None:
         ).text.split() == ["0:0", "0:0", "42:0"]
 
 
+def test_images_share_the_files_that_they_hold_alike(tmp_path: Path) -> None:
+    mark = uuid.uuid4().hex
+    make = f"yes {mark} | head -c 100000 > /opt/"
+    dated = "touch -d @1700000000 /opt/*"
+    first = f"RUN {make}alike; {make}elsewhere1; {make}owned; {make}mode; {make}dated; {dated}"
+    second = first.replace("elsewhere1", "elsewhere2")
+    second += "; chown 7 /opt/owned; chmod 600 /opt/mode; touch /opt/dated"
+    images = [
+        build(write(tmp_path / name, f"FROM debian:bookworm\nRUN : {name}\n{line}\n"))
+        for name, line in (("a", first), ("b", second))
+    ]
+    one, two = (
+        {path.name: path.lstat() for path in image.layers[-1].glob("opt/*")} for image in images
+    )
+    assert one.keys() - two.keys() == {"elsewhere1"}
+    assert [name for name in two if name in one and one[name].st_ino == two[name].st_ino] == [
+        "alike"
+    ]
+    assert (two["owned"].st_uid - one["owned"].st_uid, two["mode"].st_mode & 0o777) == (7, 0o600)
+    assert two["dated"].st_mtime != one["dated"].st_mtime == 1_700_000_000
+    with Sandbox.start(images[0]) as box, Sandbox.start(images[1]) as other:
+        box.exec("echo changed >> /opt/alike; chmod 777 /opt/alike")
+        assert other.exec("stat -c '%s %a' /opt/alike").text == "100000 644\n"
+
+
 def test_a_builder_that_the_kernel_held_up_is_asked_again(tmp_path: Path) -> None:
     marker = f"held-up-{uuid.uuid4().hex}"
     words = "Close_Fd sealing memfd copy: Device or resource busy"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import platform
@@ -107,6 +108,19 @@ class Builder:
             self._blame_machine(tail)
             raise TaskError(f"{dockerfile_name} does not build (status {status}):\n{tail}")
         return self._image(tag)
+
+    def share(self, image: Image) -> None:
+        """Store once what this new image's layers and those of others hold alike."""
+        own = [f"/mnt/place/root/overlay/{layer.parent.name}/diff" for layer in image.layers]
+        with (self.place.parent / "pool.lock").open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            userns.check(
+                ["/mnt/place/pool", *own],
+                self.id_map,
+                module="pool",
+                what="sharing files between layers",
+                shown={"place": self.place},
+            )
 
     def _blame_machine(self, tail: str) -> None:
         """Raise InfrastructureError when the machine is why a build failed."""

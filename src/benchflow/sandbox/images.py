@@ -65,6 +65,7 @@ def build(
                 image = builder.build(frozen, dockerfile_name, tag=f"benchflow/{record.stem[:32]}")
             finally:
                 shutil.rmtree(frozen, ignore_errors=True)
+            builder.share(image)
             _save(record, image)
             return image
 
@@ -95,6 +96,7 @@ def _ensure_base(reference: str, builder: Builder) -> Image:
         image = builder.bootstrap(suite)
     else:
         image = builder.pull(reference)
+    builder.share(image)
     _save(record, image)
     return image
 

@@ -25,6 +25,7 @@ def run(
     argv: Sequence[str],
     id_map: IdMap,
     *,
+    module: str = "",
     shown: Mapping[str, Path] | None = None,
     env: Mapping[str, str] | None = None,
     cwd: str = "/",
@@ -34,10 +35,12 @@ def run(
     the host's network; exit status (128 + n for a signal) and output, stderr with it.
 
     The directories in `shown` appear as /mnt/<name>: the mapped ids need not be able to walk to
-    them. The program dies when this thread's process does.
+    them. With `module` no program is run, but `main(*argv)` of this module of `inside`, for which
+    the interpreter's files need not be in reach. It dies when this thread's process does.
     """
     request = {
         "argv": list(argv),
+        "module": module,
         "cwd": cwd,
         "privileged": id_map.privileged,
         "shown": {name: str(path) for name, path in (shown or {}).items()},
@@ -82,12 +85,13 @@ def check(
     id_map: IdMap,
     *,
     what: str,
+    module: str = "",
     shown: Mapping[str, Path] | None = None,
     env: Mapping[str, str] | None = None,
     on_output: Callable[[bytes], None] | None = None,
 ) -> bytes:
     """`run`, and raise InfrastructureError with the last lines when it fails."""
-    status, output = run(argv, id_map, shown=shown, env=env, on_output=on_output)
+    status, output = run(argv, id_map, module=module, shown=shown, env=env, on_output=on_output)
     if status:
         tail = output.decode("utf-8", "replace").strip()[-1500:]
         raise InfrastructureError(f"{what} failed with status {status}:\n{tail}")
