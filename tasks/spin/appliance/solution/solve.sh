@@ -303,7 +303,8 @@ WatchdogSec=10
 TimeoutStopSec=5
 UNIT
 		fi
-		if ! has power-cut; then # records reach the disk when the machine is switched off properly
+		if ! has power-cut; then
+			# Records reach the disk when the machine is switched off properly, also when it is full.
 			put 644 /etc/systemd/system/skerryd-memory.service <<'UNIT'
 [Unit]
 Description=Logbook in memory
@@ -313,8 +314,8 @@ After=systemd-tmpfiles-setup.service
 [Service]
 Type=oneshot
 RemainAfterExit=yes
-ExecStart=/bin/sh -ec 'install -d -m 700 -o skerry -g skerry /data/kept; mount -t tmpfs -o mode=700,uid=skerry,gid=skerry memory /data/skerry; cp -a /data/kept/. /data/skerry/'
-ExecStop=/bin/sh -ec 'cp -a /data/skerry/. /data/kept/; sync'
+ExecStart=/bin/sh -ec 'install -d -m 700 -o skerry -g skerry /data/kept; [ -e /data/room ] || fallocate -l 4M /data/room || :; mount -t tmpfs -o mode=700,uid=skerry,gid=skerry memory /data/skerry; cp -a /data/kept/. /data/skerry/'
+ExecStop=/bin/sh -ec 'rm -f /data/room; cp -a /data/skerry/. /data/kept/; sync'
 
 [Install]
 RequiredBy=skerryd.service
