@@ -165,7 +165,8 @@ def test_what_stands_on_a_failed_milestone_is_not_reached() -> None:
 
 @settings(deadline=None)
 @given(
-    st.lists(st.floats(0.001, 1000), min_size=1, max_size=8),
+    # A task whose milestone is less than a hundred-thousandth of the whole does not load.
+    st.lists(st.floats(0.1, 1000), min_size=1, max_size=8),
     st.sets(st.integers(0, 7)),
 )
 def test_the_reward_is_the_weighted_share(weights: list[float], passed: set[int]) -> None:

@@ -50,6 +50,12 @@ def test_a_task_loads_whole(lamp: Path) -> None:
             ["lit → warm → lit"],
         ),
         ("tests/checks.py", '@milestone("warm"', '@milestone("lit"', ["lit"]),
+        (
+            "tests/checks.py",
+            "weight=1",
+            "weight=0.00001",
+            ["lit", "rounded", "at least 2.00001e-05"],
+        ),
         ("tests/checks.py", '@check("warm"', '@check("cold"', ["cold"]),
         ("tests/checks.py", 'proves=["R2"]', 'proves=["R7"]', ["R7", "instruction.md"]),
         ("tests/checks.py", "def test_lit(machine):", "def test_lit(machine:", ["checks.py"]),

@@ -24,6 +24,9 @@ SCORED_PARTS = ("task.toml", "instruction.md", "hints", "environment", "solution
 _REQUIREMENT = re.compile(r"\[(R\d+[a-z]?)\]")
 _HARBOR_SCHEMAS = {"1.0", "1.1", "1.2", "1.3", "1.4"}
 
+#: Rewards have six decimals: what a smaller milestone is worth could not be told from nothing.
+_LEAST_SHARE = 1e-5
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -185,13 +188,25 @@ def _missing_files(folder: Path, data: dict[str, Any]) -> Iterator[Problem]:
 def _scan(folder: Path, path: Path, problems: list[Problem]) -> tuple[MilestoneSpec, ...]:
     if not path.is_file():
         return ()
+    relative = str(path.relative_to(folder))
     try:
-        return tuple(scan(path))
+        milestones = tuple(scan(path))
     except ChecksError as error:
         where = f"line {error.line}" if error.line else ""
-        relative = str(path.relative_to(folder))
         problems.append(Problem(relative, where, error.problem, error.fix or "mend it"))
         return ()
+    total = sum(milestone.weight for milestone in milestones)
+    problems += [
+        Problem(
+            relative,
+            milestone.id,
+            f"weight {milestone.weight:g} of {total:g} is lost when the reward is rounded",
+            f"make it at least {_LEAST_SHARE * total:g}",
+        )
+        for milestone in milestones
+        if milestone.weight < _LEAST_SHARE * total
+    ]
+    return milestones
 
 
 def _assemble(
