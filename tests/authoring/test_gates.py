@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -170,51 +165,3 @@ def test_a_result_is_remembered_as_it_was() -> None:
     result = judge.nop([trial("nop", passed=("lit",))])
     again = GateResult.from_json(result.to_json())
     assert again == replace(result, cached=True)
-
-
-BUSY = """
-import multiprocessing, time
-from benchflow.authoring.check import _busy_cores
-with _busy_cores():
-    print(*[child.pid for child in multiprocessing.active_children()], flush=True)
-    time.sleep(60)
-"""
-
-
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_what_keeps_the_cores_busy_ends_with_its_parent_and_says_nothing(how: int) -> None:
-    parent = subprocess.Popen(
-        [sys.executable, "-c", BUSY],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    with parent:
-        assert parent.stdout and parent.stderr
-        pids = parent.stdout.readline().split()
-        assert len(pids) == os.cpu_count()
-        time.sleep(0.5)
-        assert all(_state(pid) == "R" for pid in pids)
-        if how == signal.SIGINT:  # as a terminal does
-            os.killpg(parent.pid, how)
-        else:
-            parent.kill()
-        parent.wait(20)
-        deadline = time.monotonic() + 20
-        while (left := [p for p in pids if _state(p) not in ("", "Z")]) and (
-            time.monotonic() < deadline
-        ):
-            time.sleep(0.1)
-        for pid in left:
-            os.kill(int(pid), signal.SIGKILL)
-        assert not left
-        said = parent.stderr.read()
-    assert said.count("Traceback") == (how == signal.SIGINT)  # the parent's own
-
-
-def _state(pid: str) -> str:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1]
-    except (FileNotFoundError, ProcessLookupError):
-        return ""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
-import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from benchflow.authoring import judge, static
+from benchflow.authoring.busy import busy_cores
 from benchflow.authoring.gate import GateResult, Status, judged, not_applicable
 from benchflow.authoring.nops import Nops
 from benchflow.authoring.trials import ORACLE_TIMES, Trials
@@ -197,7 +195,7 @@ class _Gates:
             return self.trials.verified(requests, again=again)
 
         trials = verified(AS_USUAL)
-        with _busy_cores():
+        with busy_cores():
             trials += verified(BUSY)
         return judge.same(reference, trials, (*AS_USUAL, *BUSY))
 
@@ -216,25 +214,3 @@ class _Gates:
         scratch = path.with_suffix(f".{os.getpid()}")
         scratch.write_text(json.dumps(result.to_json(), indent=1))
         scratch.replace(path)
-
-
-@contextmanager
-def _busy_cores() -> Iterator[None]:
-    count = os.cpu_count() or 1
-    burners = [multiprocessing.Process(target=_burn, daemon=True) for _ in range(count)]
-    for burner in burners:
-        burner.start()
-    try:
-        yield
-    finally:
-        for burner in burners:
-            burner.kill()
-            burner.join()
-
-
-def _burn() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends this one
-    parent = multiprocessing.parent_process()
-    while parent and parent.is_alive():  # one that is killed ends nobody
-        for _ in range(1 << 20):
-            pass
