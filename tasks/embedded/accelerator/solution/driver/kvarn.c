@@ -66,7 +66,7 @@ struct kvarn {
 	bool gone;
 	wait_queue_head_t wait;
 	atomic_t waiting;
-	atomic_t served;
+	int turn; /* when it was last asked, counted over all cards */
 };
 
 static void kvarn_free(struct kref *ref)
@@ -238,6 +238,14 @@ static int kvarn_alive(struct kvarn *k, u32 value, u32 *answer)
 	return err;
 }
 
+static void kvarn_begin(struct kvarn *k)
+{
+	static atomic_t turns;
+
+	atomic_inc(&k->waiting);
+	WRITE_ONCE(k->turn, atomic_inc_return(&turns));
+}
+
 static long kvarn_ioctl(struct file *file, unsigned int cmd, unsigned long argument)
 {
 	struct kvarn *k = file->private_data;
@@ -252,15 +260,14 @@ static long kvarn_ioctl(struct file *file, unsigned int cmd, unsigned long argum
 		if (READ_ONCE(k->gone))
 			return -ENODEV;
 		load.waiting = atomic_read(&k->waiting);
-		load.served = atomic_read(&k->served);
+		load.turn = READ_ONCE(k->turn);
 		return copy_to_user(user, &load, sizeof(load)) ? -EFAULT : 0;
 	case KVARN_IOC_COPY:
 	case KVARN_IOC_PUT:
 	case KVARN_IOC_GET:
 		if (copy_from_user(&block, user, sizeof(block)))
 			return -EFAULT;
-		atomic_inc(&k->waiting);
-		atomic_inc(&k->served);
+		kvarn_begin(k);
 		err = kvarn_blocks(k, cmd, &block);
 		atomic_dec(&k->waiting);
 		return err;
@@ -269,8 +276,7 @@ static long kvarn_ioctl(struct file *file, unsigned int cmd, unsigned long argum
 	case KVARN_IOC_PING:
 		if (copy_from_user(&word, user, sizeof(word)))
 			return -EFAULT;
-		atomic_inc(&k->waiting);
-		atomic_inc(&k->served);
+		kvarn_begin(k);
 		if (cmd == KVARN_IOC_ALIVE)
 			err = kvarn_alive(k, word.in, &word.out);
 		else if (cmd == KVARN_IOC_MILL)

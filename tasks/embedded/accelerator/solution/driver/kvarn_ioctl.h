@@ -21,7 +21,7 @@ struct kvarn_block {
 
 struct kvarn_load {
 	__u32 waiting; /* requests under way or queued */
-	__u32 served;  /* requests since the card was found */
+	__s32 turn;    /* of its last request, counted over all cards; it may wrap */
 };
 
 #define KVARN_IOC_ALIVE _IOWR('k', 1, struct kvarn_word)

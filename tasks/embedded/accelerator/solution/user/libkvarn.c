@@ -65,7 +65,12 @@ static int open_card(const char *address)
 	return fd;
 }
 
-/* The card with the shortest queue; among equals the one that has served least. */
+static int earlier(__s32 turn, __s32 than)
+{
+	return (__s32)((__u32)turn - (__u32)than) < 0;
+}
+
+/* The card with the shortest queue; among equals the one whose turn is longest ago. */
 static int choose_card(void)
 {
 	char found[CARDS][16];
@@ -85,7 +90,7 @@ static int choose_card(void)
 			continue;
 		}
 		if (best < 0 || load.waiting < least.waiting ||
-		    (load.waiting == least.waiting && load.served < least.served)) {
+		    (load.waiting == least.waiting && earlier(load.turn, least.turn))) {
 			if (best >= 0)
 				close(best);
 			best = fd;
