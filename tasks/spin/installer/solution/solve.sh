@@ -137,9 +137,11 @@ depmod -b "$setup" "$kernel"
 cp "$here"/medium/{disks,answers,install} "$setup/lib/quay/"
 install -m 755 "$here/medium/quay-setup" "$setup/bin/quay-setup"
 install -m 755 "$here/medium/init" "$setup/init"
-(cd "$root/usr/share/zoneinfo" && find * -type f | grep -Ev '^(posix|right)/|\.|^(leapseconds|leap-seconds|tzdata)') \
-	>"$setup/lib/quay/zones"
-cut -d : -f 1 "$root/etc/passwd" "$root/etc/group" | sort -u >"$setup/lib/quay/accounts"
+words() { sort -u | tr '\n' ' '; }
+{
+	echo "ZONES=\"$(cd "$root/usr/share/zoneinfo" && find * -type f | grep -Ev '^(posix|right)/|\.|^(leapseconds|leap-seconds|tzdata)' | words)\""
+	echo "ACCOUNTS=\"$(cut -d : -f 1 "$root/etc/passwd" "$root/etc/group" | words)\""
+} >"$setup/lib/quay/words"
 edition=$(openssl rand -hex 32 | tr a-f A-F)
 echo "$edition" >"$setup/lib/quay/edition"
 platforms=
@@ -174,7 +176,7 @@ cp "$root"/boot/vmlinuz-* "$tree/quay/vmlinuz"
 rm -rf "$root"/boot/* "$root"/vmlinuz* "$root"/initrd* "$root"/var/lib/apt/lists/* "$root"/var/cache/apt/* \
 	"$root"/var/cache/debconf/*-old "$root"/var/log/* "$root"/tmp/* "$root"/var/tmp/* "$root"/run/*
 used=$(du -sm "$root" | cut -f 1)
-echo $((used * 12 / 10 + 60)) >"$setup/lib/quay/need"
+echo "NEED=$((used * 12 / 10 + 60))" >>"$setup/lib/quay/words"
 echo "system: $used MiB" >&2
 tar -C "$root" --numeric-owner -c . | split -b 12M -a 2 --filter='zstd -q -6 -T2 -o "$FILE.zst"' - "$tree/quay/system."
 grub-mkimage -O i386-pc -p '(,gpt2)/grub' -o "$tree/quay/core.img" biosdisk part_gpt fat linux normal configfile serial
