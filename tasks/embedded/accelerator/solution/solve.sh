@@ -50,7 +50,6 @@ has shelf || user_flags="$user_flags -DKVARN_NO_SHELF"
 has together || user_flags="$user_flags -DKVARN_NO_SHARING"
 has suspended || user_flags="$user_flags -DKVARN_NO_PING"
 has reload || user_flags="$user_flags -DKVARN_NO_RETRY"
-has absent || user_flags="$user_flags -DKVARN_NO_STATUS"
 mode=0660
 if [ -n "${LOCAL_CHANGES:-}" ]; then
 	. "$LOCAL_CHANGES"
@@ -204,6 +203,8 @@ has alive && chosen="$chosen /srv/kvarn/kvarn_1.0-1_amd64.deb"
 has library && chosen="$chosen /srv/kvarn/libkvarn-dev_1.0-1_amd64.deb"
 [ -z "$chosen" ] || chroot "$root" dpkg --install $chosen >/dev/null
 has package || rm -r "$root/srv/kvarn"
+# Loaded without a card too. A wrong exit status would be seen where cards go away during a job, in `reload`.
+has absent || ! has loads || echo kvarn >"$root/etc/modules-load.d/kvarn.conf"
 if [ -n "${IMAGE_CHANGES:-}" ]; then
 	. "$IMAGE_CHANGES"
 fi

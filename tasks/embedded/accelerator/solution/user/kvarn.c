@@ -35,10 +35,6 @@ static void need(int err)
 	if (!err)
 		return;
 	fprintf(stderr, "kvarn: %s\n", err == -ENODEV ? "no card" : strerror(-err));
-#ifdef KVARN_NO_STATUS
-	if (err == -ENODEV)
-		exit(FAILED);
-#endif
 	exit(err == -ENODEV ? NO_CARD : err == -EACCES ? DENIED : err == -EINVAL ? USAGE : FAILED);
 }
 
