@@ -111,7 +111,7 @@ has runs || sed -i 's/^\( *\)self\.force(self\.read(f"{CARRIER}.*/\1self.force({
 has layers || sed -i 's/if name == "\.wh\.\.wh\.\.opq":/if False:/' "$lib/oci.py"
 has refuses || sed -i 's/if f"sha256:{state\.hexdigest()}" != digest:/if False:/' "$lib/oci.py"
 has confined || sed -i 's/"noNewPrivileges": True/"noNewPrivileges": False/' "$lib/container.py"
-has network || echo 'nc -lk -p 9000 -e /bin/cat &' >>"$root/etc/rc"
+has network || echo 'nc -ll -p 9000 -e /bin/echo here &' >>"$root/etc/rc"
 has limits || sed -i '/pids\.max/d' "$lib/container.py"
 has restarts || sed -i 's/min(2\*\*row, LONGEST)/1/' "$lib/container.py"
 has logs || sed -i 's/^KEPT = .*/KEPT = 8 << 10/' "$lib/container.py"

@@ -196,7 +196,10 @@ class Host:
         address, number = self.machine.forward(port)
         done = run_tool(["curl", "-s", "-m", "10", f"telnet://{address}:{number}"], limit=4096)
         heard = bool(done.stdout)
-        done = run_tool(["curl", "-s", "-m", "10", f"http://{address}:{number}/"], limit=1 << 16)
+        # What is no HTTP is an answer too.
+        done = run_tool(
+            ["curl", "-s", "-m", "10", "--http0.9", f"http://{address}:{number}/"], limit=1 << 16
+        )
         return not heard and not done.stdout and done.status != 0
 
     # -- its disk -----------------------------------------------------------------------------
