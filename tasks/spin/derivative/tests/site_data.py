@@ -14,8 +14,12 @@ _HOLD = """#!/bin/sh
 if [ -e /root/hold-{step} ]; then
 	rm /root/hold-{step}
 	sync
-	echo {word} >/dev/ttyS0
-	sleep 900
+	# More than once: a getty that starts just now throws away what is on its way to the terminal.
+	for time in 1 2 3 4 5 6 7 8 9; do
+		echo {word} >/dev/ttyS0
+		sleep 10
+	done
+	sleep 810
 fi
 """
 
