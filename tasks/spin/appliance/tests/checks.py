@@ -285,14 +285,16 @@ def test_nothing_else_can_be_reached(unit, story, nonce):
     for port in story.closed_ports:
         unit.ssh(
             f"systemd-run --quiet --unit=echo-{port} "
-            f"systemd-socket-activate --accept --inetd -l 0.0.0.0:{port} cat && sleep 2",
+            f"systemd-socket-activate --accept --inetd -l 0.0.0.0:{port} cat",
             seconds=90,
         )
         word = nonce()
         inside = (
-            f"exec 3<>/dev/tcp/127.0.0.1/{port}; echo {word} >&3; read -t 20 word <&3; echo $word"
+            f"i=0; until {{ exec 3<>/dev/tcp/127.0.0.1/{port}; }} 2>/dev/null || [ $i = 60 ]; do "
+            f"sleep 0.5; i=$((i+1)); done; echo {word} >&3; read -t 20 word <&3; echo $word"
         )
-        assert unit.say(f"bash -c {shlex.quote(inside)}") == word, "our own listener is not there"
+        heard = unit.say(f"bash -c {shlex.quote(inside)}", seconds=90)
+        assert heard == word, "our own listener is not there"
         assert not unit.hears(port, nonce()), f"port {port} can be reached from outside"
 
 
