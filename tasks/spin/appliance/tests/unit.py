@@ -224,7 +224,7 @@ class Unit:
 
     def hears(self, port: int, text: str, seconds: float = 6.0) -> bool:
         """Whether something that echoes can be reached on a port, from outside."""
-        return text in self._exchange(port, [text.encode()], seconds)
+        return text in self._exchange(port, [text.encode()], self.deadline(seconds).remaining())
 
     def device_key(self) -> bytes:
         """The service's key, read by the administrator."""
