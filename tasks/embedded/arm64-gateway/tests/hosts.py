@@ -146,6 +146,9 @@ class Host:
         self.inbox.append((packet, source))
         if not self.mine(packet.target):
             return
+        # A neighbour is answered without the gateway, whoever handed the packet on.
+        near = (host.mac for host in self.cable.hosts if host.mine(packet.source))
+        source = next(near, source)
         if packet.protocol == ICMP and self.pings and packet.body[:1] == b"\x08":
             body = packet.body
             answer = echo(packet.target, packet.source, int.from_bytes(body[4:6], "big"),
