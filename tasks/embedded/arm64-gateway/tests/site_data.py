@@ -52,12 +52,13 @@ class Site:
         )  # fmt: skip
         at = _DRAW.randint(100, 200)
         own, one, two = _DRAW.sample(range(2, 90), 3)
+        doors = _DRAW.sample(range(10000, 20000), 3)  # two of one protocol must not be the same
         return cls(
             f"pump-{word()}", f"{net[own]}/24", (str(net[at]), str(net[at + 5])),
             _DRAW.randint(1200, 7200), secrets.token_hex(16),
             ((plc, str(net[one]), f"plc-{word()}"), (other, str(net[two]), f"cam-{word()}")),
-            (("tcp", port(), str(net[one]), port()), ("udp", port(), str(net[one]), port()),
-             ("tcp", port(), str(net[two]), port())),
+            (("tcp", doors[0], str(net[one]), port()), ("udp", doors[1], str(net[one]), port()),
+             ("tcp", doors[2], str(net[two]), port())),
         )  # fmt: skip
 
     @property
