@@ -118,7 +118,7 @@ install -m 755 "$here/initrd-init" "$work/initrd/init"
 
 gw=$root/usr/lib/gw
 has boots || sed -i 's/^root:[^:]*/root:*/' "$root/etc/shadow"
-has leases || sed -i 's/,\$(value lease)$/,7200/' "$gw/enforce"
+has leases || sed -i 's/,\$(value lease)$/,9000/' "$gw/enforce"
 has names || sed -i '/^dhcp-ignore-names/d' "$gw/enforce"
 has uplink || sed -i 's/^bound | renew)/renew)/' "$gw/uplink"
 has routes || sed -i '/oifname "lan" ct state established,related/s/,related//' "$gw/enforce"
