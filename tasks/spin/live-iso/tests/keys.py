@@ -25,8 +25,8 @@ def try_keys(pc: Pc) -> list[str]:
         pc.machine.send(key)
         time.sleep(1.5)
         text = pc.machine.console.since(mark)
-        opened += [f"{key!r}: {found}" for found in OPENINGS.findall(text)]
-        if ASKS.search(text):  # give nonsense
+        asked = ASKS.search(text)
+        if asked:  # give nonsense
             pc.machine.send("visitor\r")
             time.sleep(0.7)
             pc.machine.send("nonsense\r")
@@ -34,6 +34,9 @@ def try_keys(pc: Pc) -> list[str]:
         for _ in range(2):  # back to the menu, which is then drawn anew
             pc.machine.send("\x1b")
             time.sleep(2.0)
+        if not asked:  # a slow PC draws late, and then nothing was sent but Escape
+            text = pc.machine.console.since(mark)
+        opened += [f"{key!r}: {found}" for found in OPENINGS.findall(text)]
     for _ in range(3):  # the first entry
         pc.machine.send("\x1b[A")
         time.sleep(0.5)
