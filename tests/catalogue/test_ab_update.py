@@ -76,6 +76,7 @@ def test_what_the_oracle_and_its_cheats_edit_is_there() -> None:
     record = (rootfs / "usr/sbin/record").read_text()
     assert "refuse 11" in update and "\n\ttarget=" in update and "\tset_slot" in update
     assert 'set_slot "$other" none' in update and 'refuse 15 "this version' in update
+    assert "\n\tblockdev --flushbufs " in update
     assert '[ "$version" -gt "$floor" ]' in update and "\n\t\t\tleave " in on_trial
     assert '[ "$1" = good ] || refuse' in update and "\n\topenssl pkeyutl -verify" in update
     assert (

@@ -121,7 +121,9 @@ has hangs || sed -i '/watchdog -T/d' "$work/initrd/init" "$root/usr/sbin/on-tria
 has on-trial || sed -i 's/refuse 15 "this version/refuse 14 "this version/' "$root/usr/sbin/update"
 has rollback || sed -i 's/\[ "\$1" = good \] || refuse/refuse/' "$root/usr/sbin/update"
 has keeps || sed -i '/sbin.mke2fs/d' "$root/etc/rc"
-has power-cuts || sed -i '/set_slot "\$other" none/d' "$root/usr/sbin/update"
+# The pause is for the cuts that are timed: one has to fall where the slot is not what the state says.
+has power-cuts || sed -i -e '/set_slot "\$other" none/d' -e 's/^	blockdev --flushbufs .*/&\n	sleep 10/' \
+	"$root/usr/sbin/update"
 has spoilt-sector || sed -i 's/^	load_env -f "(hd0,gpt2)\/s.*/if &; then true; else sleep 100000; fi/' "$boot/boot/grub/grub.cfg"
 if [ -n "${LOCAL_CHANGES:-}" ]; then
 	. "$LOCAL_CHANGES"
