@@ -126,7 +126,7 @@ def test_a_plain_tasks_own_cheats_are_run(folder: Path) -> None:
         (
             "yes >/var/tmp/log",
             "storage_mb = 64",
-            r"the verifier wrote \d+ MB, of 64 MB that it may",
+            r"the verifier wrote [\d,]+ MB, of 64 MB that it may",
         ),
         # The shell that would write the reward is the largest process of its sandbox.
         ("x=$(yes | head -c 400000000)", "", "the verifier needed more than its 256 MB"),

@@ -123,6 +123,11 @@ def test_a_wrong_dockerfile_is_the_task_s_fault_and_shows_the_log(tmp_path: Path
     recipe = "FROM debian:bookworm\nRUN echo so far so good && /no/such/tool\n"
     with pytest.raises(TaskError, match=r"(?s)so far so good.*/no/such/tool"):
         build(write(tmp_path / "a", recipe))
+    telling = "RUN echo moved >&2; for at in $(seq 30); do echo; done; echo on >&2; exit 3"
+    with pytest.raises(TaskError, match=r"^Dockerfile does not build \(status 3\): .*moved on\n"):
+        build(write(tmp_path / "c", f"FROM debian:bookworm\n{telling}\n"))
+    with pytest.raises(TaskError, match=r"^Dockerfile does not build .*absent.*no such file"):
+        build(write(tmp_path / "d", "FROM debian:bookworm\nCOPY absent /\n"))
     with pytest.raises(TaskError, match="no such file"):
         build(tmp_path / "nothing")
     with pytest.raises(TaskError, match="no FROM"):

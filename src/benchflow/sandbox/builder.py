@@ -30,6 +30,8 @@ _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 #: something else holds one of its pages (memfd_wait_for_pins in mm/memfd.c).
 _BUSY = b"sealing memfd copy: Device or resource busy"
 _BUSY_TRIES = 4
+#: What buildah writes below the words of a program that failed.
+_EPILOGUE = re.compile(r".*\b(?:exited with|exit) status \d+$")
 _PASSED_ON = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 
 
@@ -93,7 +95,8 @@ class Builder:
         return self._image(reference)
 
     def build(self, context_dir: Path, dockerfile_name: str, *, tag: str) -> Image:
-        """Run a Dockerfile. Raises TaskError with the end of the log when a step fails."""
+        """Run a Dockerfile. Raises TaskError when a step fails: its last words, then the end of the
+        log."""
         status, output = self._run(
             "bud",
             "--isolation=chroot",
@@ -104,9 +107,15 @@ class Builder:
             f"/mnt/place/{context_dir.name}",
         )
         if status:
-            tail = "\n".join(output.decode("utf-8", "replace").strip().splitlines()[-25:])
-            self._blame_machine(tail)
-            raise TaskError(f"{dockerfile_name} does not build (status {status}):\n{tail}")
+            lines = output.decode("utf-8", "replace").splitlines()
+            lines = [line for line in lines if line.strip()][-25:]
+            self._blame_machine("\n".join(lines))
+            # Who shows one line of this shows why, not the steps that went well before.
+            said = [line for line in lines if not _EPILOGUE.match(line)]
+            raise TaskError(
+                f"{dockerfile_name} does not build (status {status}): {' '.join(said[-2:])}\n"
+                + "\n".join(lines)
+            )
         return self._image(tag)
 
     def share(self, image: Image) -> None:
