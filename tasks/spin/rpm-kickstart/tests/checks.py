@@ -310,7 +310,8 @@ def test_it_leaves_nothing_else(first, shared, second):
 
 @check("composed", proves=["R12"])
 def test_nothing_of_nobodys_has_come(first):
-    look = "find /usr /opt -xdev \\( -type f -o -type l \\) | sort >/run/all; "
+    # Not every distribution has an /opt.
+    look = "find /usr /opt -xdev \\( -type f -o -type l \\) 2>/dev/null | sort >/run/all; "
     said = first.run(f"{look}rpm -qal | sort >/run/own; comm -23 /run/all /run/own", 120)
     assert said.status == 0 and not said.stdout.strip(), f"nobody's: {said.stdout[:300]}"
 
