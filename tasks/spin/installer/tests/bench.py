@@ -109,6 +109,8 @@ class Pc:
                     return
                 raise GuestExited(f"{self.machine.name} switched itself off: no {what}")
             if deadline.remaining() <= 0:
+                # Nobody asks it anything more, and it would go on beside all that is started later.
+                self.machine.close()
                 raise GuestTimeout(f"{self.machine.name}: no {what} in {seconds:.0f} s")
             yield
 
