@@ -52,6 +52,7 @@ def test_what_the_oracle_and_its_cheats_edit_is_there() -> None:
     assert "\nRestart=always\n" in text["beacon.service"]
     assert "\nbaseurl=$source\n" in text["almar.repo"]
     assert "\nrepo_gpgcheck=1\n" in text["almar.repo"] and "\ngpgcheck=1\n" in text["almar.repo"]
+    assert 'file.write("%_dbpath /var/lib/rpm\\n")' in text["target.py"]
     assert "_dbpath" in text["macros.almar"] and "_pkgverify_level" in text["macros.almar"]
     assert "{where[0]}:{where[1]}: " in text["kickstart.py"]
     assert "\n    if name not in GRAMMAR:\n" in text["kickstart.py"]
