@@ -19,7 +19,7 @@ from benchflow.boot.errors import (
     RebootLoop,
 )
 from benchflow.boot.machine import Machine
-from guests import SHELL_INIT
+from guests import LOGIN_INIT, PASSWD, SHELL_INIT
 
 QUIET = "console=ttyS0 quiet"
 
@@ -78,6 +78,29 @@ def test_a_login_prompt_that_comes_back_is_a_refusal(start: Start, login_initrd:
     with pytest.raises(LoginFailed):
         machine.login("root", "wrong password")
     assert machine.login("root", "toor").run("echo in").stdout == "in\n"
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        pytest.param("sleep 4; printf 'eth0: link becomes ready\\n' >/dev/console", id="once"),
+        pytest.param(
+            "while sleep 0.3; do printf 'eth0: link up\\neth0: ' >/dev/console; done",
+            id="on-and-on",
+        ),
+    ],
+)
+def test_what_is_printed_behind_the_prompt_does_not_hide_it(start: Start, noise: str) -> None:
+    machine = start(f"({noise}) &\n{LOGIN_INIT}", append=QUIET, files=PASSWD)
+    machine.expect(r"(?s)login: .*eth0: link", timeout=60)
+    assert machine.login("root", "toor", timeout=60).run("echo in").stdout.endswith("in\n")
+
+
+def test_what_is_printed_behind_the_question_for_a_password_does_not_hide_it(start: Start) -> None:
+    late = "printf 'Password: eth0: link becomes ready\\n'"
+    init = f"stty -F /dev/console -echo; printf 'gw login: '; read name; {late}; read password\n"
+    machine = start(f"{init}[ $password = toor ] && {SHELL_INIT}", append=QUIET)
+    assert machine.login("root", "toor", timeout=60).run("echo in").stdout == "in\n"
 
 
 def test_a_guest_that_never_answers_times_out(start: Start) -> None:

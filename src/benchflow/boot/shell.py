@@ -38,8 +38,9 @@ ASK_MAX = 30.0
 INTERRUPT, QUIT = "\x03", "\x1c"  # the terminal's keys, as every tty has them at first
 LOGIN_SECONDS = 30.0  # reference seconds that remain for a login however late its prompt came
 _LOGIN = re.compile(r"(?:^|\n)[^\n]*(?<!Last )login: ?\Z")
-_LOGIN_ANYWHERE = re.compile(r"(?<!Last )login: ?(?:\n|\Z)")
+_LOGIN_ANYWHERE = re.compile(r"(?<!Last )login: ")
 _PASSWORD = re.compile(r"(?:^|\n)[^\n]*[Pp]assword(?: for [^\n]*)?: ?\Z")
+_PASSWORD_ANYWHERE = re.compile(r"[Pp]assword(?: for [^\n]*)?: ")
 _REFUSED = re.compile(r"(?i)login incorrect|authentication failure")
 _PROMPT = re.compile(r"[#$%>] ?\Z")
 _CONTINUED = re.compile(r"(?:^|\n)> \Z")
@@ -258,19 +259,17 @@ class Shell:
 
     def _await_login_prompt(self, timeout: float) -> None:
         console, watch = self._console, self._watch
-        quiet_since = -1
 
         def step() -> bool | None:
             text = console.since(max(watch.boot_start, console.end - 512))
             return True if _LOGIN.search(text) else None
 
         def retry() -> float:
-            # Something was printed over the prompt: a newline brings a fresh one. Never typed
-            # before a prompt was seen, because boot menus take newlines too.
-            nonlocal quiet_since
-            if console.end == quiet_since and console.search(_LOGIN_ANYWHERE, watch.boot_start):
+            # Something was printed over the prompt or behind it (the kernel's words on a network
+            # card, a chatty service): a newline brings a fresh one. Never typed before a prompt
+            # was seen, because boot menus take newlines too.
+            if console.search(_LOGIN_ANYWHERE, watch.boot_start):
                 self._send("\n")
-            quiet_since = console.end
             return ASK_AGAIN
 
         watch.wait(step, timeout, "login prompt", retry=retry)
@@ -312,8 +311,12 @@ class Shell:
             return None
 
         def retry() -> float:
-            nonlocal pause
-            if given and (password is None or console.end > start):
+            nonlocal given, start, pause
+            if not given and console.search(_PASSWORD_ANYWHERE, start):
+                given = True
+                start = console.end
+                self._send(f"{password}\n")
+            elif given and (password is None or console.end > start):
                 ask()
             pause = min(ASK_MAX, pause * 2)
             return pause
