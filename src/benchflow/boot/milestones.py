@@ -302,10 +302,15 @@ class Ladder:
 
     @property
     def reward(self) -> float:
-        """The weighted share of milestones that passed, 0 to 1."""
+        """The weighted share of milestones that passed, 0 to 1, to six decimals.
+
+        1 is for all of them and 0 for none: what rounds there stays one millionth away.
+        """
         total = sum(spec.weight for spec in self.milestones)
         passed = sum(s.weight for s in self.milestones if self.status(s.id) == "passed")
-        return 1.0 if self.resolved else round(passed / total, 6)
+        if self.resolved or not passed:
+            return float(self.resolved)
+        return min(max(round(passed / total, 6), 1e-6), 1 - 1e-6)
 
     @property
     def resolved(self) -> bool:
