@@ -29,7 +29,7 @@ START_SECONDS = 120.0  # [R7], [R10]
 OFF_SECONDS = 60.0  # [R10]
 PROGRESS = re.compile(r"(?m)^QUAY PROGRESS (\d{1,3})\n")
 REFUSED = re.compile(r"(?m)^QUAY REFUSED ([a-z-]{1,40})\b")
-LOGIN = re.compile(r"login: ?\Z")
+LOGIN = re.compile(r"(?<!Last )login: ")
 _MIB = 1 << 20
 
 #: What a lane yields while it waits.

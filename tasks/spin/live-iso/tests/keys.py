@@ -49,7 +49,7 @@ def choose_rescue(pc: Pc) -> None:
     pc.menu()
     mark = pc.machine.console.end
     pc.machine.send("r")
-    login = re.compile(r"login: ?\Z")
+    login = re.compile(r"(?<!Last )login: ")
     pc.until(
         lambda: login.search(pc.machine.console.since(mark)), START_SECONDS, "login of the rescue"
     )

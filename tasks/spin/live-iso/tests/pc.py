@@ -17,7 +17,7 @@ from benchflow.boot import Disk, GuestExited, GuestTimeout, Nic
 PASSWORD = "Varde-1184"
 START_SECONDS = 120.0  # [R5]
 MENU = re.compile(r"Expo Wall 4\.1 rescue")
-_LOGIN = re.compile(r"login: ?\Z")
+_LOGIN = re.compile(r"(?<!Last )login: ")
 LINE_MAX = 4096
 
 
