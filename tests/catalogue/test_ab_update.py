@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from tests.catalogue import checkers
 
+from benchflow.boot import ed25519
 from benchflow.tasks import Task, find
 
 TASK = Path(__file__).parents[2] / "tasks/embedded/ab-update"
-HELPERS = ("ed25519", "bundle", "media", "unit", "power")
-OPENSSL = shutil.which("openssl")
+HELPERS = ("bundle", "media", "unit", "power")
 TOOLS = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
 MIB = 1 << 20
 
@@ -42,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def vendor(helpers: dict[str, ModuleType], folder: Path) -> Any:
     """A vendor with a slot image in which /sbin is a link, as merged systems have it."""
-    bundle, ed25519 = helpers["bundle"], helpers["ed25519"]
+    bundle = helpers["bundle"]
     tree = folder / "tree"
     for place in ("etc/health.d", "boot", "usr/sbin"):
         (tree / place).mkdir(parents=True)
@@ -61,7 +61,7 @@ def vendor(helpers: dict[str, ModuleType], folder: Path) -> Any:
     text = bundle.manifest(1, bundle.digest_of(slot))
     first = folder / "first.bundle"
     first.write_bytes(text + ed25519.sign(seed, text) + slot.read_bytes())
-    der = base64.b64encode(ed25519.PKCS8 + seed)
+    der = base64.b64encode(ed25519.PKCS8_HEAD + seed)
     pem = b"-----BEGIN PRIVATE KEY-----\n" + der + b"\n-----END PRIVATE KEY-----\n"
     return bundle.Vendor(first, pem, folder)
 
@@ -105,55 +105,6 @@ def test_what_the_letter_says_is_what_the_checks_use(helpers: dict[str, ModuleTy
     assert lines[:-1] == example.splitlines()[:-1] and lines[-1].startswith("sha256=")
 
 
-def test_signatures_are_those_of_the_standard(helpers: dict[str, ModuleType]) -> None:
-    """RFC 8032, 7.1, tests 1 and 3."""
-    ed25519 = helpers["ed25519"]
-    seed = bytes.fromhex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")
-    own = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
-    assert ed25519.public(seed).hex() == own
-    assert ed25519.sign(seed, b"").hex() == (
-        "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e06522490155"
-        "5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b"
-    )
-    seed = bytes.fromhex("c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7")
-    assert ed25519.sign(seed, bytes.fromhex("af82")).hex() == (
-        "6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac"
-        "18ff9b538d16f290ae67f760984dc6594a7c15e9716ed28dc027beceea1ec40a"
-    )
-
-
-@pytest.mark.skipif(OPENSSL is None, reason="needs openssl")
-def test_openssl_accepts_them_and_its_keys_are_read(
-    helpers: dict[str, ModuleType], tmp_path: Path
-) -> None:
-    ed25519 = helpers["ed25519"]
-    key, public, text, signature = (tmp_path / name for name in ("key", "public", "text", "sig"))
-    run = [str(OPENSSL)]
-    subprocess.run([*run, "genpkey", "-algorithm", "ed25519", "-out", str(key)], check=True)
-    subprocess.run([*run, "pkey", "-in", str(key), "-pubout", "-out", str(public)], check=True)
-    text.write_bytes(helpers["bundle"].manifest(7, "ab" * 32))
-    signature.write_bytes(ed25519.sign(ed25519.seed_of(key.read_bytes()), text.read_bytes()))
-    verify = [*run, "pkeyutl", "-verify", "-pubin", "-inkey", str(public), "-rawin",
-              "-in", str(text), "-sigfile", str(signature)]  # fmt: skip
-    assert subprocess.run(verify, capture_output=True).returncode == 0
-    text.write_bytes(helpers["bundle"].manifest(8, "ab" * 32))
-    assert subprocess.run(verify, capture_output=True).returncode != 0
-
-
-@pytest.mark.parametrize(
-    "pem",
-    [
-        b"",
-        b"-----BEGIN PRIVATE KEY-----\n!!!!\n-----END PRIVATE KEY-----\n",
-        b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
-        b"-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n",
-    ],
-)
-def test_other_keys_are_the_deliverers_fault(helpers: dict[str, ModuleType], pem: bytes) -> None:
-    with pytest.raises(AssertionError):
-        helpers["ed25519"].seed_of(pem)
-
-
 def test_a_release_differs_in_what_was_asked_and_nothing_else(
     helpers: dict[str, ModuleType],
     vendor: Any,
@@ -184,7 +135,7 @@ def test_every_false_bundle_is_false_in_one_way(
     vendor: Any,
     folder: Path,
 ) -> None:
-    bundle, ed25519 = helpers["bundle"], helpers["ed25519"]
+    bundle = helpers["bundle"]
     place = folder / "all"
     place.mkdir()
     media = helpers["media"].Media(vendor, place)

@@ -18,9 +18,10 @@ from typing import Any
 import pytest
 from tests.catalogue import checkers
 
+from benchflow.boot import openpgp
+
 TASK = Path(__file__).parents[2] / "tasks/spin/derivative"
-HELPERS = ("ed25519", "openpgp", "debs", "delivered", "publisher", "station", "site_data")
-PRIVATE = "PGP PRIVATE KEY BLOCK"
+HELPERS = ("debs", "delivered", "publisher", "station", "site_data")
 
 
 @pytest.fixture(scope="module")
@@ -30,18 +31,8 @@ def helpers() -> Iterator[dict[str, ModuleType]]:
 
 
 @pytest.fixture
-def key(helpers: dict[str, ModuleType]) -> Any:
-    return helpers["openpgp"].Key.stranger(bytes(range(32)))
-
-
-def armoured_secret(openpgp: ModuleType, key: Any, usage: bytes = b"\0") -> str:
-    """A secret key as GnuPG writes one without a passphrase."""
-    import base64
-
-    body = key.body + usage + openpgp._mpi(key.seed) + b"\0\0"
-    packet = b"\xc5" + bytes([len(body)]) + body
-    text = base64.encodebytes(packet).decode()
-    return f"-----BEGIN {PRIVATE}-----\n\n{text}-----END {PRIVATE}-----\n"
+def key() -> openpgp.Key:
+    return openpgp.Key.stranger(bytes(range(32)))
 
 
 def archive(helpers: dict[str, ModuleType], folder: Path, key: Any, **changed: str) -> Path:
@@ -90,68 +81,6 @@ def test_the_letter_names_every_package_that_is_asked_for() -> None:
             assert f"`{name}` {version}" in letter
 
 
-def test_gpgv_believes_what_the_key_signs(
-    helpers: dict[str, ModuleType], key: Any, tmp_path: Path
-) -> None:
-    openpgp = helpers["openpgp"]
-    user = b"x <x@example>"
-    public = b"\xc6" + bytes([len(key.body)]) + key.body
-    signed_over = b"\x99" + len(key.body).to_bytes(2, "big") + key.body
-    signed_over += b"\xb4" + len(user).to_bytes(4, "big") + user
-    ring = public + b"\xcd" + bytes([len(user)]) + user + key._signature(0x13, signed_over)
-    (tmp_path / "ring.gpg").write_bytes(ring)
-    text = "Origin: Holm\n- dash\nwith blanks  \n"
-    for name, content in (
-        ("good", key.clearsigned(text)),
-        ("bad", key.clearsigned(text).replace(b"Holm", b"Helm")),
-    ):
-        (tmp_path / name).write_bytes(content)
-    run = ["gpgv", "--keyring", str(tmp_path / "ring.gpg")]
-    assert subprocess.run([*run, str(tmp_path / "good")], capture_output=True).returncode == 0
-    assert subprocess.run([*run, str(tmp_path / "bad")], capture_output=True).returncode != 0
-    assert openpgp.signed_text(key.clearsigned(text), key).startswith("Origin: Holm\n- dash\n")
-
-
-def test_only_the_right_key_and_the_right_text_pass(
-    helpers: dict[str, ModuleType], key: Any
-) -> None:
-    openpgp = helpers["openpgp"]
-    other = openpgp.Key.stranger(bytes(32))
-    signed = key.clearsigned("Origin: Holm\n")
-    assert openpgp.signed_text(signed, key) == "Origin: Holm"
-    twice = signed.replace(b"Origin", b"Origin: x\nOrigin")
-    for wrong in (
-        other.clearsigned("Origin: Holm\n"),
-        twice,
-        b"",
-        b"Origin: Holm\n",
-        signed[:-60],
-        b"\xff",
-    ):
-        with pytest.raises(AssertionError):
-            openpgp.signed_text(wrong, key)
-
-
-def test_secret_keys_are_read(helpers: dict[str, ModuleType], key: Any) -> None:
-    openpgp = helpers["openpgp"]
-    assert openpgp.secret_key(armoured_secret(openpgp, key)) == key
-    for wrong in (
-        armoured_secret(openpgp, key, b"\xfe"),
-        "",
-        "-----BEGIN PGP PRIVATE KEY BLOCK-----",
-    ):
-        with pytest.raises(AssertionError):
-            openpgp.secret_key(wrong)
-
-
-@pytest.mark.parametrize("data", [b"\x00", b"\xc5", b"\xc5\x05abc", b"\xc5\xe1abc", b"\x97abc"])
-def test_broken_packets_are_the_deliverers_fault(
-    helpers: dict[str, ModuleType], data: bytes
-) -> None:
-    with pytest.raises(AssertionError):
-        helpers["openpgp"].packets(data)
-
-
 def test_a_suite_is_read_and_every_change_is_seen(
     helpers: dict[str, ModuleType], key: Any, tmp_path: Path
 ) -> None:
@@ -159,7 +88,7 @@ def test_a_suite_is_read_and_every_change_is_seen(
     suite = delivered.suite(archive(helpers, tmp_path / "a", key), "alke", key)
     assert suite.version("holm-base") == "1.0"
     assert suite.packages["holm-base"].control["version"] == "1.0"
-    other = helpers["openpgp"].Key.stranger(bytes(32))
+    other = openpgp.Key.stranger(bytes(32))
     with pytest.raises(AssertionError):
         delivered.suite(tmp_path / "a", "alke", other)
     for number, changed in enumerate(({"more": "x"}, {"digest": " 00 1 main/x\n"})):
@@ -262,6 +191,6 @@ def test_a_guest_cannot_have_connections_without_end(helpers: dict[str, ModuleTy
 
 
 def openpgp_text(helpers: dict[str, ModuleType], data: bytes, key: Any) -> dict[str, str]:
-    text = helpers["openpgp"].signed_text(data, key)
+    text = openpgp.signed_text(data, key)
     fields: dict[str, str] = helpers["debs"].fields(text)
     return fields

@@ -18,7 +18,7 @@ from tests.catalogue import checkers
 
 TASK = Path(__file__).parents[2] / "tasks/container/host-os"
 ROOTFS = TASK / "solution/rootfs"
-HELPERS = ("layouts", "programs", "site_data", "ed25519", "bundle", "host", "media", "questions")
+HELPERS = ("layouts", "programs", "site_data", "bundle", "host", "media", "questions")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="unpacking gives files to others")
 
 

@@ -15,11 +15,12 @@ from types import ModuleType
 import pytest
 from tests.catalogue import checkers
 
+from benchflow.boot import ed25519
 from benchflow.tasks import Task, find
 
 NAME = "from-source/package-manager"
 TASK = Path(__file__).parents[2] / "tasks" / NAME
-HELPERS = ("ed25519", "form", "repository", "station", "cases", "power", "tides")
+HELPERS = ("form", "repository", "station", "cases", "power", "tides")
 
 
 @pytest.fixture(scope="module")
@@ -60,22 +61,6 @@ def test_what_the_ladder_and_the_cheats_edit_is_there(
     before = content()
     subprocess.run(["bash", "-euc", command], check=True, cwd=tmp_path)
     assert content() != before, f"{what} changes nothing"
-
-
-def test_signatures_are_made_and_verified(helpers: dict[str, ModuleType]) -> None:
-    """RFC 8032, 7.1, test 3, and what is not that."""
-    ed25519 = helpers["ed25519"]
-    seed = bytes.fromhex("c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7")
-    text, key = bytes.fromhex("af82"), ed25519.public(seed)
-    signature = ed25519.sign(seed, text)
-    assert signature.hex().startswith(
-        "6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac"
-    )
-    assert ed25519.verify(key, text, signature)
-    assert not ed25519.verify(key, b"\xaf\x83", signature)
-    assert not ed25519.verify(ed25519.public(bytes(32)), text, signature)
-    assert not ed25519.verify(key, text, signature[:63])
-    assert not ed25519.verify(key, text, bytes([signature[0] ^ 1]) + signature[1:])
 
 
 def test_packages_are_what_was_packed(helpers: dict[str, ModuleType]) -> None:
@@ -147,7 +132,7 @@ def test_the_repository_serves_and_cuts(helpers: dict[str, ModuleType]) -> None:
 
         assert get(package.file_name) == package.pack()
         key = bytes.fromhex(repository.key)
-        assert helpers["ed25519"].verify(key, get("INDEX"), get("INDEX.sig"))
+        assert ed25519.verify(key, get("INDEX"), get("INDEX.sig"))
         assert repository.fetched() == [package.file_name]
         repository.cut = {f"/{repository.folder}/{package.file_name}": 100}
         with pytest.raises(Exception, match="IncompleteRead"):

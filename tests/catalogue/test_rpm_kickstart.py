@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 from tests.catalogue import checkers
 
+from benchflow.boot import openpgp
+
 TASK = Path(__file__).parents[2] / "tasks/spin/rpm-kickstart"
-HELPERS = ("ed25519", "openpgp", "rpms", "metadata", "publisher", "hashes", "bench", "rootfs",
+HELPERS = ("rpms", "metadata", "publisher", "hashes", "bench", "rootfs",
            "second", "refusals", "known", "closure")  # fmt: skip
 
 
@@ -25,8 +27,8 @@ def helpers() -> Iterator[dict[str, ModuleType]]:
 
 
 @pytest.fixture
-def key(helpers: dict[str, ModuleType]) -> Any:
-    return helpers["openpgp"].Key.stranger(bytes(range(32)))
+def key() -> openpgp.Key:
+    return openpgp.Key.stranger(bytes(range(32)))
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +87,7 @@ def test_a_package_is_read_as_it_was_written(helpers: dict[str, ModuleType], key
     assert [file.path for file in read.files()] == ["/etc/one.conf", "/usr/bin/one"]
     assert ("bash", 12, "5") in read.needs("requires")
     assert read.needs("recommends") == [("two", 0, "")]
-    other = helpers["openpgp"].Key.stranger(bytes(32))
+    other = openpgp.Key.stranger(bytes(32))
     data = made.pack(key)
     for wrong in (made.pack(other), made.pack(None), data[:-1] + b"!", data[:500], b""):
         with pytest.raises(AssertionError):
@@ -160,7 +162,7 @@ def test_a_repository_of_a_run_has_all_that_is_offered(
         assert [held.package.nevra for held in again.packages] == ["one-0:1-1.noarch"]
         assert again.unresolved() == ["one needs two"] and not again.unlisted()
         with pytest.raises(AssertionError):
-            metadata.Repository(tmp_path / "again", helpers["openpgp"].Key.stranger(bytes(32)))
+            metadata.Repository(tmp_path / "again", openpgp.Key.stranger(bytes(32)))
     finally:
         served.close()
 

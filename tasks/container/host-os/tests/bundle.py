@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-import ed25519
-
-from benchflow.boot import BadDeliverable
+from benchflow.boot import BadDeliverable, ed25519
 from benchflow.boot.ext4 import Ext4
 from benchflow.boot.tools import run_tool
 
@@ -62,7 +60,7 @@ class Vendor:
 
     def __init__(self, first: Path, pem: bytes, slot: int, scratch: Path) -> None:
         self.first, self.slot, self._scratch = first, slot, scratch
-        self.seed = ed25519.seed_of(pem)
+        self.seed = ed25519.seed_of(pem, "vendor.pem")
         self.release1 = Release(1, "", digest_of(first, HEAD, slot))
 
     def head(self) -> bytes:

@@ -8,7 +8,6 @@ import time
 import bounds
 import changes
 import confinement
-import ed25519
 import pytest
 import versions
 from bundle import HEAD, MANIFEST, manifest
@@ -16,7 +15,7 @@ from host import PASSWORD
 from questions import look, refused
 from site_data import RUNNING
 
-from benchflow.boot import check, milestone
+from benchflow.boot import check, ed25519, milestone
 from benchflow.boot.errors import LoginFailed
 
 SECONDS = 60
@@ -59,7 +58,7 @@ def test_the_first_bundle_is_signed(vendor):
 
 @check("image", proves=["R1"])
 def test_the_private_key_is_not_on_the_disk(disk, vendor):
-    der = base64.b64encode(ed25519.PKCS8 + vendor.seed)
+    der = base64.b64encode(ed25519.PKCS8_HEAD + vendor.seed)
     secret = [vendor.seed, der[-40:], vendor.seed.hex().encode()]
     last = b""
     with disk.path.open("rb") as stream:

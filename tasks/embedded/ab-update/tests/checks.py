@@ -6,13 +6,12 @@ import base64
 import secrets
 import time
 
-import ed25519
 import pytest
 from bundle import MANIFEST, SLOT, WHOLE, manifest
 from power import came_back, restore, survives
 from unit import PASSWORD, parse_status
 
-from benchflow.boot import check, milestone
+from benchflow.boot import check, ed25519, milestone
 from benchflow.boot.errors import LoginFailed
 
 CUTS_WHILE_WRITING = 6
@@ -48,7 +47,7 @@ def test_the_first_bundle_is_signed(vendor):
 
 @check("image", proves=["R4"])
 def test_the_private_key_is_not_on_the_disk(disk, vendor):
-    der = base64.b64encode(ed25519.PKCS8 + vendor.seed)
+    der = base64.b64encode(ed25519.PKCS8_HEAD + vendor.seed)
     secret = [vendor.seed, der[-40:], vendor.seed.hex().encode()]
     data = disk.path.read_bytes()
     assert not any(part in data for part in secret), "the private key is on the disk"

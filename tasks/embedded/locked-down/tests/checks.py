@@ -5,13 +5,12 @@ from __future__ import annotations
 import secrets
 import time
 
-import ed25519
 import pytest
 from disk import EFI, luks
 from probes import ENOSYS, EPERM
 from tampering import ATTACK_FILES, ATTACK_QEMU, LOAD_OPTIONS, nothing_starts, refuses_root, unused
 
-from benchflow.boot import Initramfs, check, milestone
+from benchflow.boot import Initramfs, check, ed25519, milestone
 
 HOSTILE = ("", "; sh", "$(reboot)", "`id`; id", "*", "id id", "get ../../etc/build", "put A b",
            "attest 00", "open", "\x03", "\x04", "\x1a", "\x1c", "\x13", "\x16", "\x1b[A",

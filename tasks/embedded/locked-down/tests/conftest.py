@@ -5,11 +5,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import ed25519
 import pytest
 import rsa
 from disk import Copy, Layout
 from meter import Bench, secret
+
+from benchflow.boot import ed25519
 
 OUT = "/app/out"
 HERE = Path(__file__).parent
@@ -52,7 +53,7 @@ def foreign_key():
 
 @pytest.fixture(scope="session")
 def service(deliverable):
-    return ed25519.seed_of(deliverable(f"{OUT}/service.key").read_bytes())
+    return ed25519.seed_of(deliverable(f"{OUT}/service.key").read_bytes(), "service.key")
 
 
 @pytest.fixture(scope="session")

@@ -8,11 +8,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import ed25519
 import variables
 from probes import PROBES
 
-from benchflow.boot import Disk, Machine
+from benchflow.boot import Disk, Machine, ed25519
 from benchflow.boot.shell import Shell
 
 ANSWER = re.compile(r"(?:^|\n)= ([^\n]*)\n")

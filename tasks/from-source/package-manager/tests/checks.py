@@ -6,7 +6,6 @@ import re
 
 import building
 import configuring
-import ed25519
 import installing
 import pytest
 import refusing
@@ -18,7 +17,7 @@ import upgrading
 from form import by_number, index
 from station import PASSWORD
 
-from benchflow.boot import Elf, check, is_elf, milestone
+from benchflow.boot import Elf, check, ed25519, is_elf, milestone
 from benchflow.boot.errors import LoginFailed
 
 REQUIRED = {"base", "libc", "busybox", "cc", "lade", "recipes", "tide"}

@@ -6,8 +6,9 @@ import secrets
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-import ed25519
 from form import Package, index
+
+from benchflow.boot import ed25519
 
 HOST = "10.0.2.2"  # where a guest on a user-mode network finds this host's loopback
 HOLD_SECONDS = 600.0

@@ -1,7 +1,7 @@
 """Make an SSH server prove that it holds a host key: one key exchange, checked, no login.
 
-Curve25519 after RFC 7748, Ed25519 after RFC 8032, the exchange after RFC 4253 and RFC 8731; in
-plain Python because the verifier has no SSH client.
+Curve25519 after RFC 7748, the exchange after RFC 4253 and RFC 8731; in plain Python because the
+verifier has no SSH client.
 """
 
 import base64
@@ -10,9 +10,9 @@ import secrets
 import socket
 import struct
 
+from benchflow.boot import ed25519
+
 P = 2**255 - 19
-ORDER = 2**252 + 27742317777372353535851937790883648493
-D = -121665 * pow(121666, P - 2, P) % P
 CLIENT = b"SSH-2.0-benchflow"
 KEXINIT, ECDH_INIT, ECDH_REPLY = 20, 30, 31
 
@@ -37,47 +37,6 @@ def x25519(scalar: bytes, point: bytes) -> bytes:
     if swap:
         x2, z2 = x3, z3
     return (x2 * pow(z2, P - 2, P) % P).to_bytes(32, "little")
-
-
-def _add(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    x = (a[1] - a[0]) * (b[1] - b[0]) % P
-    y = (a[1] + a[0]) * (b[1] + b[0]) % P
-    t, z = 2 * a[3] * b[3] * D % P, 2 * a[2] * b[2] % P
-    e, f, g, h = y - x, z - t, z + t, y + x
-    return e * f % P, g * h % P, f * g % P, e * h % P
-
-
-def _multiply(scalar: int, point: tuple[int, ...]) -> tuple[int, ...]:
-    result: tuple[int, ...] = (0, 1, 1, 0)
-    while scalar:
-        if scalar & 1:
-            result = _add(result, point)
-        point, scalar = _add(point, point), scalar >> 1
-    return result
-
-
-def _decompress(data: bytes) -> tuple[int, ...]:
-    y = int.from_bytes(data, "little")
-    sign, y = y >> 255, y & (1 << 255) - 1
-    square = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
-    x = pow(square, (P + 3) // 8, P)
-    if (x * x - square) % P:
-        x = x * pow(2, (P - 1) // 4, P) % P
-    if y >= P or (x * x - square) % P:
-        raise NoProof("a point that is not on the curve")
-    x = P - x if x & 1 != sign else x
-    return x, y, 1, x * y % P
-
-
-def ed25519_verify(key: bytes, message: bytes, signature: bytes) -> bool:
-    base = _decompress((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))
-    s = int.from_bytes(signature[32:], "little")
-    if len(signature) != 64 or s >= ORDER:
-        return False
-    h = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little")
-    left = _multiply(s, base)
-    right = _add(_decompress(signature[:32]), _multiply(h % ORDER, _decompress(key)))
-    return all((left[i] * right[2] - right[i] * left[2]) % P == 0 for i in (0, 1))
 
 
 def _string(data: bytes) -> bytes:
@@ -145,5 +104,5 @@ def _exchange(connection: socket.socket, expected: bytes) -> None:
     shared = b"\0" + shared if shared[:1] >= b"\x80" else shared
     parts = [CLIENT, server, mine, theirs, host_key, public, their_public, shared]
     digest = hashlib.sha256(b"".join(map(_string, parts))).digest()
-    if not ed25519_verify(_take(host_key, 4 + len(b"ssh-ed25519"))[0], digest, signature):
+    if not ed25519.verify(_take(host_key, 4 + len(b"ssh-ed25519"))[0], digest, signature):
         raise NoProof("the signature of the key exchange is wrong")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import secrets
 
-import openpgp
 import pytest
 from delivered import KEY_OF, SUITES, read_bounded, suite
 from publisher import Publisher
 from site_data import Site
 from station import Station
+
+from benchflow.boot import openpgp
 
 OUT = "/app/out"
 

@@ -7,8 +7,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-import openpgp
 from debs import DEB_MAX, control_of, fields
+
+from benchflow.boot import openpgp
 
 SUITES = {"alke": "holm", "bris": "holm", "bookworm": "base"}
 KEY_OF = {"alke": "alke", "bris": "bris", "bookworm": "base"}

@@ -16,7 +16,8 @@ from urllib.parse import unquote
 
 from debs import Deb, stanza
 from delivered import INDEX, KEY_OF, SUITES, Suite
-from openpgp import Key
+
+from benchflow.boot.openpgp import Key
 
 HOST = "10.0.2.2"
 HOLD_SECONDS = 900.0

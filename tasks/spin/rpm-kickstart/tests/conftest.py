@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import secrets
 
-import openpgp
 import pytest
 from bench import Bench
 from metadata import Repository, read_bounded
 from publisher import Publisher
 from rootfs import RootFs
 from second import Second
+
+from benchflow.boot import openpgp
 
 OUT = "/app/out"
 

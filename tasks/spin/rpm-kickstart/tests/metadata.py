@@ -8,10 +8,9 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
 
-import openpgp
 import rpms
 
-from benchflow.boot import decompress
+from benchflow.boot import decompress, openpgp
 
 TEXT_MAX = 64 << 20
 RPM_MAX = 64 << 20

@@ -15,8 +15,9 @@ from urllib.parse import unquote
 from xml.sax.saxutils import escape, quoteattr
 
 from metadata import Repository
-from openpgp import Key
 from rpms import Rpm
+
+from benchflow.boot.openpgp import Key
 
 HOST = "10.0.2.2"
 CONNECTIONS_MAX = 64

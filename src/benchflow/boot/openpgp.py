@@ -1,4 +1,7 @@
-"""OpenPGP (RFC 4880, EdDSA as GnuPG 2.2 writes it), as much as packages and a repository need."""
+"""OpenPGP (RFC 4880, EdDSA as GnuPG 2.2 writes it), as much as packages and their archives need.
+
+What is read was made by an agent: AssertionError says what is wrong with it.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,17 @@ import struct
 import time
 from dataclasses import dataclass
 
-import ed25519
+from . import ed25519
 
 ARMOUR_MAX = 16384
 _EDDSA = 22
 _CURVE = bytes.fromhex("2b06010401da470f01")
 _HASHES = {8: "sha256", 9: "sha384", 10: "sha512"}
+_CLEARSIGNED = re.compile(
+    r"\A-----BEGIN PGP SIGNED MESSAGE-----\n(?:Hash: [A-Za-z0-9, -]+\n)*\n"
+    r"(?P<text>.*)\n(?P<signature>-----BEGIN PGP SIGNATURE-----\n.*)\Z",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True)
@@ -28,6 +36,7 @@ class Key:
 
     @property
     def fingerprint(self) -> bytes:
+        """Its name, of 20 bytes."""
         return hashlib.sha1(b"\x99" + struct.pack(">H", len(self.body)) + self.body).digest()
 
     @classmethod
@@ -36,6 +45,14 @@ class Key:
         public = ed25519.public(seed)
         made = struct.pack(">BIB", 4, int(time.time()) - 86400, _EDDSA)
         return cls(seed, public, made + bytes([len(_CURVE)]) + _CURVE + _mpi(b"\x40" + public))
+
+    def clearsigned(self, text: str) -> bytes:
+        """`text` as gpg --clearsign writes it."""
+        canonical = "\r\n".join(line.rstrip(" \t") for line in text.rstrip("\n").split("\n"))
+        body = self._signature(1, canonical.encode())
+        escaped = re.sub(r"^-", "- -", text, flags=re.MULTILINE)
+        head = "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA512\n\n"
+        return (head + escaped.rstrip("\n") + "\n").encode() + _armoured(body)
 
     def detached(self, data: bytes) -> bytes:
         """A detached signature over `data` in ASCII armour."""
@@ -159,18 +176,40 @@ def certificate(text: str) -> bytes:
 def signed(data: bytes, signature: bytes, key: Key) -> bool:
     """Whether `key`, and only it, has made this signature (its packets) over `data`."""
     found = packets(signature)
-    if len(found) != 1 or found[0][0] != 2:
+    if len(found) != 1 or found[0][0] != 2 or found[0][1][1:2] != b"\0":
         return False
-    body = found[0][1]
-    if len(body) <= 12 or body[0] != 4 or body[1] != 0:
-        return False
-    if body[2] != _EDDSA or body[3] not in _HASHES:
+    return _fits(found[0][1], [data], key)
+
+
+def signed_text(data: bytes, key: Key) -> str:
+    """What a clearsigned file says. AssertionError unless `key`, and only it, has signed it."""
+    try:
+        text = data.decode().replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise AssertionError("not a text") from None
+    found = _CLEARSIGNED.match(text)
+    assert found, "not a clearsigned file"
+    said = re.sub(r"^- ", "", found["text"], flags=re.MULTILINE)
+    canonical = "\r\n".join(line.rstrip(" \t") for line in said.split("\n")).encode()
+    signatures = packets(unarmoured(found["signature"], "PGP SIGNATURE"))
+    assert len(signatures) == 1 and signatures[0][0] == 2, "not exactly one signature"
+    body = signatures[0][1]
+    assert body[1:2] in (b"\0", b"\1"), "a signature of another form"
+    forms = [canonical, said.encode(), f"{said}\n".encode()]
+    assert _fits(body, forms, key), "it is not signed with that key, by Ed25519 and SHA-2"
+    return said
+
+
+def _fits(body: bytes, forms: list[bytes], key: Key) -> bool:
+    """Whether a signature of version 4 is `key`'s over one of `forms`."""
+    if len(body) <= 12 or body[0] != 4 or body[2] != _EDDSA or body[3] not in _HASHES:
         return False
     at = 6 + int.from_bytes(body[4:6], "big")
     head = body[:at]
     at += 2 + int.from_bytes(body[at : at + 2], "big") + 2
     first, at = _read_mpi(body, at, 32)
     second, at = _read_mpi(body, at, 32)
+    point = first.rjust(32, b"\0") + second.rjust(32, b"\0")
     tail = head + b"\4\xff" + struct.pack(">I", len(head))
-    digest = hashlib.new(_HASHES[body[3]], data + tail).digest()
-    return ed25519.verify(key.public, digest, first.rjust(32, b"\0") + second.rjust(32, b"\0"))
+    digests = (hashlib.new(_HASHES[body[3]], form + tail).digest() for form in forms)
+    return any(ed25519.verify(key.public, digest, point) for digest in digests)
