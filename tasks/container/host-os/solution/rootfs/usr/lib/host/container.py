@@ -53,6 +53,7 @@ class Container:
         self.exit = self.digest = None
         self.log = bytearray()
         self._stopping = threading.Event()
+        self._asking, self._asked = threading.Lock(), False
         self._started = threading.Event()
         self._namespace = self._pid = self._thread = None
         self._signal = signal.SIGTERM
@@ -293,9 +294,12 @@ class Container:
                 del self.log[:-KEPT]
 
     def _end(self):
-        pid = self._pid
-        if pid is None:
-            return
+        # Once: a second signal would find a program that is at its last work.
+        with self._asking:
+            pid = self._pid
+            if pid is None or self._asked:
+                return
+            self._asked = True
         try:
             os.kill(pid, self._signal)
         except OSError:
