@@ -53,7 +53,7 @@ class Container:
         self.exit = self.digest = None
         self.log = bytearray()
         self._stopping = threading.Event()
-        self._asking, self._asked = threading.Lock(), False
+        self._asking, self._asked = threading.Lock(), None
         self._started = threading.Event()
         self._namespace = self._pid = self._thread = None
         self._signal = signal.SIGTERM
@@ -297,9 +297,9 @@ class Container:
         # Once: a second signal would find a program that is at its last work.
         with self._asking:
             pid = self._pid
-            if pid is None or self._asked:
+            if pid is None or self._asked is not None:
                 return
-            self._asked = True
+            self._asked = time.monotonic()
         try:
             os.kill(pid, self._signal)
         except OSError:
@@ -313,7 +313,8 @@ class Container:
         """Ended, and nothing left but its volumes."""
         self.ask_to_stop()
         if self._thread is not None:
-            self._thread.join(GRACE)
+            asked = time.monotonic() if self._asked is None else self._asked
+            self._thread.join(max(0.0, asked + GRACE - time.monotonic()))
             if self._thread.is_alive():
                 try:
                     put(f"{self._cgroup}/cgroup.kill", "1")
