@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -107,3 +108,11 @@ def test_listeners_get_the_raw_bytes_with_their_time() -> None:
     console.feed(b"\xff")
     assert [data for _, data in heard] == [b"\x1b[1mbold", b"\xff"]
     assert 0 <= heard[0][0] <= heard[1][0]
+
+
+def test_beginnings_of_strings_without_end_do_not_slow_the_console() -> None:
+    stripper = Stripper()
+    start = time.process_time()
+    assert stripper.feed(b"\xc2\x9d" * (32 << 10)) == ""
+    assert stripper.feed(b"title\x07after\n") == "after\n"
+    assert time.process_time() - start < 2

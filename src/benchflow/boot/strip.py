@@ -13,7 +13,8 @@ import re
 
 HELD_MAX = 4096  # an escape longer than this is no escape: a guest could hide all its output in one
 
-_STRING = r"[^\x07\x1b\x9c]*"
+# No string begins inside another: else many beginnings would each be searched to the text's end.
+_STRING = r"[^\x07\x1b\x90\x98\x9c-\x9f]*"
 _NOISE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*(?P<final>[@-~])"
     rf"|(?:\x1b\]|\x9d){_STRING}(?:\x07|\x1b\\|\x9c)"
