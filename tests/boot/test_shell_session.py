@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 
 import pexpect
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from benchflow.boot.errors import CheckMisuse, CommandFailed, CommandTimeout, ShellBroken
 from benchflow.boot.machine import Machine
-from benchflow.boot.shell import Shell, quote, typeable
+from benchflow.boot.shell import _PASSWORD_ANYWHERE, Shell, quote, typeable
 from benchflow.boot.watch import Watch
 from guests import busybox
 
@@ -191,3 +192,9 @@ def test_a_large_output_is_kept_and_an_endless_one_times_out(console_machine: Ma
     with pytest.raises(CommandTimeout):
         shell.run("yes", timeout=2)
     assert shell.run("echo after").stdout == "after\n"
+
+
+def test_a_question_for_a_password_without_end_is_searched_at_once() -> None:
+    start = time.process_time()
+    assert not _PASSWORD_ANYWHERE.search("Password for " * (5 << 10))
+    assert time.process_time() - start < 1

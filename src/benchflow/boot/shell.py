@@ -40,7 +40,8 @@ LOGIN_SECONDS = 30.0  # reference seconds that remain for a login however late i
 _LOGIN = re.compile(r"(?:^|\n)[^\n]*(?<!Last )login: ?\Z")
 _LOGIN_ANYWHERE = re.compile(r"(?<!Last )login: ")
 _PASSWORD = re.compile(r"(?:^|\n)[^\n]*[Pp]assword(?: for [^\n]*)?: ?\Z")
-_PASSWORD_ANYWHERE = re.compile(r"[Pp]assword(?: for [^\n]*)?: ")
+# Bounded: in megabytes of such words without an end the search would take hours, uninterruptible.
+_PASSWORD_ANYWHERE = re.compile(r"[Pp]assword(?: for [^\n]{0,200})?: ")
 _REFUSED = re.compile(r"(?i)login incorrect|authentication failure")
 _PROMPT = re.compile(r"[#$%>] ?\Z")
 _CONTINUED = re.compile(r"(?:^|\n)> \Z")
