@@ -269,3 +269,13 @@ def test_a_damaged_program_is_read_or_refused(damage: list[tuple[int, bytes]]) -
         assert isinstance(found.comments + found.needed, list)
     except BadDeliverable:
         return
+
+
+def test_a_tar_that_leads_back_into_itself_is_refused(tmp_path: Path) -> None:
+    head = bytearray(tarfile.TarInfo("./").tobuf(tarfile.USTAR_FORMAT))
+    head[124:136] = b"\xff" + (256**11 - 512).to_bytes(11, "big")
+    head[148:156] = b" " * 8
+    head[148:156] = b"%06o\0 " % sum(head)
+    (tmp_path / "x.tar").write_bytes(tarfile.TarInfo("a").tobuf() + head + bytes(1024))
+    with pytest.raises(BadDeliverable, match="leads back"):
+        Tar(tmp_path / "x.tar")

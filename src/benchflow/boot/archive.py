@@ -116,7 +116,12 @@ class Tar(Tree):
         self._data = decompress(path.read_bytes(), limit)
         try:
             with self._open() as tar:
+                last = -1
                 for member in tar:
+                    # A size below zero leads back, and what was read is kept: memory without end.
+                    if member.offset <= last:
+                        raise BadDeliverable("not a tar archive: it leads back into itself")
+                    last = member.offset
                     self._enter(member)
         except (tarfile.TarError, ValueError, OverflowError, EOFError) as error:
             raise BadDeliverable(f"not a tar archive: {error}") from None
