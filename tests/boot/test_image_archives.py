@@ -279,3 +279,11 @@ def test_a_tar_that_leads_back_into_itself_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.tar").write_bytes(tarfile.TarInfo("a").tobuf() + head + bytes(1024))
     with pytest.raises(BadDeliverable, match="leads back"):
         Tar(tmp_path / "x.tar")
+
+
+@pytest.mark.parametrize("field", [b"-0000070", b"0_000000", b" +000000"])
+def test_an_initramfs_of_strange_numbers_is_refused(field: bytes) -> None:
+    data = bytearray(guests.cpio({".": (0o040755, b"")}))
+    data[54:62] = field  # its size
+    with pytest.raises(BadDeliverable, match="damaged at byte 0"):
+        Initramfs(bytes(data))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import stat as modes
 
 from .archive import decompress_first, is_compressed
@@ -12,6 +13,8 @@ from .tree import Tree
 
 LIMIT = 512 << 20
 _HEADER = 110
+# Stricter than int(): that takes signs, and a size below zero leads back for ever.
+_DIGITS = re.compile(rb"07070[12][0-9A-Fa-f]{104}")
 _MAX_SEGMENTS = 64
 _KINDS: dict[int, Kind] = {
     modes.S_IFREG: "file",
@@ -65,12 +68,9 @@ class Initramfs(Tree):
         self._links.clear()
         while True:
             header = data[position : position + _HEADER]
-            if header[:6] not in (b"070701", b"070702") or len(header) < _HEADER:
+            if not _DIGITS.fullmatch(header):
                 raise BadDeliverable(f"the initramfs is damaged at byte {position}")
-            try:
-                fields = [int(header[at : at + 8], 16) for at in range(6, _HEADER, 8)]
-            except ValueError:
-                raise BadDeliverable(f"the initramfs is damaged at byte {position}") from None
+            fields = [int(header[at : at + 8], 16) for at in range(6, _HEADER, 8)]
             inode, mode, uid, gid, links, _, size, major, minor, _, _, name_size, _ = fields
             start = position + _HEADER
             name = data[start : start + name_size].rstrip(b"\0").decode(errors="surrogateescape")
