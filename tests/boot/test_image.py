@@ -307,3 +307,9 @@ def test_no_process_of_a_tool_is_left_behind(tmp_path: Path) -> None:
     while state.exists() and state.read_text().split()[2] != "Z":
         assert time.monotonic() < end, "it lives on"
         time.sleep(0.1)
+
+
+def test_more_bytes_than_there_can_be_are_refused(disk: Path) -> None:
+    for offset, count in ((0, 1 << 62), (1 << 62, 1), (disk.stat().st_size, 1)):
+        with pytest.raises(BadDeliverable, match="ends before"):
+            Image(disk).bytes_at(offset, count)

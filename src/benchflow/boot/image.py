@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from .errors import BadDeliverable
@@ -48,11 +49,11 @@ class Image:
     def bytes_at(self, offset: int, count: int) -> bytes:
         """Exactly `count` bytes from `offset`."""
         with self.path.open("rb") as stream:
+            # Asked first: room for a count that a hostile image names would be a MemoryError.
+            if offset + count > stream.seek(0, os.SEEK_END):
+                raise BadDeliverable(f"the image ends before byte {offset + count}")
             stream.seek(offset)
-            data = stream.read(count)
-        if len(data) != count:
-            raise BadDeliverable(f"the image ends before byte {offset + count}")
-        return data
+            return stream.read(count)
 
     def boot_sector(self) -> bytes:
         """The first 512 bytes."""
