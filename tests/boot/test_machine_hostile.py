@@ -138,6 +138,9 @@ def test_a_loop_of_reboots_ends(tmp_path: Path) -> None:
         with pytest.raises(RebootLoop):
             machine.expect("what never comes", timeout=1000)
         assert machine.boots == 1  # it never printed anything
+        while machine._hardware.ask("query-status")["status"] != "shutdown":
+            time.sleep(0.1)
+        assert machine.flatten().read_bytes() == sector.read_bytes()
 
 
 def test_answers_prepared_before_the_question_do_not_count(start: Start) -> None:
