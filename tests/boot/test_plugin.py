@@ -123,6 +123,7 @@ def test_everything_passed_is_resolved(verify) -> None:
             "log in first",
         ),
         ('raise ConnectionResetError("guest hung up")', "crashed", "guest hung up"),
+        ("raise KeyError(1 << 20000)", "crashed", "cannot be shown: ValueError"),
     ],
 )
 def test_whatever_a_check_raises_counts_against_the_agent(

@@ -184,7 +184,11 @@ class Plugin(Fixtures):
 
     def _message(self, excinfo: pytest.ExceptionInfo[BaseException], verdict: str) -> str:
         error = excinfo.value
-        head, newline, rest = clean(str(error)).strip().partition("\n")
+        try:
+            text = str(error)
+        except Exception as failed:  # of a KeyError, it holds what the guest said
+            text = f"(cannot be shown: {type(failed).__name__})"
+        head, newline, rest = clean(text).strip().partition("\n")
         if isinstance(error, pytest.skip.Exception):
             head = f"skipped: {head}"
         elif verdict == "failed":
