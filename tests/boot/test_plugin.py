@@ -423,3 +423,20 @@ def test_selfcheck_names_tools_and_versions(boot: Path, python: str) -> None:
     found = json.loads(done.stdout)
     assert found["python"].startswith("3.")
     assert "debugfs 1." in found["tools"]["debugfs"]
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('metric("boot_seconds", float("nan"))', "not a finite number"),
+        (
+            'import io; machines._machines["main"] = io.StringIO(); machines.create("main")',
+            "exists already",
+        ),
+    ],
+)
+def test_what_a_guest_can_bring_a_check_to_is_a_verdict(verify, body: str, said: str) -> None:
+    done = verify(f'@milestone("a")\ndef test_a(machines, metric):\n    {body}\n')
+    assert done.status == 0, done.stderr
+    assert done.reward["reward"] == 0
+    assert said in done.checks["test_a"]["message"]

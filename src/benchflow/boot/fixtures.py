@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from .deliverable import validate
+from .errors import CheckMisuse
 from .evidence import Evidence
 from .manifest import Manifest
 from .milestones import ChecksError, Ladder
@@ -39,10 +40,11 @@ class Machines:
         """A machine that is switched off. Omitted: the task's arch, firmware and memory."""
         from .machine import Machine
 
-        if name in self._machines or not _MACHINE.match(name):
-            raise ChecksError(
-                f"machine {name!r} exists already or is no name", fix="like main, router, client-2"
-            )
+        if not _MACHINE.match(name):
+            raise ChecksError(f"machine {name!r} is no name", fix="like main, router, client-2")
+        if name in self._machines:
+            # Not ChecksError: a guest that fails its first check can bring the next one here.
+            raise CheckMisuse(f"machine {name!r} exists already; keep it in a fixture")
         spec.setdefault("arch", self._manifest.arch)
         spec.setdefault("firmware", self._manifest.firmware)
         spec.setdefault("memory_mb", self._manifest.memory_mb)
@@ -120,7 +122,8 @@ class Fixtures:
             if not _METRIC.match(name):
                 raise ChecksError(f"metric name {name!r} is not allowed", fix="like boot_seconds")
             if isinstance(value, bool) or not math.isfinite(value):
-                raise ChecksError(f"metric {name!r} is {value!r}, not a finite number")
+                # Not ChecksError: the value may be a guest's answer, which may be "nan".
+                raise CheckMisuse(f"metric {name!r} is {value!r}, not a finite number")
             self.ladder.metrics[name] = value
 
         return record
