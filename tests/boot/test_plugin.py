@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -11,6 +12,9 @@ from pathlib import Path
 
 import pytest
 from verifier_runs import PYTHONS, Run, command, deliverable, run, write_task, zipapp
+
+from benchflow.boot import budget
+from benchflow.boot.errors import GuestError, GuestTimeout
 
 HEADER = "from benchflow.boot import check, milestone, GuestError, VerifierBroken\n"
 
@@ -440,3 +444,13 @@ def test_what_a_guest_can_bring_a_check_to_is_a_verdict(verify, body: str, said:
     assert done.status == 0, done.stderr
     assert done.reward["reward"] == 0
     assert said in done.checks["test_a"]["message"]
+
+
+def test_a_check_that_takes_the_alarm_for_a_failure_of_the_guest_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(budget, "_AGAIN", 0.2)
+    with pytest.raises(GuestTimeout, match="stalls"), budget.Budget(0, 0.2).check(1.0):
+        with contextlib.suppress(GuestError):
+            time.sleep(10)
+        time.sleep(10)

@@ -21,6 +21,9 @@ CHECK_SECONDS = 900.0
 _SHARE = 0.9
 # Enough for the runner's limit to come first on a busy host; more would excuse a guest that sleeps.
 _EXCUSED = 0.5
+# A check may take the first alarm for one of the guest's failures and go on. Long enough for what
+# cleans up after it.
+_AGAIN = 60.0
 _PRESSURE = Path("/proc/pressure/cpu")
 
 
@@ -42,7 +45,10 @@ class Budget:
 
     @contextmanager
     def check(self, speed: float) -> Iterator[None]:
-        """Raises GuestTimeout in the main thread when a check, or all of them, took too long."""
+        """Raises GuestTimeout in the main thread when a check, or all of them, took too long.
+
+        It comes again for as long as the check goes on in spite of it.
+        """
         left_for_all = self.remaining(speed)
         if left_for_all <= 0:
             raise GuestTimeout("the time for all checks is used up: the machine stalls")
@@ -56,6 +62,7 @@ class Budget:
                 return
             if allowed == left_for_all:
                 self._limit = 0.0
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN / min(1.0, speed))
             raise GuestTimeout(f"no end after {allowed:.0f} reference seconds: the machine stalls")
 
         previous = signal.signal(signal.SIGALRM, alarm)
