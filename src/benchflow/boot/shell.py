@@ -37,8 +37,9 @@ ASK_AGAIN = 3.0  # real seconds until the first repeated question to a shell tha
 ASK_MAX = 30.0
 INTERRUPT, QUIT = "\x03", "\x1c"  # the terminal's keys, as every tty has them at first
 LOGIN_SECONDS = 30.0  # reference seconds that remain for a login however late its prompt came
-_LOGIN = re.compile(r"(?:^|\n)[^\n]*(?<!Last )login: ?\Z")
-_LOGIN_ANYWHERE = re.compile(r"(?<!Last )login: ")
+# Not what comes after a login: "Last login: …", "Last failed login: …".
+_LOGIN = re.compile(r"(?:^|\n)[^\n]*(?<!Last )(?<!Last failed )login: ?\Z")
+_LOGIN_ANYWHERE = re.compile(r"(?<!Last )(?<!Last failed )login: ")
 _PASSWORD = re.compile(r"(?:^|\n)[^\n]*[Pp]assword(?: for [^\n]*)?: ?\Z")
 # Bounded: in megabytes of such words without an end the search would take hours, uninterruptible.
 _PASSWORD_ANYWHERE = re.compile(r"[Pp]assword(?: for [^\n]{0,200})?: ")

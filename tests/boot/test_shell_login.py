@@ -1,0 +1,75 @@
+"""What a login makes of the console of a guest that prints in its own time."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from benchflow.boot.errors import LoginFailed
+from benchflow.boot.shell import Shell
+from benchflow.boot.watch import Watch
+
+Reply = Callable[[str], list[tuple[float, str]]]
+
+
+class Guest:
+    """Answers what is typed with pieces of text, each some seconds after the one before."""
+
+    def __init__(self, reply: Reply) -> None:
+        self.typed: list[str] = []
+        self._reply = reply
+        self._timers: list[threading.Timer] = []
+        self.watch = Watch("fake", 1.0, lambda: None)
+        self.watch.running = True
+        self.shell = Shell(self.watch, self._send, "root")
+
+    def prints(self, *pieces: tuple[float, str]) -> None:
+        moment = 0.0
+        for delay, text in pieces:
+            moment += delay
+            timer = threading.Timer(moment, self.watch.console.feed, [text.encode()])
+            self._timers.append(timer)
+            timer.start()
+
+    def close(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
+
+    def _send(self, text: str) -> None:
+        self.typed.append(text)
+        self.prints(*(self._reply(text) or _computed(text)))
+
+
+def _computed(text: str) -> list[tuple[float, str]]:
+    sums = [str(int(a) + int(b)) for a, b in re.findall(r"\$\(\((\d+)\+(\d+)\)\)", text)]
+    if "printf" in text and sums:
+        return [(0, f"\r\n{sums[0]}[\r\n\r\n]{sums[1]}:0:{sums[1]};\r\n")]
+    return [(0, f"{number}\r\n") for number in sums]
+
+
+@pytest.fixture
+def guests() -> Iterator[Callable[[Reply], Guest]]:
+    made: list[Guest] = []
+
+    def make(reply: Reply) -> Guest:
+        made.append(Guest(reply))
+        return made[-1]
+
+    yield make
+    for guest in made:
+        guest.close()
+
+
+ASKED = {"root\n": [(0.1, "root\r\nPassword: ")]}
+
+
+def test_last_failed_login_is_no_refusal(guests: Callable[[Reply], Guest]) -> None:
+    # Each piece may be all that is there for a moment: a serial port gives byte by byte.
+    said = [(0.1, "\r\nLast failed login: "), (0.5, "Mon Nov 23 15:00:00 on ttyS0\r\n# ")]
+    guest = guests({**ASKED, "toor\n": said}.get)  # type: ignore[arg-type]
+    guest.prints((0, "gw login: "))
+    guest.shell.log_in("toor", 60)
+    assert guest.shell.run("true").status == 0
