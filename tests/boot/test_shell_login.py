@@ -73,3 +73,12 @@ def test_last_failed_login_is_no_refusal(guests: Callable[[Reply], Guest]) -> No
     guest.prints((0, "gw login: "))
     guest.shell.log_in("toor", 60)
     assert guest.shell.run("true").status == 0
+
+
+def test_a_prompt_that_is_on_its_way_is_not_hurried(guests: Callable[[Reply], Guest]) -> None:
+    # A newline that comes while `login` is between two prompts is the next name, or its password.
+    guest = guests({**ASKED, "toor\n": [(0.1, "\r\n# ")]}.get)  # type: ignore[arg-type]
+    guest.watch.console.feed(b"gw login: root\r\nPassword: \r\n\r\nLogin incorrect\r\n")
+    guest.prints((0.5, "gw login: "))
+    guest.shell.log_in("toor", 60)
+    assert "\n" not in guest.typed

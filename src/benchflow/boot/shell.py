@@ -261,6 +261,7 @@ class Shell:
 
     def _await_login_prompt(self, timeout: float) -> None:
         console, watch = self._console, self._watch
+        waited = False
 
         def step() -> bool | None:
             text = console.since(max(watch.boot_start, console.end - 512))
@@ -269,9 +270,12 @@ class Shell:
         def retry() -> float:
             # Something was printed over the prompt or behind it (the kernel's words on a network
             # card, a chatty service): a newline brings a fresh one. Never typed before a prompt
-            # was seen, because boot menus take newlines too.
-            if console.search(_LOGIN_ANYWHERE, watch.boot_start):
+            # was seen, because boot menus take newlines too; nor at once, because the prompt may
+            # be on its way after a refusal or an exit, and the newline would be the name.
+            nonlocal waited
+            if waited and console.search(_LOGIN_ANYWHERE, watch.boot_start):
                 self._send("\n")
+            waited = True
             return ASK_AGAIN
 
         watch.wait(step, timeout, "login prompt", retry=retry)
