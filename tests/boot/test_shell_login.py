@@ -82,3 +82,20 @@ def test_a_prompt_that_is_on_its_way_is_not_hurried(guests: Callable[[Reply], Gu
     guest.prints((0.5, "gw login: "))
     guest.shell.log_in("toor", 60)
     assert "\n" not in guest.typed
+
+
+def test_nothing_is_typed_while_a_password_is_looked_at(guests: Callable[[Reply], Guest]) -> None:
+    # What is typed then is the next name: the right login after it fails, too.
+    said = [(0.1, "\r\n"), (4.0, "Login incorrect\r\ngw login: ")]
+    guest = guests({**ASKED, "wrong\n": said}.get)  # type: ignore[arg-type]
+    guest.prints((0, "gw login: "))
+    with pytest.raises(LoginFailed):
+        guest.shell.log_in("wrong", 60)
+    assert guest.typed == ["root\n", "wrong\n"]
+
+
+def test_a_shell_without_a_prompt_is_asked_in_the_end(guests: Callable[[Reply], Guest]) -> None:
+    guest = guests({**ASKED, "toor\n": [(0.1, "\r\n")]}.get)  # type: ignore[arg-type]
+    guest.prints((0, "gw login: "))
+    guest.shell.log_in("toor", 60)
+    assert guest.shell.run("true").status == 0

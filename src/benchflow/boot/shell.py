@@ -298,6 +298,12 @@ class Shell:
             self._send(f"{interrupt} stty -echo 2>/dev/null; PS1= PS2=; echo {answer.typed}\n")
             asked_at = console.end
 
+        def came() -> bool:
+            # A bare newline is only the end of the password: it is being looked at, for some
+            # seconds when it is wrong, and a question typed meanwhile would be the next name.
+            patient = pause > ASK_AGAIN
+            return console.end > start and (patient or bool(console.since(start).strip()))
+
         def step() -> bool | None:
             nonlocal given, start
             text = console.since(max(start, console.end - 4096))
@@ -322,7 +328,7 @@ class Shell:
                 given = True
                 start = console.end
                 self._send(f"{password}\n")
-            elif given and (password is None or console.end > start):
+            elif given and (password is None or came()):
                 ask()
             pause = min(ASK_MAX, pause * 2)
             return pause
