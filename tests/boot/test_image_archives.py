@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import random
 import resource
 import shutil
 import struct
@@ -159,6 +160,28 @@ def test_an_initramfs_of_several_archives_is_one_tree() -> None:
     assert files.read("/kernel/x86/microcode/x.bin") == b"microcode"
     assert files.read("/etc/issue") == b"mine"
     assert files.stat("/dev/console").kind == "device"
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, 70_000, 3 * MIB])
+@pytest.mark.parametrize("options", [(), ("-19", "--no-check"), ("--no-content-size",)])
+def test_a_zstd_initramfs_may_be_followed_by_another(size: int, options: tuple[str, ...]) -> None:
+    noise = random.Random(size).randbytes(size // 2) + bytes(size - size // 2)
+    main = guests.cpio({**FILES, "noise": (0o100644, noise)})
+    command = ["zstd", "-q", "-c", *options]
+    packed = [
+        subprocess.run(command, input=part, capture_output=True, check=True).stdout
+        for part in (main, guests.cpio({"etc/issue": (0o100644, b"mine")}))
+    ]
+    skippable = b"\x53\x2a\x4d\x18\x03\0\0\0abc"
+    own = guests.cpio({"etc/own": (0o100644, b"too")})
+    data = skippable.join([packed[0], packed[1]]) + bytes(6) + own + packed[1] + bytes(2)
+    files = Initramfs(data)
+    assert files.read("/noise") == noise
+    assert files.read("/etc/issue") == b"mine"
+    assert files.read("/etc/own") == b"too"
+    for cut in (5, 9, len(packed[0]) // 2, len(packed[0]) - 1):
+        with pytest.raises(BadDeliverable):
+            Initramfs(packed[0][:cut])
 
 
 def test_an_initramfs_made_by_cpio_keeps_hard_links(tmp_path: Path) -> None:

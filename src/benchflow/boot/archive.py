@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import io
 import lzma
+import re
 import tarfile
 import zlib
 from collections.abc import Callable
@@ -38,8 +39,10 @@ _NATIVE: tuple[tuple[bytes, Callable[[], _Decompressor]], ...] = (
     (b"\xfd7zXZ\0", lambda: lzma.LZMADecompressor(memlimit=_LZMA_MEMORY)),
     (b"\x5d\0\0", lambda: lzma.LZMADecompressor(lzma.FORMAT_ALONE, memlimit=_LZMA_MEMORY)),
 )
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18(.{4})", re.DOTALL)
 _TOOLS = (
-    (b"\x28\xb5\x2f\xfd", ["zstd", "-q", "-d", "-c", f"--memory={_ZSTD_MEMORY}"]),
+    (_ZSTD, ["zstd", "-q", "-d", "-c", f"--memory={_ZSTD_MEMORY}"]),
     (b"\x02\x21\x4c\x18", ["lz4", "-q", "-d", "-c"]),
     (b"\x04\x22\x4d\x18", ["lz4", "-q", "-d", "-c"]),
     (b"\x89LZO\0\r\n\x1a\n", ["lzop", "-q", "-d", "-c"]),
@@ -64,7 +67,9 @@ def decompress_first(data: bytes, limit: int = LIMIT) -> tuple[bytes, bytes]:
     """
     for magic, command in _TOOLS:
         if data.startswith(magic):
-            return _by_tool(command, data, limit), b""
+            # zstd refuses what is no stream of its own, such as the zeros between two archives.
+            end = _zstd_end(data) if magic == _ZSTD else len(data)
+            return _by_tool(command, data[:end], limit), data[end:]
     for magic, make in _NATIVE:
         if data.startswith(magic):
             return _by_library(make(), data, limit)
@@ -98,6 +103,29 @@ def _by_tool(command: list[str], data: bytes, limit: int) -> bytes:
     if done.status != 0:
         raise BadDeliverable(f"damaged compressed data: {done.complaint}")
     return done.stdout
+
+
+def _zstd_end(data: bytes) -> int:
+    """Where the zstd frames at the start of `data` end (RFC 8878); its length when they are cut."""
+    at = 0
+    while True:
+        if skipped := _SKIPPABLE.match(data, at):
+            at += 8 + int.from_bytes(skipped[1], "little")
+            continue
+        if not data.startswith(_ZSTD, at):
+            return min(at, len(data))
+        flags = int.from_bytes(data[at + 4 : at + 5], "little")
+        single, checksum = flags >> 5 & 1, flags >> 2 & 1
+        content_size = (single, 2, 4, 8)[flags >> 6]
+        at += 5 + (1 - single) + (0, 1, 2, 4)[flags & 3] + content_size
+        last = 0
+        while not last:
+            if at + 3 > len(data):
+                return len(data)
+            block = int.from_bytes(data[at : at + 3], "little")
+            last, run = block & 1, block >> 1 & 3 == 1
+            at += 3 + (1 if run else block >> 3)
+        at += 4 * checksum
 
 
 _TAR_KINDS: dict[bytes, Kind] = {
