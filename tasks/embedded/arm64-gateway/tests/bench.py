@@ -23,6 +23,13 @@ PASSWORD = "Sluice-Valve-9"
 FAULTS_MAX = 20
 
 
+class Rows(dict[str, str]):
+    """The page's lines by key; one that is asked for and not there is the gateway's fault."""
+
+    def __missing__(self, key: str) -> str:
+        raise AssertionError(f"the page has no line for {key}: {str(dict(self))[:300]}")
+
+
 class Bench:
     """Both networks, and the machine that is on them now. `faults` are frames of the gateway that
     must never be on a network: each is noted when it is seen."""
@@ -244,7 +251,7 @@ class Bench:
         got = self.fetch(self.pc, self.site.own, 80, request, seconds).decode("ascii", "replace")
         assert re.match(r"HTTP/1\.[01] 200 ", got), f"the page: {got[:100]!r}"
         body = re.split(r"\r?\n\r?\n", got, maxsplit=1)[-1]
-        rows: dict[str, str] = {}
+        rows = Rows()
         for line in body.splitlines()[:500]:
             key, _, value = line.strip().partition("=")
             if key == "lease":
