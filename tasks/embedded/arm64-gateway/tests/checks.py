@@ -170,7 +170,8 @@ def test_tcp_to_the_world(bench, nonce):
     bench.router.serve_tcp[at] = lambda data: said + data[::-1]
     stream = bench.connect(bench.pc, bench.drawn.world, at)
     assert stream is not None, "no connection"
-    assert bench.exchange(stream, asked + b"\n", said + b"\n" + asked[::-1])
+    carried = bench.exchange(stream, asked + b"\n", said + b"\n" + asked[::-1])
+    assert carried, f"the world said {stream.received[:200]!r}"
     callers = {peer for own, peer, _ in bench.router.streams if own == at}
     assert callers == {bench.drawn.given}, f"the world saw {callers}"
     stream.end()

@@ -83,7 +83,8 @@ def blocked(bench: Bench, nonce: Callable[[], str]) -> None:
     assert proto == "udp"
     bench.router.put(udp(bench.drawn.other, 99, bench.drawn.given, at, data), bench.macs["wan"])
     assert bench.ping(bench.pc, bench.drawn.world), "another network is blocked too"
-    assert not bench.seen(bench.wan, mark, data) and not bench.seen(bench.lan, local, data)
+    assert not bench.seen(bench.wan, mark, data), "a blocked network is sent to"
+    assert not bench.seen(bench.lan, local, data), "a blocked network comes through a door"
 
 
 def page(bench: Bench, shared: dict) -> None:
@@ -133,14 +134,15 @@ def flood(bench: Bench) -> None:
     assert FLOOD * 0.5 <= counted <= FLOOD + 10, f"{counted} of {FLOOD} were counted"
     bench.pause(2)
     lines = bench.say("refused").splitlines()
-    assert f"{source} {bench.drawn.given} udp {at}" in lines
+    assert f"{source} {bench.drawn.given} udp {at}" in lines, f"not noted: {lines[-5:]}"
     noted = sum(int(word) for word in bench.say(f"dmesg | grep -c {source} || true").split()[:1])
     assert noted <= 25 + 12 * took, f"{noted} packets were noted in {took:.0f} s"
     bench.pause(2)
     last = f"193.9.{secrets.randbelow(250)}.9"
     _knocks(bench, 1, last, at)
     bench.pause(1)
-    assert bench.say("refused").splitlines()[-1] == f"{last} {bench.drawn.given} udp {at}"
+    lines = bench.say("refused").splitlines()
+    assert lines[-1:] == [f"{last} {bench.drawn.given} udp {at}"], f"not the last: {lines[-5:]}"
 
 
 # ---- processes -------------------------------------------------------------------------------
