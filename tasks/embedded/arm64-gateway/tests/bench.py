@@ -21,6 +21,7 @@ from benchflow.boot import Machine
 
 PASSWORD = "Sluice-Valve-9"
 FAULTS_MAX = 20
+LINES = ("name", "uptime", "wan", "refused")
 
 
 class Rows(dict[str, str]):
@@ -256,6 +257,8 @@ class Bench:
             key, _, value = line.strip().partition("=")
             if key == "lease":
                 key, _, value = value.partition(" ")
+            elif key not in LINES:
+                continue
             assert key not in rows, f"{key} is there twice"
             rows[key] = value
         return rows
