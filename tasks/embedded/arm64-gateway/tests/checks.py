@@ -69,6 +69,11 @@ def test_a_configuration_can_be_applied(bench):
 
 @milestone("leases", weight=2, requires=["boots"], proves=["R10", "R15"], title="DHCP")
 def test_a_lease(bench):
+    def moved() -> bool:
+        offer = bench.dhcp(Client(bench.lan, bench.pc.mac), DISCOVER, (OFFER,), 3)
+        return offer is not None and offer.addresses(54) == [bench.site.own]
+
+    bench.works(moved, 10)  # after a change the old network may be served for ten seconds
     answer = bench.lease(bench.pc.mac)
     assert answer is not None, "nothing is offered"
     first, last = bench.site.pool
