@@ -130,10 +130,10 @@ class Bench:
 
     def applies(self, site: Site) -> None:
         """Put a configuration into force, and make the bench's own side fit it."""
+        self.own_addresses.add(site.own)  # it may be announced before the shell says so
         result = self.apply(site.text())
         assert result.status == 0, f"a good configuration was refused: {result.stdout[:300]!r}"
         self.site = site
-        self.own_addresses.add(site.own)
         for host in (self.plc, self.pc):
             host.router = site.own
         self.plc.address = site.hosts[0][1]
