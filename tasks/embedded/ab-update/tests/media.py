@@ -14,7 +14,14 @@ COUNT = "n=$(($(cat {file} 2>/dev/null) + 1)); echo $n >{file}; sync"
 OBSERVE = """#!/bin/sh
 echo run >>{folder}/runs
 update status >{folder}/status 2>&1
+sync
+"""
+# Scripts of their own: a script has ten seconds, which a slow host does not stretch.
+OBSERVE_INSTALL = """#!/bin/sh
 update install {bundle} >/dev/null 2>&1; echo $? >{folder}/install
+sync
+"""
+OBSERVE_ROLLBACK = """#!/bin/sh
 update rollback >/dev/null 2>&1; echo $? >{folder}/rollback
 head -n 1 /media/word >{folder}/media
 sync
@@ -103,8 +110,11 @@ class Media:
     def _changes(self, name: str) -> dict[str, bytes]:
         if name == "second":
             self._named("third")
-            observe = self._script(OBSERVE, bundle=self.path("third"))
-            return {"health_80-bench": observe}
+            return {
+                "health_80-bench": self._script(OBSERVE),
+                "health_81-bench": self._script(OBSERVE_INSTALL, bundle=self.path("third")),
+                "health_82-bench": self._script(OBSERVE_ROLLBACK),
+            }
         if name == "third":
             return {
                 "health_70-bench": self._script(FIRST),
