@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from unit import SECTOR, Unit, on_bench
@@ -49,8 +50,18 @@ def spoil(disk: Path, target: Path, sector: int, kind: int) -> Path:
     return target
 
 
-def survives(machines, unit, second_disk, work: Path, before: Path, after: Path, name: str):
-    """Spoil two of the sectors that changed, each on a disk of its own; the units that came up."""
+def survives(
+    machines,
+    unit: Unit,
+    second_disk,
+    work: Path,
+    disks: tuple[Path, Path],
+    name: str,
+    asked: Callable[[Unit], None],
+) -> None:
+    """Spoil two of the sectors that changed from one of `disks` to the other, each on a disk of
+    its own; each has to come up, and to be as `asked` wants it."""
+    before, after = disks
     changed = unit.layout.changed(before, after)
     assert changed, "the unit keeps no state outside of slots and data"
     chosen = secrets.SystemRandom().sample(changed, min(2, len(changed)))
@@ -61,9 +72,10 @@ def survives(machines, unit, second_disk, work: Path, before: Path, after: Path,
         one = Unit(machine, unit.layout, unit.releases, list(unit.records))
         try:
             one.start(120)
-            yield one
+            asked(one)
         except (GuestError, AssertionError) as error:
-            raise AssertionError(f"after sector {sector} was spoilt: {error}") from error
+            how = ("zeros", "noise", "noise in its second half")[kind]
+            raise AssertionError(f"sector {sector} of {changed[:20]}, {how}: {error}") from error
         finally:
             machine.close()
             disk.unlink()
