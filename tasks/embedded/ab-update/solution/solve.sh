@@ -124,7 +124,7 @@ has keeps || sed -i '/sbin.mke2fs/d' "$root/etc/rc"
 # The pause is for the cuts that are timed: one has to fall where the slot is not what the state says.
 has power-cuts || sed -i -e '/set_slot "\$other" none/d' -e 's/^	blockdev --flushbufs .*/&\n	sleep 10/' \
 	"$root/usr/sbin/update"
-has spoilt-sector || sed -i 's/^	load_env -f "(hd0,gpt2)\/s.*/if &; then true; else sleep 100000; fi/' "$boot/boot/grub/grub.cfg"
+has spoilt-sector || sed -i 's/^	load_env -f "(hd0,gpt2)\/s.*/if &; then set best="$best"; else sleep 100000; fi/' "$boot/boot/grub/grub.cfg"
 if [ -n "${LOCAL_CHANGES:-}" ]; then
 	. "$LOCAL_CHANGES"
 fi
