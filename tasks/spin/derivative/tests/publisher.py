@@ -85,9 +85,12 @@ class Publisher:
         """A Release for `index`, later than each one before unless `date` says otherwise."""
         self._clock += 600
         when = self._clock if date is None else date
-        said = {"Origin": _ORIGIN[SUITES[suite]], "Label": _ORIGIN[SUITES[suite]],
+        said = {"Origin": _ORIGIN[SUITES[suite]],
                 "Suite": suite, "Codename": suite, "Version": _VERSION[suite],
                 "Date": formatdate(when, usegmt=True)}  # fmt: skip
+        # The delivered one or none: apt refuses an archive whose Label is not what it was.
+        if label := self.suites[suite].release.get("label"):
+            said["Label"] = label
         if valid_for is not None:
             said["Valid-Until"] = formatdate(when + valid_for, usegmt=True)
         said.update(changed)
