@@ -136,9 +136,12 @@ def test_base_files_cannot_take_the_name_away(station, word):
 @milestone("service", weight=1, requires=["packaged"], proves=["R8"], title="The registers")
 def test_it_counts(station, nonce, shared):
     name = nonce()
-    asked = ("version", "name", f"add {name} 40", f"add {name} 2", f"get {name}", "get x")
-    answers = ["version 1.0", "name station", "total 40", "total 42", "total 42", "total 0"]
-    assert station.ask(*asked) == answers
+    asked = ("version", "name", f"get {name}", "get x")
+    assert station.ask(*asked) == ["version 1.0", "name station", "total 0", "total 0"]
+    # Singly: what is asked anew, after the service hung up on a slow machine, is added twice.
+    for number, total in ((40, 40), (2, 42)):
+        assert station.ask(f"add {name} {number}") == [f"total {total}"]
+    assert station.ask(f"get {name}") == ["total 42"]
     shared["counted"] = name
 
 
