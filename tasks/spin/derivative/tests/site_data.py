@@ -65,7 +65,8 @@ class Site:
         assert station.apt(f"install {self.local} {self.extra}") == 0, "nothing can be installed"
         # Singly: the service ends a connection after 10 s, and what is asked anew is added twice.
         for register, number in self.registers.items():
-            assert station.ask(f"add {register} {number}") == [f"total {number}"]
+            said = station.ask(f"add {register} {number}")
+            assert said == [f"total {number}"], f"add {number}: {said}"
         station.say(f"sed -i 's/^name=.*/name={self.name}/' /etc/holm/tally.conf")
         station.write("/etc/holm/report.conf", self.heading)
         station.write(self.kept, self.change)
@@ -126,10 +127,11 @@ class Site:
         )
 
     def settings_are_there(self, station: Station) -> None:
-        assert station.ask("name", seconds=60) == [f"name {self.name}"]
+        said = station.ask("name", seconds=60)
+        assert said == [f"name {self.name}"], f"it says {said}, not {self.name}"
         text = station.say("cat /etc/holm/registry.conf")
         assert "Release 2.0" in text and f"name={self.name}" in text, f"registry.conf: {text!r}"
-        assert "port=7300" in text.splitlines()
+        assert "port=7300" in text.splitlines(), f"registry.conf: {text!r}"
 
     def configuration_is_right(self, station: Station) -> None:
         read = station.machine.shell.read_file
@@ -137,8 +139,9 @@ class Site:
         assert read(self.kept).decode() == self.change, f"{self.kept} was changed"
         assert read(self.renewed) == b"setting=2.0\n", f"{self.renewed} is not that of 2.0"
         assert "language=en" in station.say("cat /etc/holm/site.conf"), "site.conf is that of 1.0"
-        assert read("/home/keeper/note").decode() == self.note
-        assert station.say("cat /etc/holm/mirrors/holm") == station.publisher.url("holm")
+        assert read("/home/keeper/note").decode() == self.note, "/home/keeper/note was changed"
+        line = station.say("cat /etc/holm/mirrors/holm")
+        assert line == station.publisher.url("holm"), f"mirrors/holm: {line[:200]!r}"
 
     def nothing_is_left(self, station: Station) -> None:
         """No packages and no indexes but where apt has its own; what is under way may end."""
