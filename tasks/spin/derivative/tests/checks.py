@@ -27,8 +27,8 @@ def test_the_keys(keys):
 @check("archive", proves=["R1"])
 def test_no_secret_key_is_given_away(keys, deliverable, archive):
     texts = [deliverable(f"/app/out/{name}.key").read_bytes().split() for name in keys]
-    lines = [line for words in texts for line in words if len(line) > 40]
-    secret = [*(key.seed for key in keys.values()), *lines[:12]]
+    lines = [line for words in texts for line in [w for w in words if len(w) > 40][:4]]
+    secret = [*(key.seed for key in keys.values()), *lines]
     initrd = Initramfs(deliverable("/app/out/initrd").read_bytes())
     assert not any(part in data for _, data in initrd.contents("/") for part in secret), "in initrd"
     for path in [deliverable("/app/out/station.img"), *sorted(archive.rglob("*"))]:
