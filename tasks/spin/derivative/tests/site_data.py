@@ -9,6 +9,8 @@ from debs import Deb
 from publisher import Publisher
 from station import Station
 
+from benchflow.boot import CommandFailed
+
 # Where a maintainer script stops and says so, so that the power can be cut just there.
 _HOLD = """#!/bin/sh
 if [ -e /root/hold-{step} ]; then
@@ -109,7 +111,10 @@ class Site:
             assert deadline.remaining() > 0, f"no whole 2.0 after {seconds:g} seconds: {missing}"
             assert station.machine.alive, "it switched itself off"
             time.sleep(3)
-            missing = self.whole(station)
+            try:
+                missing = self.whole(station)
+            except CommandFailed as error:  # what is asked is being replaced, /etc/os-release too
+                missing = str(error)
 
     def registers_are_there(self, station: Station) -> None:
         """Each register once, with its total, said by the service and as it lies on the disk."""
