@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import os
@@ -209,13 +210,21 @@ class Unit:
         wanted = hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
         return self.ask(f"SIGN {text}") == [f"SIG {wanted}"]
 
-    def put_many(self, prefix: str, seconds: float) -> dict[str, str]:
-        """PUT one record after the other for so long; returns those that were acknowledged."""
+    def put_many(self, prefix: str, seconds: float, least: int) -> dict[str, str]:
+        """PUT one record after the other; returns those that were acknowledged.
+
+        For so long, and on until there are `least`: a busy disk takes seconds for a record.
+        """
         kept: dict[str, str] = {}
-        deadline = self.deadline(seconds)
-        with self._connect(SERVICE, 10.0) as link, link.makefile("rb") as lines:
-            while deadline.remaining() > 0:
+        enough, end = self.deadline(seconds), self.deadline(60.0)
+        with (
+            contextlib.suppress(TimeoutError),
+            self._connect(SERVICE, end.remaining()) as link,
+            link.makefile("rb") as lines,
+        ):
+            while enough.remaining() > 0 or len(kept) < least:
                 key, value = f"{prefix}.{len(kept)}", secrets.token_hex(40)
+                link.settimeout(max(0.1, end.remaining()))
                 link.sendall(f"PUT {key} {value}\n".encode())
                 if not lines.readline(200).startswith(b"OK "):
                     break
