@@ -299,7 +299,7 @@ UNIT
 [Service]
 Restart=always
 RestartSec=200ms
-WatchdogSec=10
+WatchdogSec=20
 TimeoutStopSec=5
 UNIT
 		fi
