@@ -65,7 +65,11 @@ class Unit:
         self.came_up()
 
     def came_up(self, seconds: float = BOOT_SECONDS) -> None:
-        """Wait for the log-in, and for the service within `seconds` of now."""
+        """Wait for the log-in, and for the service within `seconds` of now.
+
+        A service that did not answer in the boot before is not waited for here.
+        """
+        dead = self._session > 0 and self.service_seconds is None
         self._known.unlink(missing_ok=True)
         self._session += 1
         self._power_on = self.deadline(seconds)
@@ -74,7 +78,8 @@ class Unit:
         self._down = "nobody could log in after it was switched on"
         self.until(self._can_log_in, 1.4 * seconds, "log-in over SSH with the customer's key")
         self._down = ""
-        self.service_in_time()
+        if not dead:
+            self.service_in_time()
 
     def service_in_time(self) -> bool:
         """Whether the service answered before this boot's time was over; waits for it."""
