@@ -232,8 +232,8 @@ def service_pid(unit: Unit) -> int:
 
 
 @milestone("service", weight=2, requires=["data"], proves=["R11"], title="The logbook service")
-def test_service_signs_with_the_key_on_data(unit, nonce):
-    key = unit.device_key()
+def test_service_signs_with_the_key_on_data(unit, story, nonce):
+    key = story.device_key = unit.device_key()
     assert len(key) == 32
     assert unit.signature_is(key, nonce())
 
@@ -458,13 +458,11 @@ def second_boot(unit: Unit, story: Story) -> None:
 
 @milestone("identity", weight=2, requires=["service"], proves=["R24"], title="Stays who it is")
 def test_identity_survives_a_restart(unit, story):
-    key = unit.device_key()
     second_boot(unit, story)
     assert re.fullmatch("[0-9a-f]{32}", story.machine_id)
     assert unit.say(IDENTITY) == story.machine_id
     assert unit.host_key() == story.host_key
-    assert unit.device_key() == key
-    story.device_key = key
+    assert unit.device_key() == story.device_key
     assert unit.service_in_time()
 
 
