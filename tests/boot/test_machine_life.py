@@ -163,6 +163,24 @@ def test_a_forwarded_port_reaches_the_guest(start: Start) -> None:
         machine.forward(22)
 
 
+def test_a_power_off_while_qemu_is_asked_is_the_guests(start: Start) -> None:
+    """A guest that chooses its moment is still judged: GuestExited, not QemuFailed."""
+    for _ in range(2):
+        machine = start("sleep 1; poweroff -f\n", append=QUIET, nics=[Nic(forwards=(80,))])
+        with pytest.raises(GuestExited):
+            while True:
+                machine.forward(80)
+
+
+def test_a_restart_while_qemu_is_asked_is_waited_for(start: Start) -> None:
+    machine = start("reboot -f\n", append=QUIET)
+    end = time.monotonic() + 120
+    while machine.boots < 3 and time.monotonic() < end:
+        machine._hardware.ask("stop")
+        machine._hardware.ask("cont")
+    assert machine.boots >= 3
+
+
 def test_a_lan_joins_machines_and_nobody_else(start: Start) -> None:
     files = modules("virtio_pci", "virtio_net")
     one, two, stranger = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from .qmp import CommandRefused
 from .watch import Watch
 
 WRITE_LIMIT = 16 << 30  # bytes that one overlay or snapshot file may reach
+_PATIENCE = 10.0  # real seconds in which a QEMU that ends is seen to have ended
 _numbers = itertools.count(1)
 
 
@@ -56,11 +58,24 @@ class Hardware:
         return self._process
 
     def ask(self, name: str, **arguments: Any) -> Any:
-        """A QMP command that QEMU cannot sensibly refuse; raises QemuFailed when it does."""
-        try:
-            return self.process.monitor.execute(name, **arguments)
-        except CommandRefused as error:
-            raise QemuFailed(f"QEMU refused {name}: {error}") from error
+        """A QMP command that QEMU cannot sensibly refuse; raises QemuFailed when it does.
+
+        GuestExited when the guest switches itself off meanwhile: otherwise it could choose that
+        moment and never be judged. While it restarts QEMU refuses for a moment.
+        """
+        end = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                return self.process.monitor.execute(name, **arguments)
+            except (CommandRefused, QemuFailed) as error:
+                refused = isinstance(error, CommandRefused)
+                over = self._watch.over(f"answer to {name}", 0.2 if refused else _PATIENCE)
+                if over is not None:
+                    raise over from error
+                if not refused:
+                    raise
+                if time.monotonic() > end:
+                    raise QemuFailed(f"QEMU refused {name}: {error}") from error
 
     def start(self, paused: bool = False) -> None:
         """Switch on. Raises BadDeliverable when the kernel cannot be loaded, else QemuFailed."""

@@ -8,7 +8,13 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-from qemu.qmp import ConnectError, ExecuteError, QMPClient, StateError
+from qemu.qmp import (
+    ConnectError,
+    ExecInterruptedError,
+    ExecuteError,
+    QMPClient,
+    StateError,
+)
 from qemu.qmp.protocol import Runstate
 
 from .errors import QemuFailed
@@ -57,7 +63,7 @@ class Monitor:
             return io_loop().run(self._client.execute(command, request or None), timeout)
         except ExecuteError as error:
             raise CommandRefused(str(error)) from error
-        except (TimeoutError, StateError, EOFError, OSError) as error:
+        except (TimeoutError, StateError, ExecInterruptedError, EOFError, OSError) as error:
             raise QemuFailed(f"QEMU did not answer the QMP command {command}: {error!r}") from error
 
     async def request(self, command: str, **arguments: Any) -> Any:

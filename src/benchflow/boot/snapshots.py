@@ -11,6 +11,7 @@ from .qmp import CommandRefused
 from .watch import Watch
 
 JOB_SECONDS = 600.0
+ENDING = 10.0  # real seconds in which a QEMU that ends is seen to have ended
 _numbers = itertools.count(1)
 
 
@@ -33,8 +34,9 @@ def _job(watch: Watch, process: Process, command: str, tag: str, nodes: Sequence
         )
         jobs = process.monitor.execute("query-jobs")
         process.monitor.execute("job-dismiss", id=job)
-    except CommandRefused as error:
-        raise QemuFailed(f"QEMU refused {command}: {error}") from error
+    except (CommandRefused, QemuFailed) as error:
+        over = watch.over(command, ENDING)
+        raise over or QemuFailed(f"QEMU did not do {command}: {error}") from error
     complaint = next((entry.get("error", "") for entry in jobs if entry["id"] == job), "")
     if "No space left" in complaint:
         raise NoSpace(f"{command} {tag!r}: {complaint}")

@@ -234,6 +234,16 @@ class Watch:
                     remaining = min(remaining, max(0.0, again - time.monotonic()))
                 self.changed.wait(remaining)
 
+    def over(self, what: str, seconds: float) -> Exception | None:
+        """Why there is no `what`, if the guest or its QEMU ends within real seconds; else None."""
+        end = time.monotonic() + seconds
+        with self.changed:
+            while self.running:
+                if end <= time.monotonic():
+                    return None
+                self.changed.wait(end - time.monotonic())
+            return self._ended(what)
+
     @property
     def _unwanted(self) -> int:
         return self.resets - self._excused
