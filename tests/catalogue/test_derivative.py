@@ -144,6 +144,7 @@ def test_an_archive_of_this_run(helpers: dict[str, ModuleType], key: Any, tmp_pa
         assert "Valid-Until: " in first and "Origin: Holm\n" in first
         second = debs.fields(publisher.publish("alke", Origin="Other"))
         assert second["origin"] == "Other"
+        assert "label" not in second, "apt takes another Label for another archive"
         assert second["date"] != debs.fields(first)["date"]
         base = f"http://127.0.0.1:{publisher.port}"
         place = publisher.path("alke", "dists/alke")
