@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pexpect
 import pytest
@@ -114,6 +115,24 @@ def test_what_is_typed_is_never_what_is_matched(local: LocalShell) -> None:
     frames = re.findall(r"\](\d{9,}):0:", local.output)
     assert frames
     assert not [number for number in frames if number in local.typed]
+
+
+def test_nobody_has_to_turn_pages(local: LocalShell) -> None:
+    assert local.shell.run("echo $PAGER $SYSTEMD_PAGER").stdout == "cat cat\n"
+
+
+@pytest.mark.parametrize("limit", ["TMOUT=3", "readonly TMOUT=999"])
+def test_a_session_outlives_the_time_that_a_terminal_may_be_left(
+    tmp_path: Path, limit: str
+) -> None:
+    profile = tmp_path / "profile"
+    profile.write_text(f"{limit}\n")
+    local = LocalShell(["bash", "--rcfile", str(profile), "-i"])
+    try:
+        time.sleep(4)
+        assert local.shell.run("echo here").stdout == "here\n"
+    finally:
+        local.close()
 
 
 def test_a_command_that_does_not_end_is_interrupted(local: LocalShell) -> None:

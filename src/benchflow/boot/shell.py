@@ -336,8 +336,12 @@ class Shell:
         self._watch.wait(step, timeout, "shell", retry=retry)
         self._resets = self._watch.resets
         self._send(' [ "$BASH_VERSION" ] && set +H\n')  # no history expansion of what we type
+        self._send(" export PAGER=cat SYSTEMD_PAGER=cat\n")  # nobody is there to turn pages
+        # Of its own, since a profile may have made it read-only. A check may look elsewhere for
+        # longer than a person may leave the terminal.
+        self._send(" TMOUT=0\n")
         self._challenge(30.0)
-        self._framed("dmesg -n 1 2>/dev/null", 30.0)
+        self._framed("{ dmesg -n 1 || echo 1 >/proc/sys/kernel/printk; } 2>/dev/null", 30.0)
 
 
 def quote(text: str) -> str:
