@@ -85,6 +85,7 @@ class Hardware:
         assert process is not None
         process.wait(30)
         complaint = process.stderr
+        self.stop()
         if self.spec.kernel is not None:
             # The same machine without the kernel: when that starts, the kernel was the reason.
             starts = self._launch(paused=True, load_kernel=False)

@@ -87,7 +87,7 @@ class Process:
     @property
     def status(self) -> int | None:
         """The exit status (negative: the signal), None while it runs."""
-        return self._child.returncode if self._child and self._finished.is_set() else None
+        return self._child.returncode if self._child else None
 
     @property
     def stderr(self) -> str:
@@ -159,8 +159,8 @@ class Process:
         io_loop().run(self.monitor.close())
         self._complaint = self.stderr
         self._stderr.close()
-        self._finished.set()
         self._on_exit()
+        self._finished.set()
 
     def _write(self, data: bytes) -> None:
         self._unsent += data

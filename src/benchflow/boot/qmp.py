@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from qemu.qmp import (
-    ConnectError,
     ExecInterruptedError,
     ExecuteError,
     QMPClient,
+    QMPError,
     StateError,
 )
 from qemu.qmp.protocol import Runstate
@@ -50,7 +50,7 @@ class Monitor:
         if self._client.runstate != Runstate.IDLE:
             try:
                 await self._client.disconnect()
-            except (EOFError, OSError, ConnectError):
+            except (QMPError, EOFError, OSError):
                 return  # the other side was killed: that is how most machines end
 
     def execute(self, command: str, timeout: float = 60.0, **arguments: Any) -> Any:

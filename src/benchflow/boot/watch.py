@@ -235,10 +235,13 @@ class Watch:
                 self.changed.wait(remaining)
 
     def over(self, what: str, seconds: float) -> Exception | None:
-        """Why there is no `what`, if the guest or its QEMU ends within real seconds; else None."""
+        """Why there is no `what`, if the guest or its QEMU ends within real seconds, or restarts
+        again and again; else None."""
         end = time.monotonic() + seconds
         with self.changed:
             while self.running:
+                if self._unwanted > RESETS_MAX:
+                    return self._looping(what)
                 if end <= time.monotonic():
                     return None
                 self.changed.wait(end - time.monotonic())
@@ -252,12 +255,15 @@ class Watch:
         if self.no_space:
             raise NoSpace("the verifier's disk is full; the guest was stopped")
         if self._unwanted > RESETS_MAX:
-            raise RebootLoop(
-                f"{self.name} restarted {self._unwanted} times while waiting for {what}",
-                evidence=self._evidence(),
-            )
+            raise self._looping(what)
         if not self.running:
             raise self._ended(what)
+
+    def _looping(self, what: str) -> Exception:
+        return RebootLoop(
+            f"{self.name} restarted {self._unwanted} times while waiting for {what}",
+            evidence=self._evidence(),
+        )
 
     def _ended(self, what: str) -> Exception:
         process = self.process
