@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
+import stat
 import subprocess
 import sys
 import time
@@ -23,6 +25,7 @@ from benchflow.boot.errors import (
     ShellBroken,
 )
 from benchflow.boot.machine import Machine, Nic
+from benchflow.boot.process import STDERR_MAX
 from benchflow.boot.qmp import Monitor
 from guests import SHELL_INIT, build_initramfs, debian_kernel, modules
 
@@ -202,6 +205,20 @@ def test_a_screenshot_is_a_png(start: Start, shell_initrd: Path) -> None:
     bare = start(shell_initrd, append=QUIET)
     with pytest.raises(CheckMisuse, match="no screen"):
         bare.screenshot()
+
+
+def test_what_qemu_complains_of_is_kept_by_its_end_alone(start: Start, shell_initrd: Path) -> None:
+    machine = start(shell_initrd, extra_args=["-d", "in_asm"])
+    machine.attach().run("true", check=True)
+    process = machine._hardware.process
+    assert len(process.stderr) > STDERR_MAX // 2, "QEMU did not write to its standard error"
+    assert len(process.stderr) <= STDERR_MAX
+    size = 0
+    for fd in range(3, 1024):
+        with contextlib.suppress(OSError):
+            found = os.fstat(fd)
+            size += found.st_size if stat.S_ISREG(found.st_mode) and not found.st_nlink else 0
+    assert size < 1 << 20, "it grows on the disk"
 
 
 def test_a_kernel_that_is_none_is_the_deliverables_fault(tmp_path: Path) -> None:

@@ -8,10 +8,8 @@ import select
 import shutil
 import socket
 import subprocess
-import tempfile
 import threading
 from collections.abc import Callable, Sequence
-from typing import IO
 
 from qemu.qmp import ConnectError
 
@@ -54,8 +52,8 @@ class Process:
         self._on_exit = on_exit
         self._serial = serial[0]
         self._unsent = bytearray()
-        self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives with the process
-        self._complaint = ""
+        self._errors = -1  # our end of QEMU's standard error
+        self._complaint = b""
         self._finished = threading.Event()
         self._greeted = threading.Event()
         self.killed = False
@@ -91,12 +89,8 @@ class Process:
 
     @property
     def stderr(self) -> str:
-        """What QEMU itself complained about."""
-        if self._stderr.closed:
-            return self._complaint
-        size = os.fstat(self._stderr.fileno()).st_size
-        data = os.pread(self._stderr.fileno(), STDERR_MAX, max(0, size - STDERR_MAX))
-        return data.decode(errors="replace").strip()
+        """The end of what QEMU itself complained about."""
+        return self._complaint.decode(errors="replace").strip()
 
     def write(self, data: bytes) -> None:
         """Send bytes to the guest's serial port, as fast as it takes them."""
@@ -114,18 +108,28 @@ class Process:
         return self._finished.wait(seconds)
 
     async def _start(self) -> subprocess.Popen[bytes]:
-        child = subprocess.Popen(
-            self._argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=self._stderr,
-            pass_fds=self._fds,
-            start_new_session=True,
-            # Python ignores SIGXFSZ; so does QEMU then, and the guest sees an I/O error
-            # where QEMU would have died at the limit.
-            restore_signals=False,
-        )
+        # Not a file: a guest that makes a device complain again and again would fill the disk.
+        self._errors, given = os.pipe()
+        try:
+            child = subprocess.Popen(
+                self._argv,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=given,
+                pass_fds=self._fds,
+                start_new_session=True,
+                # Python ignores SIGXFSZ; so does QEMU then, and the guest sees an I/O error
+                # where QEMU would have died at the limit.
+                restore_signals=False,
+            )
+        except OSError:
+            os.close(self._errors)
+            raise
+        finally:
+            os.close(given)
         self._child = child
+        os.set_blocking(self._errors, False)
+        asyncio.get_running_loop().add_reader(self._errors, self._complained)
         self._serial.setblocking(False)
         asyncio.get_running_loop().add_reader(self._serial, self._readable)
         return child
@@ -157,10 +161,26 @@ class Process:
         self._child.wait()
         self._greeted.wait()
         io_loop().run(self.monitor.close())
-        self._complaint = self.stderr
-        self._stderr.close()
+        io_loop().run(self._all_complained())
         self._on_exit()
         self._finished.set()
+
+    def _complained(self) -> bool:
+        """Take some of QEMU's complaints; False when there is no more."""
+        try:
+            data = os.read(self._errors, _READ)
+        except BlockingIOError:
+            return False
+        self._complaint = (self._complaint + data)[-STDERR_MAX:]
+        if not data:
+            asyncio.get_running_loop().remove_reader(self._errors)
+        return bool(data)
+
+    async def _all_complained(self) -> None:
+        while self._complained():
+            pass
+        asyncio.get_running_loop().remove_reader(self._errors)
+        os.close(self._errors)
 
     def _write(self, data: bytes) -> None:
         self._unsent += data
