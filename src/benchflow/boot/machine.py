@@ -167,7 +167,7 @@ class Machine:
 
         Raises GuestExited when the machine is off already.
         """
-        _ = self._hardware.process  # asks nothing of QEMU, which a guest may keep too busy to answer
+        _ = self._hardware.process  # QEMU is not asked: a guest may keep it too busy to answer
         self._observer.note(self.name, "power cut")
         self._off()
 
