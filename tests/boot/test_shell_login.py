@@ -12,7 +12,7 @@ from benchflow.boot.errors import LoginFailed
 from benchflow.boot.shell import Shell
 from benchflow.boot.watch import Watch
 
-Reply = Callable[[str], list[tuple[float, str]]]
+Reply = Callable[[str], list[tuple[float, str]] | None]
 
 
 class Guest:
@@ -69,7 +69,7 @@ ASKED = {"root\n": [(0.1, "root\r\nPassword: ")]}
 def test_last_failed_login_is_no_refusal(guests: Callable[[Reply], Guest]) -> None:
     # Each piece may be all that is there for a moment: a serial port gives byte by byte.
     said = [(0.1, "\r\nLast failed login: "), (0.5, "Mon Nov 23 15:00:00 on ttyS0\r\n# ")]
-    guest = guests({**ASKED, "toor\n": said}.get)  # type: ignore[arg-type]
+    guest = guests({**ASKED, "toor\n": said}.get)
     guest.prints((0, "gw login: "))
     guest.shell.log_in("toor", 60)
     assert guest.shell.run("true").status == 0
@@ -77,7 +77,7 @@ def test_last_failed_login_is_no_refusal(guests: Callable[[Reply], Guest]) -> No
 
 def test_a_prompt_that_is_on_its_way_is_not_hurried(guests: Callable[[Reply], Guest]) -> None:
     # A newline that comes while `login` is between two prompts is the next name, or its password.
-    guest = guests({**ASKED, "toor\n": [(0.1, "\r\n# ")]}.get)  # type: ignore[arg-type]
+    guest = guests({**ASKED, "toor\n": [(0.1, "\r\n# ")]}.get)
     guest.watch.console.feed(b"gw login: root\r\nPassword: \r\n\r\nLogin incorrect\r\n")
     guest.prints((0.5, "gw login: "))
     guest.shell.log_in("toor", 60)
@@ -87,7 +87,7 @@ def test_a_prompt_that_is_on_its_way_is_not_hurried(guests: Callable[[Reply], Gu
 def test_nothing_is_typed_while_a_password_is_looked_at(guests: Callable[[Reply], Guest]) -> None:
     # What is typed then is the next name: the right login after it fails, too.
     said = [(0.1, "\r\n"), (4.0, "Login incorrect\r\ngw login: ")]
-    guest = guests({**ASKED, "wrong\n": said}.get)  # type: ignore[arg-type]
+    guest = guests({**ASKED, "wrong\n": said}.get)
     guest.prints((0, "gw login: "))
     with pytest.raises(LoginFailed):
         guest.shell.log_in("wrong", 60)
@@ -95,7 +95,21 @@ def test_nothing_is_typed_while_a_password_is_looked_at(guests: Callable[[Reply]
 
 
 def test_a_shell_without_a_prompt_is_asked_in_the_end(guests: Callable[[Reply], Guest]) -> None:
-    guest = guests({**ASKED, "toor\n": [(0.1, "\r\n")]}.get)  # type: ignore[arg-type]
+    guest = guests({**ASKED, "toor\n": [(0.1, "\r\n")]}.get)
     guest.prints((0, "gw login: "))
     guest.shell.log_in("toor", 60)
     assert guest.shell.run("true").status == 0
+
+
+@pytest.mark.parametrize("space", ["", " "])
+def test_words_behind_a_prompt_do_not_hide_it(guests: Callable[[Reply], Guest], space: str) -> None:
+    noise = "[   31.415926] e1000: eth0 NIC Link is Up 1000 Mbps\r\n"
+    said = {
+        "\n": [(0.1, f"\r\ngw login:{space}")],
+        "root\n": [(0.1, f"root\r\nPassword:{space}{noise}")],
+        "toor\n": [(0.1, "\r\n# ")],
+    }
+    guest = guests(said.get)
+    guest.prints((0, f"gw login:{space}{noise}"))
+    guest.shell.log_in("toor", 60)
+    assert guest.typed[:3] == ["\n", "root\n", "toor\n"]

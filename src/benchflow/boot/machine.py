@@ -316,8 +316,7 @@ class Machine:
         """Save the whole running machine (memory, disks, UEFI variables, the shell's session)."""
         if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
             raise CheckMisuse(f"snapshot name {name!r}: lower-case letters, digits and hyphens")
-        hardware = self._hardware
-        snapshots.save(self._watch, hardware.process, name, hardware.snapshot_nodes())
+        snapshots.save(self._watch, self._hardware, name)
         self._snapshots[name] = self._shell.user if self._shell is not None else None
         self._observer.note(self.name, f"snapshot {name} saved")
 
@@ -333,7 +332,7 @@ class Machine:
         hardware, watch = self._hardware, self._watch
         self._off()
         self._start(paused=True)
-        snapshots.load(watch, hardware.process, name, hardware.snapshot_nodes())
+        snapshots.load(watch, hardware, name)
         watch.boot_start = self._cursor = self.console.end
         hardware.ask("cont")
         self._observer.note(self.name, f"snapshot {name} restored")

@@ -39,10 +39,10 @@ INTERRUPT, QUIT = "\x03", "\x1c"  # the terminal's keys, as every tty has them a
 LOGIN_SECONDS = 30.0  # reference seconds that remain for a login however late its prompt came
 # Not what comes after a login: "Last login: …", "Last failed login: …".
 _LOGIN = re.compile(r"(?:^|\n)[^\n]*(?<!Last )(?<!Last failed )login: ?\Z")
-_LOGIN_ANYWHERE = re.compile(r"(?<!Last )(?<!Last failed )login: ")
+_LOGIN_ANYWHERE = re.compile(r"(?<!Last )(?<!Last failed )login:")
 _PASSWORD = re.compile(r"(?:^|\n)[^\n]*[Pp]assword(?: for [^\n]*)?: ?\Z")
 # Bounded: in megabytes of such words without an end the search would take hours, uninterruptible.
-_PASSWORD_ANYWHERE = re.compile(r"[Pp]assword(?: for [^\n]{0,200})?: ")
+_PASSWORD_ANYWHERE = re.compile(r"[Pp]assword(?: for [^\n]{0,200})?:")
 _REFUSED = re.compile(r"(?i)login incorrect|authentication failure")
 _PROMPT = re.compile(r"[#$%>] ?\Z")
 _CONTINUED = re.compile(r"(?:^|\n)> \Z")
