@@ -139,7 +139,7 @@ install -m 755 "$here/medium/quay-setup" "$setup/bin/quay-setup"
 install -m 755 "$here/medium/init" "$setup/init"
 words() { sort -u | tr '\n' ' '; }
 {
-	echo "ZONES=\"$(cd "$root/usr/share/zoneinfo" && find * -type f | grep -Ev '^(posix|right)/|\.|^(leapseconds|leap-seconds|tzdata)' | words)\""
+	echo "ZONES=\"$(cd "$root/usr/share/zoneinfo" && find -L * -type f | grep -Ev '^(posix|right)/|\.|^(leapseconds|leap-seconds|tzdata|localtime|posixrules)' | words)\""
 	echo "ACCOUNTS=\"$(cut -d : -f 1 "$root/etc/passwd" "$root/etc/group" | words)\""
 } >"$setup/lib/quay/words"
 edition=$(openssl rand -hex 32 | tr a-f A-F)
