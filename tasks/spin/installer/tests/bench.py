@@ -144,8 +144,8 @@ class Pc:
         yield from self.until(
             lambda: max([-1, *self.progress()]) >= percent, INSTALL_SECONDS, f"{percent} %"
         )
-        assert "QUAY INSTALLED" not in self.printed(), "it was through before the power went"
         self.machine.power_cut()
+        assert "QUAY INSTALLED" not in self.printed(), "it was through before the power went"
 
     def refuses(self) -> Lane:
         """Switch on; wait until the machine has switched itself off."""
