@@ -19,6 +19,9 @@ JOBS = f"{PATIENT} systemctl list-jobs --no-legend | grep -c -E 'reboot|shutdown
 #: Changes to another screen, as Alt and a function key do (VT_ACTIVATE).
 PRESS_KEYS = "perl -e 'open F, q(+<), q(/dev/tty0) or die; ioctl(F, 0x5606, {}) or die'; sleep 1"
 
+#: What runs; a process may end between its name and its reading (udev's workers do).
+CMDLINES = "cat /proc/[0-9]*/cmdline 2>/dev/null"
+
 #: A word of this run, in all places where a system might keep something.
 ELSEWHERE = (
     "for f in /root/note /etc/note /var/log/note /home/note /srv/note /var/lib/note; do "
