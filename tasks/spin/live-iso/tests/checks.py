@@ -320,7 +320,7 @@ def test_what_was_acknowledged_is_there(keeping, story, metric):
     story.machine_ids.append(keeping.say("cat /etc/machine-id"))
     keeping.say(ELSEWHERE.replace("WORD", word))
     story.elsewhere.append(word)
-    story.acknowledged.update(keeping.add_many(4.0))
+    story.acknowledged.update(keeping.add_many(4.0, at_least=5))
     keeping.power_cut()
     metric("messages_before_cut", len(story.acknowledged))
     assert len(story.acknowledged) >= 5, "too few messages were acknowledged"

@@ -145,12 +145,16 @@ class Pc:
         """Wait until the wall answers."""
         self.until(lambda: self._asked("HELLO", 3.0), seconds, "answer of the wall")
 
-    def add_many(self, seconds: float) -> dict[int, str]:
-        """Messages, one after the other; by their numbers, those that were acknowledged."""
+    def add_many(self, seconds: float, at_least: int) -> dict[int, str]:
+        """Messages, one after the other; by their numbers, those that were acknowledged.
+
+        Each waits for two of the host's own flushes, which may take seconds while others write.
+        """
         kept: dict[int, str] = {}
         deadline = self.machine.deadline(seconds)
-        with self._connect(10.0) as link, link.makefile("rb") as lines:
-            while deadline.remaining() > 0:
+        with self._connect(60.0) as link, link.makefile("rb") as lines:
+            while at_least > 0 or deadline.remaining() > 0:
+                at_least -= 1
                 text = f"cut {secrets.token_hex(16)}"
                 link.sendall(f"ADD {text}\n".encode())
                 answer = lines.readline(LINE_MAX)
