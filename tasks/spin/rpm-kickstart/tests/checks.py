@@ -318,8 +318,7 @@ def test_nothing_of_nobodys_has_come(first):
 
 @milestone("refused", weight=3, requires=["composed"], proves=["R27", "R28"], title="What is wrong")
 def test_mistakes_are_found_where_they_are(first, publisher, second):
-    for wrong in refusals.texts(publisher.url, second.app):
-        refusals.refused(first, PLACE, wrong)
+    refusals.refused(first, PLACE, *refusals.texts(publisher.url, second.app))
 
 
 @check("refused", proves=["R27"])
@@ -327,8 +326,7 @@ def test_packages_that_cannot_be_had(first, publisher, word):
     good, hollow = Rpm(word("good"), "1"), Rpm(word("hollow"), "1", requires=(word("no"),))
     publisher.offer(good, hollow)
     publisher.publish()
-    for wrong in refusals.packages(publisher.url, good.name, hollow.name):
-        refusals.refused(first, PLACE, wrong)
+    refusals.refused(first, PLACE, *refusals.packages(publisher.url, good.name, hollow.name))
 
 
 @check("refused", proves=["R27"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field
+from shlex import quote
 
 _HEAD = """url --url={url}
 rootpw --lock
@@ -79,14 +80,17 @@ def trust(url: str, package: str, name: str) -> Wrong:
     return Wrong(name, {f"{name}.ks": text}, (f"{name}.ks:2",))
 
 
-def refused(bench, place: str, wrong: Wrong) -> None:
-    """AssertionError unless the tool refuses it at the right place, and leaves nothing."""
-    for path, text in wrong.files.items():
-        bench.write(f"{place}/ks/{path}", text)
-    main = next(iter(wrong.files))
-    status, said, _ = bench.compose(main, "refused.img", 240)
-    assert status != 0, f"{wrong.name} was not refused"
-    line = (said.splitlines() or [""])[0]
-    assert any(line.startswith(f"{where}: ") for where in wrong.where), (
-        f"{wrong.name}: wanted {wrong.where[0]}, said {line[:200]!r}"
-    )
+def refused(bench, place: str, *wrongs: Wrong) -> None:
+    """AssertionError unless the tool refuses each at the right place, and leaves nothing."""
+    # All of them by one command: each command takes its time on a console.
+    files = [file for wrong in wrongs for file in wrong.files.items()]
+    puts = [f"printf %s {quote(text)} >{quote(f'{place}/ks/{path}')}" for path, text in files]
+    bench.say(" && ".join(puts))
+    for wrong in wrongs:
+        main = next(iter(wrong.files))
+        status, said, _ = bench.compose(main, "refused.img", 240)
+        assert status != 0, f"{wrong.name} was not refused"
+        line = (said.splitlines() or [""])[0]
+        assert any(line.startswith(f"{where}: ") for where in wrong.where), (
+            f"{wrong.name}: wanted {wrong.where[0]}, said {line[:200]!r}"
+        )
