@@ -84,7 +84,9 @@ class Bench:
         return done.stdout.strip() if done.status == 0 else None
 
     def installed(self) -> list[str]:
-        return sorted(self.say("rpm -qa").split())
+        """The packages, without the key that dnf adds with the first one and no undoing removes."""
+        names = self.say("rpm -qa").split()
+        return sorted(name for name in names if not name.startswith("gpg-pubkey-"))
 
     def differences(self) -> list[str]:
         """The lines of `rpm -Va` that are not about configuration or claimed files."""
