@@ -297,7 +297,8 @@ def test_it_makes_an_image_of_a_new_file(first, publisher, second, shared, metri
     assert status == 0, f"it ends with {status}: {said[-400:]}"
     assert spent <= COMPOSE_SECONDS, "it took longer"
     shared["image"] = first.fetch("two.img", work)
-    name = RootFs(shared["image"], work).text("/etc/hostname").strip()
+    shared["root"] = RootFs(shared["image"], work)
+    name = shared["root"].text("/etc/hostname").strip()
     assert name == second.host, f"it is an image of {name!r}"
 
 

@@ -69,10 +69,10 @@ def shared():
 
 
 @pytest.fixture(scope="session")
-def composed(shared, work):
+def composed(shared):
     """The image of this run's kickstart file as it lies. AssertionError when there is none."""
-    assert "image" in shared, "no image was composed"
-    return RootFs(shared["image"], work)
+    assert "root" in shared, "no image was composed"
+    return shared["root"]
 
 
 @pytest.fixture(scope="session")

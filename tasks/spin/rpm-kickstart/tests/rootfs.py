@@ -32,10 +32,10 @@ class RootFs:
         self.partitions = self.image.partitions()
         self._work = work
         roots = [p for p in self.partitions if self.image.filesystem(p) == "ext4"]
-        found = [p for p in roots[:8] if self.image.ext4(p).exists("/etc/os-release")]
+        systems = [self.image.ext4(p) for p in roots[:8]]
+        found = [files for files in systems if files.exists("/etc/os-release")]
         assert len(found) == 1, f"{len(found)} partitions look like a root file system"
-        self.root = found[0]
-        self.files = self.image.ext4(self.root)
+        self.files = found[0]
 
     def packages(self) -> list[rpms.Package]:
         """What the package database has."""
