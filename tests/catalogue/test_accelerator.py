@@ -189,3 +189,19 @@ def test_the_checks_programs_compile_against_the_header(name: str, tmp_path: Pat
          str(TASK / "environment/card"), "-fsyntax-only", str(source)],
         check=True,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "against"),
+    [
+        ("<4>[    4.211000] kvarn: loading out-of-tree module taints kernel.", False),
+        ("<3>[    0.020000] ..MP-BIOS bug: 8254 timer not connected to IO-APIC", False),
+        ("<4>[    0.500000] Failed to access perfctr msr (MSR c0010007 is 0)", False),
+        ("<3>[    9.020000] ..MP-BIOS bug: 8254 timer not connected to IO-APIC", True),
+        ("<4>[    9.020000] kvarn 0000:00:13.0: the card does not answer", True),
+        ("<1>[   12.345678] BUG: kernel NULL pointer dereference, address: 0000000000000000", True),
+    ],
+)
+def test_a_late_timer_of_the_board_is_not_held_against_the_driver(line: str, against: bool) -> None:
+    kernel_log = helper("embedded/accelerator", "kernel_log")
+    assert bool(kernel_log.against_the_driver(line)) == against

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import secrets
 import shlex
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bus import Access, Bus, violations
+from kernel_log import against_the_driver
 
 from benchflow.boot import Machine
 from benchflow.boot.errors import CheckMisuse
@@ -23,12 +23,6 @@ BERT = ("bert", "ebb-1190")
 NO_CARD = 3
 DENIED = 4
 BAD = 2
-HARMLESS = re.compile(r"kvarn: (loading out-of-tree module|module verification failed)")
-ABOUT = re.compile(
-    r"(?i)kvarn|k4\b|\bedu\b|swiotlb|\bdma\b|resource sanity|nobody cared|WARNING:|\bBUG\b|Oops|"
-    r"Call Trace|general protection|refused to change|stall|hung_task|blocked for more|"
-    r"page allocation failure|unable to handle|use-after-free|corrupt"
-)
 # Outside the kernel: 4096 out of tree, 8192 unsigned.
 TAINTS = 4096 | 8192
 
@@ -129,9 +123,7 @@ class Station:
     def complaints(self) -> list[str]:
         """What the kernel's log says against the driver, up to now."""
         lines = self.say("dmesg -r | grep -E '^<[0-4]>' ; dmesg -r | grep -A 4 'cut here'; :")
-        return [
-            line for line in lines.splitlines() if ABOUT.search(line) and not HARMLESS.search(line)
-        ]
+        return against_the_driver(lines)
 
     def taints(self) -> int:
         """The kernel's taints beyond those of a module from outside."""
