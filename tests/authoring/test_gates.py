@@ -125,12 +125,14 @@ def test_the_ladder_names_what_passes_early_and_what_never_does(task: Task) -> N
     assert "was not stopped there" in judge.ladder(task, {"lit": good["lit"]}).findings[0]
 
 
-def test_a_cheat_gains_what_is_declared_and_no_more(task: Task) -> None:
+def test_a_cheat_gains_what_is_declared_no_more_and_no_less(task: Task) -> None:
     tried = {"painted": trial("exploit:painted", passed=("lit",))}
     assert judge.exploits(task.exploits, tried).status is Status.PASSED
     undeclared = [replace(task.exploits[0], allowed=())]
     assert judge.exploits(undeclared, tried).findings == ("painted gains lit",)
     assert judge.exploits(task.exploits, {}).findings == ("painted was not tried",)
+    early = judge.exploits(task.exploits, {"painted": trial("exploit:painted")})
+    assert "painted is declared to gain lit and does not" in early.findings[0]
 
 
 def test_limits_must_leave_room(task: Task) -> None:

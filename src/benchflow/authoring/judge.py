@@ -83,10 +83,11 @@ def ladder(task: Task, stopped: dict[str, Trial]) -> GateResult:
 
 
 def exploits(cheats: Sequence[Exploit], tried: dict[str, Trial]) -> GateResult:
-    """Each cheat gains nothing beyond the milestones that the task declares for it, with a why.
+    """Each cheat gains the milestones that the task declares for it, with a why, and no other.
 
-    Nor may one have the verifier use up its disk or memory: a trial without a verdict counts
-    against nobody.
+    One that gains less than declared either declares too much, which would hide a hole, or was
+    ended by something else than the check that has to catch it. Nor may one have the verifier use
+    up its disk or memory: a trial without a verdict counts against nobody.
     """
     full = {name for name, trial in tried.items() if trial.cause in USED_UP}
     trials = [trial for name, trial in tried.items() if name not in full]
@@ -101,9 +102,16 @@ def exploits(cheats: Sequence[Exploit], tried: dict[str, Trial]) -> GateResult:
                 f"{cheat.name} leaves the verifier without a verdict: {trial.cause_message}"
             )
             continue
-        gained = [name for name in passed(trial) if name not in cheat.allowed]
+        reached = passed(trial)
+        gained = [name for name in reached if name not in cheat.allowed]
+        missed = [name for name in cheat.allowed if name not in reached]
         if gained:
             findings.append(f"{cheat.name} gains {', '.join(gained)}")
+        elif missed:
+            findings.append(
+                f"{cheat.name} is declared to gain {', '.join(missed)} and does not: it ended at "
+                "another check than the one that has to catch it, or `allowed` says too much"
+            )
         elif trial.verdict is Verdict.RESOLVED:
             findings.append(f"{cheat.name} resolves the task")
         elif trial.reward and not trial.milestones:

@@ -93,7 +93,7 @@ class Machine:
         self._observer.calibrated(
             speed=self.host.speed, accelerator=self.host.accelerator, qemu=self.host.qemu_version
         )
-        self._watch = Watch(name, self.host.speed, self._booting)
+        self._watch = Watch(name, self.host.speed, self._booting, self._spoilt)
         self._watch.console.subscribe(lambda _, data: self._observer.output(name, data))
         self._hardware = Hardware(
             name, self.spec, self._scratch, self.host, self._watch, self._launching
@@ -126,7 +126,11 @@ class Machine:
 
     @property
     def boots(self) -> int:
-        """How often the machine started; a restart before anything was printed is the same boot."""
+        """How often the machine started.
+
+        A restart before anything was printed is the same boot, and so is one because the host was
+        too busy for the guest's kernel (`watch.DEAD_TIMER`).
+        """
         return self._boots
 
     @property
@@ -362,6 +366,13 @@ class Machine:
     def _booting(self) -> None:
         self._boots += 1
         self._observer.boot(self.name, self._boots)
+
+    def _spoilt(self) -> None:
+        process = self._watch.process
+        self._since = (time.monotonic(), RunQueue(process.pid if process is not None else 0))
+        self._observer.note(
+            self.name, "started anew: the host was so busy that the guest's timer seemed dead"
+        )
 
     def _off(self) -> None:
         self._shell = None

@@ -335,6 +335,7 @@ class Shell:
 
         self._watch.wait(step, timeout, "shell", retry=retry)
         self._resets = self._watch.resets
+        self._watch.attended = True
         self._send(' [ "$BASH_VERSION" ] && set +H\n')  # no history expansion of what we type
         self._send(" export PAGER=cat SYSTEMD_PAGER=cat\n")  # nobody is there to turn pages
         # Of its own, since a profile may have made it read-only. A check may look elsewhere for

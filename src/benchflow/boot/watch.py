@@ -4,6 +4,8 @@ QEMU stops the guest at every reset and power-off (`-action reboot=shutdown,shut
 take the console to its end, note where the old boot ended, and only then let the guest go on: no
 text of one boot is ever taken for text of another, however slow we are. After a restart, as long as
 nothing was printed, QEMU does resets by itself: there is no text that they could divide.
+
+One panic is the host's fault and no end: see `DEAD_TIMER`.
 """
 
 from __future__ import annotations
@@ -42,12 +44,24 @@ EVIDENCE = 2000
 # With its line's end: text arrives in pieces, and the reason stands behind the words.
 PANIC = re.compile(r"Kernel panic - not syncing[^\n]*\n")
 PANIC_GRACE = 3.0  # reference seconds a command has to prove that it only printed an old log
+# Linux, arch/x86/kernel/apic/io_apic.c, check_timer(): early in each start, more than four ticks of
+# the timer have to come while the time stamp counter passes a fixed number. Under TCG that counter
+# is the host's and goes on while QEMU waits for a processor; ticks that were missed do not come
+# late. So a busy host, and nothing in the guest, ends in this panic; another start may do better.
+DEAD_TIMER = b"Kernel panic - not syncing: IO-APIC + timer doesn't work!"
+DEAD_TIMERS_MAX = 5  # for one start that was wanted; one more is the guest's own
 
 
 class Watch:
     """The state of one machine's guest. The background thread writes it, `wait` reads it."""
 
-    def __init__(self, name: str, speed: float, on_reset: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        name: str,
+        speed: float,
+        on_reset: Callable[[], None],
+        on_dead_timer: Callable[[], None] = lambda: None,
+    ) -> None:
         self.name = name
         self.speed = speed
         self.changed = threading.Condition()
@@ -60,7 +74,14 @@ class Watch:
         self.powered_off = False  # the guest itself asked for it
         self.no_space = False
         self.jobs: dict[str, str] = {}
+        self.attended = False  # somebody had a shell in the present boot
+        self.dead_timers = 0  # starts for nothing, see DEAD_TIMER
+        self._excused_timers = 0
+        self._reviving = False
+        self._judged = 0  # no panic before this position is the guest's
+        self._recent = b""
         self._on_reset = on_reset
+        self._on_dead_timer = on_dead_timer
         self._silent = False  # restarted, and nothing printed yet: QEMU does resets by itself
         self._silent_resets = 0
         self._restarting = asyncio.Lock()
@@ -120,28 +141,68 @@ class Watch:
                 with self.changed:
                     self.resets += 1
                     self.boot_start = self.console.end
+                    self.attended = False
                     self.changed.notify_all()
                 if self._unwanted > RESETS_MAX:
                     return
                 if printed:
                     self._on_reset()
-                await process.monitor.request("set-action", reboot="reset")
-                await process.monitor.request("system_reset")
-                # SeaBIOS, when it finds itself in memory already, resets once more, as often as it
-                # is reset in the middle of its start: stopped there too, it would never end.
-                self._silent, self._silent_resets = True, 0
-                await process.monitor.request("cont")
-                # After a reset while stopped alone, QEMU 7.2 took over 150 s to a Debian kernel's
-                # first line instead of 5 s; after one more, of the running machine, 5 s (measured
-                # under TCG; the cause is not known).
-                await process.monitor.request("system_reset")
+                await self._begin_again(process)
             except (QMPError, EOFError, OSError):
                 return  # killed in the meantime: on_exit tells
+
+    async def _begin_again(self, process: Process) -> None:
+        """Reset a machine that stands still, and let it go on."""
+        await process.monitor.request("set-action", reboot="reset")
+        await process.monitor.request("system_reset")
+        # SeaBIOS, when it finds itself in memory already, resets once more, as often as it is
+        # reset in the middle of its start: stopped there too, it would never end.
+        self._silent, self._silent_resets = True, 0
+        await process.monitor.request("cont")
+        # After a reset while stopped alone, QEMU 7.2 took over 150 s to a Debian kernel's first
+        # line instead of 5 s; after one more, of the running machine, 5 s (measured under TCG; the
+        # cause is not known).
+        await process.monitor.request("system_reset")
 
     def _printed(self, _: float, data: bytes) -> None:
         if self._silent:
             self._silent = False
             self._spawn(self._stop_at_resets())
+        recent = self._recent + data
+        self._recent = recent[-len(DEAD_TIMER) :]
+        if self.attended or self._reviving or DEAD_TIMER not in recent:
+            return
+        if self.dead_timers - self._excused_timers < DEAD_TIMERS_MAX:
+            self._reviving = True  # before the text can be read: no wait takes it for the guest's
+            self._spawn(self._revive())
+
+    async def _revive(self) -> None:
+        """Start a guest anew whose kernel found the board's timer dead (see DEAD_TIMER).
+
+        Not one of its restarts: whoever counts those sees none.
+        """
+        process = self.process
+        assert process is not None
+        async with self._restarting:
+            try:
+                await process.monitor.request("stop")
+                state = await process.monitor.request("query-status")
+                process.drain()
+                with self.changed:
+                    self.dead_timers += 1
+                    self._judged = self.console.end
+                self._on_dead_timer()
+                if state["status"] == "shutdown":
+                    return  # told to restart at a panic (panic=…), it was quicker: see _restart
+                with self.changed:
+                    self.boot_start = self.console.end
+                await self._begin_again(process)
+            except (QMPError, EOFError, OSError):
+                return
+            finally:
+                with self.changed:
+                    self._reviving, self._recent = False, b""
+                    self.changed.notify_all()
 
     async def _stop_at_resets(self) -> None:
         process = self.process
@@ -167,13 +228,14 @@ class Watch:
         """A start on purpose: what was known of the boot before is over."""
         with self.changed:
             self.powered_off, self.boot_start = False, self.console.end
+            self.attended, self._recent = False, b""
         self._silent = False
         self.excuse_resets()
 
     def excuse_resets(self) -> None:
         """What restarted up to now was wanted: a loop is what comes after it."""
         with self.changed:
-            self._excused = self.resets
+            self._excused, self._excused_timers = self.resets, self.dead_timers
 
     def deadline(self, seconds: float) -> Deadline:
         """`seconds` of reference time from now."""
@@ -196,10 +258,10 @@ class Watch:
         `timeout` reference seconds, and at once GuestExited, GuestPanic, RebootLoop, NoSpace,
         QemuFailed; with `in_session` also GuestRebooted, and a panic only counts when the step
         does not succeed soon after. `retry` is called first and each time the real seconds that
-        it returned are over.
+        it returned are over. A start that the host spoilt (DEAD_TIMER) takes nothing of `timeout`.
         """
         deadline = self.deadline(timeout)
-        began, resets = self.console.end, self.resets
+        began, resets, dead_timers = self.console.end, self.resets, self.dead_timers
         panic_deadline: Deadline | None = None
         scanned = began
         again = 0.0
@@ -211,9 +273,11 @@ class Watch:
                 if in_session and self.resets != resets:
                     raise GuestRebooted(f"{self.name} restarted while waiting for {what}")
                 self._raise_if_over(what)
-                panic = self.console.search(PANIC, began, scanned)
+                if self.dead_timers != dead_timers:
+                    dead_timers, deadline = self.dead_timers, self.deadline(timeout)
+                panic = self.console.search(PANIC, max(began, self._judged), scanned)
                 scanned = self.console.end
-                if panic is not None:
+                if panic is not None and not self._reviving:
                     if not in_session:
                         raise GuestPanic(
                             f"{self.name}: {panic.match[0].strip()}", evidence=self._evidence()
