@@ -11,6 +11,11 @@ from pathlib import Path
 import pytest
 from tests.run import ours, plain
 
+GAIN = """[[metadata.benchflow.exploits]]
+script = "forge"
+allowed = ["one"]
+why = "it writes the first word too"
+"""
 BENCHFLOW = str(Path(sys.executable).parent / "benchflow")
 
 
@@ -62,6 +67,20 @@ def test_the_common_cheats_are_those_of_the_record(top: Path) -> None:
     assert state(top) == "2/13 gates"
     entry["corpus"] = "0" * 8
     path.write_text(json.dumps(record))
+    assert state(top) == "1/13 gates"
+
+
+def test_declared_gains_are_those_of_the_record(top: Path) -> None:
+    folder = top / "test" / "words"
+    assert benchflow(top, "check", "test/words", "--gate", "coverage", "--record").returncode == 0
+    path = top / "gates.json"
+    record = json.loads(path.read_text())
+    (entry,) = record["tasks"].values()
+    entry["gates"]["exploits"] = {**entry["gates"]["coverage"], "gate": "exploits"}
+    path.write_text(json.dumps(record))
+    assert state(top) == "2/13 gates"
+    with (folder / "task.toml").open("a") as file:  # its key is the same
+        file.write(GAIN)
     assert state(top) == "1/13 gates"
 
 

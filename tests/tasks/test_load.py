@@ -9,8 +9,16 @@ import pytest
 
 from benchflow.errors import TaskError, UsageError
 from benchflow.tasks import load
+from benchflow.tasks.digest import digest_of
 
 Edit = Callable[[str, str, str], Path]
+GAIN = """[[metadata.benchflow.exploits]]
+script = "third"
+allowed = [
+  "lit",
+]
+why = "it is lit for a while"
+"""
 
 
 def test_a_task_loads_whole(lamp: Path) -> None:
@@ -100,6 +108,11 @@ def test_where_there_is_no_task(tmp_path: Path) -> None:
         load(tmp_path)
 
 
+def digest_of_text(lamp: Path, text: str) -> str:
+    (lamp / "task.toml").write_text(text)
+    return digest_of(lamp, ["task.toml"])
+
+
 def test_the_digest_follows_what_can_move_a_score_and_nothing_else(lamp: Path, edit: Edit) -> None:
     edit("task.toml", "oracle_minutes = 1\n", 'oracle_minutes = 1\nunverified = ""\n')
     before = load(lamp).digest
@@ -108,6 +121,14 @@ def test_the_digest_follows_what_can_move_a_score_and_nothing_else(lamp: Path, e
     edit("task.toml", 'unverified = ""', 'unverified = "its \\"ladder\\" was not run"')
     assert load(lamp).unverified == 'its "ladder" was not run'
     assert load(lamp).digest == before
+    (lamp / "exploits" / "third.sh").write_text("#!/bin/sh\n")
+    text = (lamp / "task.toml").read_text()
+    (lamp / "task.toml").write_text(text + GAIN)
+    assert load(lamp).exploits[-1].allowed == ("lit",)
+    assert load(lamp).digest == before
+    (lamp / "task.toml").write_text(f"{text}{GAIN}[agent.env]\nA = '1'\n")
+    assert digest_of(lamp, ["task.toml"]) == digest_of_text(lamp, f"{text}[agent.env]\nA = '1'\n")
+    (lamp / "task.toml").write_text(text)
     edit("task.toml", "memory_mb = 1024", "memory_mb = 2048")
     bigger = load(lamp).digest
     assert bigger != before

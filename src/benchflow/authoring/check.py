@@ -201,7 +201,7 @@ class _Gates:
 
     def remembered(self, gate: str) -> GateResult | None:
         try:
-            data = json.loads(self.trials.folder(gate).with_suffix(".json").read_text())
+            data = json.loads(self.trials.memory(gate).read_text())
             return GateResult.from_json(data)
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -209,7 +209,7 @@ class _Gates:
     def remember(self, result: GateResult) -> None:
         if result.status is Status.ERROR:
             return
-        path = self.trials.folder(result.gate).with_suffix(".json")
+        path = self.trials.memory(result.gate)
         path.parent.mkdir(parents=True, exist_ok=True)
         scratch = path.with_suffix(f".{os.getpid()}")
         scratch.write_text(json.dumps(result.to_json(), indent=1))

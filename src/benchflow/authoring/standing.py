@@ -2,7 +2,8 @@
 
 `benchflow check --record` writes it. An entry holds for a task's content, its cheats and `boot` as
 they were (`key`): once one of them changes, the entry is about something else and says nothing.
-What it says of the cheats common to all tasks holds for those cheats (`corpus`).
+What it says of the cheats common to all tasks holds for those cheats (`corpus`), and what it says
+of any cheat for the gains that were declared (`declared`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 from benchflow.authoring.check import GATES, remembered
 from benchflow.authoring.gate import GateResult, Status
-from benchflow.authoring.trials import Trials, corpus_digest
+from benchflow.authoring.trials import DECLARED, Trials, corpus_digest
 from benchflow.errors import UsageError
 from benchflow.run.board import Silence
 from benchflow.tasks import Task
@@ -51,8 +52,10 @@ def standing(task: Task) -> Standing | None:
     if entry is None:
         return None
     try:
-        gates = {name: GateResult.from_json(result) for name, result in _holding(entry).items()}
-        return Standing(gates, stale=entry["key"] != Trials(task, Silence()).key)
+        trials = Trials(task, Silence())
+        holding = _holding(entry, trials)
+        gates = {name: GateResult.from_json(result) for name, result in holding.items()}
+        return Standing(gates, stale=entry["key"] != trials.key)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _broken(_file(task), task.name) from error
 
@@ -68,11 +71,11 @@ def record(task: Task) -> Path:
             f"{task.path} is not in a catalogue",
             hint="a catalogue's tasks lie in FAMILY/VARIANT, as their task.toml says",
         )
-    path, key = _file(task), Trials(task, Silence()).key
+    path, trials = _file(task), Trials(task, Silence())
     entries = _read(path)
     before = entries.get(task.name, {})
     try:
-        gates = _holding(before) if before.get("key") == key else {}
+        gates = _holding(before, trials) if before.get("key") == trials.key else {}
     except (KeyError, TypeError, AttributeError) as error:
         raise _broken(path, task.name) from error
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
@@ -84,8 +87,9 @@ def record(task: Task) -> Path:
     ordered = {name: gates[name] for name in GATES if name in gates}
     entries[task.name] = {
         "version": task.version,
-        "key": key,
+        "key": trials.key,
         "corpus": corpus_digest(),
+        "declared": trials.declared,
         "gates": ordered,
     }
     text = json.dumps({"schema": 1, "tasks": dict(sorted(entries.items()))}, indent=1)
@@ -95,10 +99,15 @@ def record(task: Task) -> Path:
     return path
 
 
-def _holding(entry: dict[str, Any]) -> dict[str, Any]:
-    """The gates of an entry, without what it says of common cheats that are others today."""
-    same = entry.get("corpus") == corpus_digest()
-    return {name: result for name, result in entry["gates"].items() if same or name != "corpus"}
+def _holding(entry: dict[str, Any], trials: Trials) -> dict[str, Any]:
+    """The gates of an entry, without those on common cheats or declared gains that are others
+    today."""
+    gone: set[str] = set()
+    if entry.get("corpus") != corpus_digest():
+        gone.add("corpus")
+    if entry.get("declared") != trials.declared:
+        gone |= DECLARED
+    return {name: result for name, result in entry["gates"].items() if name not in gone}
 
 
 def _file(task: Task) -> Path:

@@ -27,6 +27,8 @@ ORACLE_TIMES = 3
 #: for what the rung does not have: of three of half-built systems none used 6 % of a core.
 _RUNGS_A_CORE = 2
 _FORMAT = 1
+#: Gates whose answer depends on what cheats are declared to gain, which no trial does.
+DECLARED = frozenset({"schema", "exploits", "corpus"})
 
 
 class Trials:
@@ -49,6 +51,19 @@ class Trials:
         if not self.task.is_benchflow:  # it is run where it lies, so its jobs end with that place
             text += f" {self.task.path}"
         return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    @functools.cached_property
+    def declared(self) -> str:
+        """What the task says that cheats gain, as one word; `key` does not depend on it."""
+        cheats = [*self.task.exploits, *self.task.common_exploits]
+        text = repr([(cheat.name, cheat.allowed, cheat.why) for cheat in cheats])
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    def memory(self, gate: str) -> Path:
+        """The file that keeps the result of `gate`: one for each set of declared gains, where the
+        result depends on them though the trials do not."""
+        more = f"-{self.declared}" if gate in DECLARED else ""
+        return self.folder(gate).with_name(f"{self.folder(gate).name}{more}.json")
 
     def folder(self, gate: str) -> Path:
         """Where the evidence of `gate` is, or will be."""

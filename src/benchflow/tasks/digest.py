@@ -11,8 +11,13 @@ from pathlib import Path
 
 from benchflow.errors import TaskError
 
-# Why a task is not verified yet: it can move no score, and taking it away must make no gate due.
+# What a task.toml says without moving a score: why it is not verified yet, and what its cheats may
+# gain. To set that right must make no trial due.
 _REASON = re.compile(rb'^(unverified *= *)"(?:[^"\\\n]|\\.)*"', re.MULTILINE)
+_CHEATS = re.compile(
+    rb"^\[\[metadata\.benchflow\.(?:common_)?exploits\]\][^\n]*\n(?:(?!\[)[^\n]*(?:\n|\Z))*",
+    re.MULTILINE,
+)
 _IGNORED = {"__pycache__", ".git", ".pytest_cache", ".DS_Store"}
 
 
@@ -43,7 +48,8 @@ def files_below(root: Path) -> list[Path]:
 def digest_of(root: Path, parts: Iterable[str]) -> str:
     """SHA-256 (hex) over names, executable bits and contents of `parts` (files or folders).
 
-    What a `task.toml` at the root gives as the reason for `unverified` does not count.
+    What a `task.toml` at the root says of cheats, or as the reason for `unverified`, does not
+    count.
     """
     total = hashlib.sha256()
     for part in sorted(parts):
@@ -55,7 +61,7 @@ def digest_of(root: Path, parts: Iterable[str]) -> str:
             name = path.relative_to(root).as_posix().encode()
             data = path.read_bytes()
             if name == b"task.toml":
-                data = _REASON.sub(rb'\1""', data)
+                data = _CHEATS.sub(b"", _REASON.sub(rb'\1""', data))
             content = hashlib.sha256(data).hexdigest().encode()
             total.update(b"%s %s %s\n" % (content, executable, name))
     return total.hexdigest()
