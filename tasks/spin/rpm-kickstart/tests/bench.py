@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from pathlib import Path
 from shlex import quote
 
+from aside import Aside
 from publisher import Publisher
 
 from benchflow.boot import Disk, GuestError, Machine, Nic
@@ -23,6 +25,7 @@ class Bench:
     """`machine` with the words of the letter. `room` and `out` are blank disks for composing."""
 
     def __init__(self, machines, name: str, image: Path, work: Path, *, composes: bool) -> None:
+        self._asked = threading.Lock()  # one shell, for questions of several threads
         disks = [Disk(image)]
         self.out: Disk | None = None
         if composes:
@@ -34,24 +37,38 @@ class Bench:
         )  # fmt: skip
 
     def start(self, password: str = PASSWORD) -> Bench:
+        """Switch it on. The login is made aside; the first question waits for it."""
         self.machine.boot()
-        self.machine.login("root", password, timeout=START_SECONDS)
+        self._login = Aside(lambda: self._logged_in(password))
         return self
+
+    @property
+    def start_seconds(self) -> float:
+        """Reference seconds from power-on to the login."""
+        return self._login.result()
+
+    def _logged_in(self, password: str) -> float:
+        self.machine.login("root", password, timeout=START_SECONDS)
+        return self.machine.elapsed
 
     # -- questions ----------------------------------------------------------------------------
 
-    def run(self, command: str, seconds: float = 90):
-        return self.machine.shell.run(command, timeout=seconds)
+    def run(self, command: str, seconds: float = 90, *, check: bool = False):
+        self._login.result()
+        with self._asked:
+            return self.machine.shell.run(command, timeout=seconds, check=check)
 
     def say(self, command: str, seconds: float = 90) -> str:
         """What a command that has to work prints."""
-        return self.machine.shell.run(command, timeout=seconds, check=True).stdout.strip()
+        return self.run(command, seconds, check=True).stdout.strip()
 
     def has(self, path: str) -> bool:
         return self.run(f"test -e {quote(path)} -o -L {quote(path)}").status == 0
 
     def write(self, path: str, text: str) -> None:
-        self.machine.shell.write_file(path, text.encode())
+        self._login.result()
+        with self._asked:
+            self.machine.shell.write_file(path, text.encode())
 
     def look_to(self, publisher: Publisher) -> None:
         self.write("/etc/dnf/vars/source", publisher.url + "\n")

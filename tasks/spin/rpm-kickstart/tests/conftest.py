@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 
 import pytest
@@ -11,7 +12,7 @@ from publisher import Publisher
 from rootfs import RootFs
 from second import Second
 
-from benchflow.boot import openpgp
+from benchflow.boot import GuestError, openpgp
 
 OUT = "/app/out"
 
@@ -53,7 +54,15 @@ def publisher(repository):
 @pytest.fixture(scope="session")
 def first(machines, deliverable, work):
     """The machine of the delivered image, on which things are composed."""
-    return Bench(machines, "first", deliverable(f"{OUT}/machine.img"), work, composes=True)
+    image = deliverable(f"{OUT}/machine.img")
+    return Bench(machines, "first", image, work, composes=True).start()
+
+
+@pytest.fixture(scope="session")
+def early(request):
+    """The first machine starts while the repository is read; what fails is said in `boots`."""
+    with contextlib.suppress(GuestError):
+        request.getfixturevalue("first")
 
 
 @pytest.fixture(scope="session")
@@ -76,11 +85,12 @@ def composed(shared):
 
 
 @pytest.fixture(scope="session")
-def other(machines, shared, first, work):
+def other(machines, shared, first, second, work):
     """The machine of the image that was composed; the first one is switched off for it."""
     assert "image" in shared, "no image was composed"
     first.machine.close()
-    return Bench(machines, "second", shared["image"], work, composes=False)
+    bench = Bench(machines, "second", shared["image"], work, composes=False)
+    return bench.start(second.password)
 
 
 @pytest.fixture(scope="session")
