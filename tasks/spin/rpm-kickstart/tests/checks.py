@@ -71,7 +71,7 @@ def test_what_every_machine_has(repository):
 
 
 @milestone("boots", weight=1, requires=["built"], proves=["R8", "R9"], title="The image starts")
-def test_it_starts(first, metric):
+def test_it_starts(first, strange, metric):
     metric("boot_seconds", first.start_seconds)
     assert first.start_seconds <= START_SECONDS, "it took longer"
 
@@ -101,9 +101,9 @@ def test_the_database_is_the_repositorys(disk, repository):
 
 
 @check("owned", proves=["R12", "R7"])
-def test_every_file_is_a_packages(disk, repository):
-    strange = disk.strange(repository.by_nevra(), {"/etc/almar-note"})
-    assert not strange, f"{strange[:8]}"
+def test_every_file_is_a_packages(disk, strange):
+    found = strange.result()
+    assert not found, f"{found[:8]}"
     for name in ("bin", "sbin", "lib", "lib64"):
         target = disk.files.readlink(f"/{name}").strip("/")
         assert target == f"usr/{name}", f"/{name} leads to {target}"

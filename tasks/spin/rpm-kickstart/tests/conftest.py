@@ -9,7 +9,7 @@ import pytest
 from bench import Bench
 from metadata import Repository, read_bounded
 from publisher import Publisher
-from rootfs import RootFs
+from rootfs import RootFs, judged
 from second import Second
 
 from benchflow.boot import GuestError, openpgp
@@ -42,6 +42,13 @@ def sources(repository):
 def disk(deliverable, work):
     """The delivered image as it lies."""
     return RootFs(deliverable(f"{OUT}/machine.img"), work)
+
+
+@pytest.fixture(scope="session")
+def strange(deliverable, repository, work):
+    """What is in it and should not be, found out while its machine starts."""
+    image = deliverable(f"{OUT}/machine.img")
+    return judged(image, work, repository.by_nevra(), {"/etc/almar-note"})
 
 
 @pytest.fixture(scope="session")

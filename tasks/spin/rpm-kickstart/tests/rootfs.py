@@ -8,6 +8,7 @@ import sqlite3
 from pathlib import Path
 
 import rpms
+from aside import Aside
 
 from benchflow.boot import Image
 
@@ -22,6 +23,15 @@ FREE_FILES = re.compile(
     r"/etc/(hostname|machine-id|fstab|locale\.conf|localtime|ld\.so\.cache|\.pwd\.lock|\.updated"
     r"|(passwd|group|shadow|gshadow|subuid|subgid)-?|systemd/system/.*)"
 )
+
+
+def judged(
+    path: Path, work: Path, repository: dict[str, rpms.Package], made: set[str]
+) -> Aside[list[str]]:
+    """`strange` of an image, by a reader of its own: one is not for two threads."""
+    folder = work / f"judged-{path.name}"
+    folder.mkdir()
+    return Aside(lambda: RootFs(path, folder).strange(repository, made))
 
 
 class RootFs:
