@@ -189,6 +189,11 @@ class Bench:
             "grep -l '[a]lmar-compose' /proc/[0-9]*/cmdline 2>/dev/null; true"
         )
 
+    def nobodys(self) -> str:
+        """What lies in /usr and /opt, if there is one, and is no package's."""
+        look = "find /usr /opt -xdev \\( -type f -o -type l \\) 2>/dev/null | sort >/run/all; "
+        return self.say(f"{look}rpm -qal | sort >/run/own; comm -23 /run/all /run/own", 120)
+
     def left(self) -> list[str]:
         """What lies in `out`."""
         return sorted(self.say(f"ls -A {PLACE}/out").split())

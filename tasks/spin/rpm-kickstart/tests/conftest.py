@@ -6,6 +6,7 @@ import contextlib
 import secrets
 
 import pytest
+from aside import Aside
 from bench import Bench
 from metadata import Repository, read_bounded
 from publisher import Publisher
@@ -53,6 +54,15 @@ def strange(deliverable, repository, work):
 
 @pytest.fixture(scope="session")
 def publisher(repository):
+    """For machines that compose, and what they compose."""
+    made = Publisher(repository)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def supplier(repository):
+    """For the machine that takes packages."""
     made = Publisher(repository)
     yield made
     made.close()
@@ -70,6 +80,18 @@ def early(request):
     """The first machine starts while the repository is read; what fails is said in `boots`."""
     with contextlib.suppress(GuestError):
         request.getfixturevalue("first")
+
+
+@pytest.fixture(scope="session")
+def taker(machines, deliverable, work):
+    """Another machine of the delivered image, which takes packages while the first composes."""
+    image = deliverable(f"{OUT}/machine.img")
+    return Bench(machines, "taker", image, work, composes=False).start()
+
+
+@pytest.fixture(scope="session")
+def composing(first, publisher, second, work):
+    return Aside(lambda: second.made_on(first, publisher, work))
 
 
 @pytest.fixture(scope="session")
@@ -92,10 +114,10 @@ def composed(shared):
 
 
 @pytest.fixture(scope="session")
-def other(machines, shared, first, second, work):
-    """The machine of the image that was composed; the first one is switched off for it."""
+def other(machines, shared, taker, second, work):
+    """The machine of the image that was composed; there is memory for two."""
     assert "image" in shared, "no image was composed"
-    first.machine.close()
+    taker.machine.close()
     bench = Bench(machines, "second", shared["image"], work, composes=False)
     return bench.start(second.password)
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import random
 import secrets
+from dataclasses import dataclass
+from pathlib import Path
 
-from bench import Bench
+from bench import COMPOSE_SECONDS, PLACE, Bench
 from hashes import hashed
+from publisher import Publisher
 from rootfs import RootFs
 from rpms import Package, Rpm, read
 
@@ -24,6 +27,17 @@ WantedBy=multi-user.target
 """
 _ZONES = {"Asia/Kathmandu": "+0545", "Pacific/Chatham": None, "America/St_Johns": None,
           "Asia/Tehran": "+0330", "Australia/Eucla": "+0845"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Made:
+    """What came of the file. `traces` are from before; there is an image if the tool says so."""
+
+    status: int
+    said: str
+    seconds: float
+    traces: str
+    image: Path | None
 
 
 class Second:
@@ -161,6 +175,24 @@ echo {self.words["after"]} >>/etc/{self.app}.note
             f"user --name={self.other}\n"
         )
         return {"two.ks": main, "parts/disk.ks": disk, "parts/people.ks": people}
+
+    def made_on(self, bench: Bench, publisher: Publisher, work: Path) -> Made:
+        """Have it made on a machine that has taken a package and has an older index therefore."""
+        one = Rpm(f"{self.app}-before", "1")
+        publisher.offer(one)
+        publisher.publish()
+        bench.online()
+        bench.look_to(publisher)
+        assert bench.dnf(f"install {one.name}") == 0, f"{one.name} was not installed: {bench.log()}"
+        publisher.offer(*self.packages())
+        publisher.publish()
+        bench.make_room()
+        traces = bench.traces()
+        for path, text in self.files(publisher.url).items():
+            bench.write(f"{PLACE}/ks/{path}", text)
+        status, said, spent = bench.compose("two.ks", "two.img", COMPOSE_SECONDS)
+        image = bench.fetch("two.img", work) if status == 0 else None
+        return Made(status, said, spent, traces, image)
 
     def note(self) -> str:
         """What the scripts leave in /etc."""
