@@ -313,7 +313,7 @@ def test_nothing_of_nobodys_has_come(first, taker):
 
 
 @milestone("refused", weight=3, requires=["composed"], proves=["R27", "R28"], title="What is wrong")
-def test_mistakes_are_found_where_they_are(first, publisher, second):
+def test_mistakes_are_found_where_they_are(first, publisher, second, composed_strange, differences):
     refusals.refused(first, PLACE, *refusals.texts(publisher.url, second.app))
 
 
@@ -417,15 +417,14 @@ def test_scripts_see_all_file_systems(other, composed, second):
 
 
 @milestone("whole", weight=3, requires=["laid-out"], proves=["R26", "R12"], title="Whole, too")
-def test_every_file_of_it_is_a_packages(composed, second, repository):
-    had = repository.by_nevra() | second.by_nevra()
-    strange = composed.strange(had, {f"/etc/{second.app}.note"})
-    assert not strange, f"{strange[:8]}"
+def test_every_file_of_it_is_a_packages(composed_strange):
+    found = composed_strange.result()
+    assert not found, f"{found[:8]}"
 
 
 @check("whole", proves=["R26", "R11", "R13"])
-def test_rpm_finds_nothing_and_its_name_is_its_own(other, shared):
-    assert not other.differences(), f"{other.differences()[:5]}"
+def test_rpm_finds_nothing_and_its_name_is_its_own(other, differences, shared):
+    assert not differences.result(), f"{differences.result()[:5]}"
     assert other.say("cat /etc/machine-id") != shared["machine-id"], "two machines have one id"
 
 

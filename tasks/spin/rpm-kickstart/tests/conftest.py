@@ -123,6 +123,20 @@ def other(machines, shared, taker, second, work):
 
 
 @pytest.fixture(scope="session")
+def differences(other):
+    """What `rpm -Va` says there, asked while the first machine refuses files."""
+    return Aside(other.differences)
+
+
+@pytest.fixture(scope="session")
+def composed_strange(shared, second, repository, work):
+    """What is in the image that was composed and should not be, found out meanwhile."""
+    assert "image" in shared, "no image was composed"
+    had = repository.by_nevra() | second.by_nevra()
+    return judged(shared["image"], work, had, {f"/etc/{second.app}.note"})
+
+
+@pytest.fixture(scope="session")
 def word():
     """`word(stem)`: a package's name that nobody knows."""
     return lambda stem: f"{stem}-{secrets.token_hex(3)}"
