@@ -183,10 +183,14 @@ def test_packages_of_the_bench_are_installed(taker, supplier, composing, word, n
 
 
 @check("supply", proves=["R14", "R16"])
-def test_an_upgrade_comes_at_once_and_keeps_configuration(taker, supplier, shared, nonce):
+def test_an_upgrade_comes_at_once_and_keeps_configuration(taker, supplier, shared, word, nonce):
     main, old, text = shared["main"], shared["one"], nonce()
     files = dict.fromkeys(old.config, "two\n") | {f"/usr/bin/{main}": f"#!/bin/sh\necho {text}\n"}
-    supplier.offer(Rpm(main, "2", files, old.config, requires=old.requires))
+    file, foe = shared["file"], shared["foe"] = word("file"), word("foe")
+    # What the next check asks for, too: dnf takes seconds to read each new index.
+    supplier.offer(Rpm(main, "2", files, old.config, requires=old.requires),
+                   Rpm(file, "1", {"/usr/bin/tidelog": "#!/bin/sh\n", f"/usr/share/{file}": "x"}),
+                   Rpm(foe, "1", {f"/usr/share/{foe}": "x"}, conflicts=("tidelog",)))  # fmt: skip
     supplier.publish()
     kept = f"/etc/{main}-kept.conf"
     taker.write(kept, f"mine {text}\n")
@@ -197,11 +201,8 @@ def test_an_upgrade_comes_at_once_and_keeps_configuration(taker, supplier, share
 
 
 @check("supply", proves=["R17"])
-def test_conflicts_are_refused(taker, supplier, word):
-    file, foe = word("file"), word("foe")
-    supplier.offer(Rpm(file, "1", {"/usr/bin/tidelog": "#!/bin/sh\n", f"/usr/share/{file}": "x"}),
-                   Rpm(foe, "1", {f"/usr/share/{foe}": "x"}, conflicts=("tidelog",)))  # fmt: skip
-    supplier.publish()
+def test_conflicts_are_refused(taker, shared):
+    file, foe = shared["file"], shared["foe"]
     before = taker.installed()
     assert taker.dnf(f"install {file}") != 0 and taker.dnf(f"install {foe}") != 0
     assert taker.installed() == before and not taker.has(f"/usr/share/{file}")
