@@ -109,3 +109,28 @@ def test_a_disk_without_lvm_is_no_group(helpers: dict[str, ModuleType], tmp_path
     disk.write_bytes(data)
     with pytest.raises(BadDeliverable):
         helpers["lvm"].Group(disk)
+
+
+def test_a_digest_is_of_bytes_and_not_of_holes(
+    helpers: dict[str, ModuleType], tmp_path: Path
+) -> None:
+    digest = helpers["bench"].digest
+    mib = 1 << 20
+    full = bytearray(5 * mib + 700)
+    for at in (0, 2 * mib - 1, 3 * mib + 5, len(full) - 1):
+        full[at] = 1
+        (tmp_path / "full").write_bytes(full)
+        with (tmp_path / "holes").open("wb") as file:
+            file.truncate(len(full))
+            for one in (n for n, byte in enumerate(full) if byte):
+                file.seek(one)
+                file.write(b"\1")
+        assert digest(tmp_path / "full") == digest(tmp_path / "holes")
+    seen = {digest(tmp_path / "full")}
+    for at in (1, mib, len(full) - 2):
+        (tmp_path / "other").write_bytes(full[:at] + b"\2" + full[at + 1 :])
+        seen.add(digest(tmp_path / "other"))
+    (tmp_path / "other").write_bytes(full + b"\0")
+    assert len({*seen, digest(tmp_path / "other")}) == 5
+    (tmp_path / "empty").write_bytes(b"")
+    assert digest(tmp_path / "empty").startswith("0 ")
