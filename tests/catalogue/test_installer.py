@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+import threading
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from tests.catalogue import checkers
 
-from benchflow.boot import BadDeliverable
+from benchflow.boot import BadDeliverable, GuestError, VerifierBroken
 
 TASK = Path(__file__).parents[2] / "tasks/spin/installer"
 HELPERS = ("sha512crypt", "answers", "lvm", "bench", "cases", "desk")
@@ -134,3 +135,75 @@ def test_a_digest_is_of_bytes_and_not_of_holes(
     assert len({*seen, digest(tmp_path / "other")}) == 5
     (tmp_path / "empty").write_bytes(b"")
     assert digest(tmp_path / "empty").startswith("0 ")
+
+
+class Machines:
+    closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_lanes_go_on_beside_the_checks(helpers: dict[str, ModuleType], tmp_path: Path) -> None:
+    bench = helpers["bench"].Bench(Machines(), lambda: tmp_path, tmp_path)
+    told, asked = threading.Event(), threading.Event()
+
+    def installed() -> Generator[None, None, None]:
+        bench.facts["up"] = 1
+        yield
+        assert asked.wait(60)
+        bench.facts["disks"] = 2
+
+    def later() -> Generator[None, None, None]:
+        yield from bench.after("bravo")
+        bench.facts["later"] = bench["disks"]
+        told.set()
+
+    def fails() -> Generator[None, None, None]:
+        yield
+        raise AssertionError("no login")
+
+    def breaks() -> Generator[None, None, None]:
+        bench.facts["early"] = 3
+        yield
+        raise KeyError("of ours")
+
+    def forever() -> Generator[None, None, None]:
+        while True:
+            yield
+
+    bench.start(bravo=installed(), charlie=later(), alpha=fails(), moved=breaks(), desk=forever())
+    bench.start(bravo=forever())
+    bench.wait("bravo", "up")
+    assert bench["up"] == 1 and "later" not in bench.facts
+    asked.set()
+    bench.wait("charlie")
+    assert told.is_set() and bench["later"] == 2
+    bench.wait("alpha")
+    with pytest.raises(GuestError, match="there is no alpha: alpha: no login"):
+        bench["alpha"]
+    bench.wait("moved", "early")
+    with pytest.raises(KeyError):
+        bench.wait("moved")
+    bench.wait("never begun")
+    bench.close()
+    assert bench.machines.closed and bench.is_over("desk")
+
+
+def test_a_broken_verifier_is_heard_of_by_every_check(
+    helpers: dict[str, ModuleType], tmp_path: Path
+) -> None:
+    bench = helpers["bench"].Bench(Machines(), lambda: tmp_path, tmp_path)
+
+    def breaks() -> Generator[None, None, None]:
+        yield
+        raise VerifierBroken("no tool")
+
+    def works() -> Generator[None, None, None]:
+        yield from bench.after("alpha")
+        bench.facts["up"] = 1
+
+    bench.start(alpha=breaks(), bravo=works())
+    with pytest.raises(VerifierBroken):
+        bench.wait("bravo")
+    bench.close()

@@ -1,4 +1,4 @@
-"""PCs of the bench, what they say, and the lanes in which two of them run side by side."""
+"""PCs of the bench, what they say, and the lanes in which two of them work at any time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import hashlib
 import os
 import re
 import secrets
+import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
@@ -36,6 +38,10 @@ _MIB = 1 << 20
 
 #: What a lane yields while it waits.
 Lane = Generator[None, None, None]
+
+#: What all machines have in common (the host's speed, the loop that reads their consoles) is made
+#: by the first one, and was not written for two that are the first.
+_ONE_BY_ONE = threading.Lock()
 
 
 def digest(path: Path) -> str:
@@ -102,10 +108,11 @@ class Pc:
                 "-device",
                 "virtio-net-pci,netdev=line,romfile=",
             ]
-        self.machine = machines.create(
-            name, firmware=firmware, memory_mb=1024, disks=list(disks), cdrom=cdrom, nics=[],
-            extra_args=extra,
-        )  # fmt: skip
+        with _ONE_BY_ONE:
+            self.machine = machines.create(
+                name, firmware=firmware, memory_mb=1024, disks=list(disks), cdrom=cdrom, nics=[],
+                extra_args=extra,
+            )  # fmt: skip
         self.disks = list(disks)
         self.seconds = 0.0
         self.setup_text = ""
@@ -136,7 +143,8 @@ class Pc:
     def switch_on(self) -> None:
         self._began = self.machine.console.end
         self._boots = self.machine._watch.resets
-        self.machine.boot()
+        with _ONE_BY_ONE:
+            self.machine.boot()
 
     def installs(self) -> Lane:
         """Switch on; wait until the setup is through and a login is there after a restart."""
@@ -198,6 +206,14 @@ class Pc:
         assert done.returncode == 0, f"ssh: {done.stderr[-300:]!r}"
         return done.stdout[:65536].decode(errors="replace").strip()
 
+    def greets(self) -> bool:
+        """Whether its SSH says which version it speaks."""
+        try:
+            with socket.create_connection(self.machine.forward(22), 10) as line:
+                return line.recv(64).startswith(b"SSH-")
+        except OSError:
+            return False
+
     def leave(self) -> bool:
         """The power button; what does not obey within [R10]'s time is cut off, and False."""
         return self.machine.alive and self.machine.shutdown(OFF_SECONDS)
@@ -207,18 +223,25 @@ class Pc:
 
 
 class Bench:
-    """What the lanes leave behind: by name, PCs, disks and facts, or why there are none."""
+    """What the lanes leave behind: by name, PCs, disks and facts, or why there are none.
+
+    Each lane has a thread of its own, and a PC, which takes one thread at a time, is its lane's for
+    as long as that goes on.
+    """
 
     def __init__(self, machines: Any, medium: Callable[[], Path], work: Path) -> None:
         self.machines, self.medium, self.work = machines, medium, work
         self.facts: dict[str, Any] = {}
         self.failed: dict[str, str] = {}
-        self._stages: set[str] = set()
+        self._raised: dict[str, Exception] = {}
+        self._lanes: dict[str, threading.Thread] = {}
+        self._over: set[str] = set()
+        self._closed = False
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.facts:
             why = (
-                "; ".join(f"{lane}: {text}" for lane, text in self.failed.items())
+                "; ".join(f"{lane}: {text}" for lane, text in list(self.failed.items()))
                 or "it was not reached"
             )
             raise GuestError(f"there is no {name}: {why}")
@@ -228,24 +251,60 @@ class Bench:
         """A disk with these answers."""
         return (fat if as_fat else ext2)(self.work / f"{name}.answers", answers.files())
 
-    def stage(self, name: str, **lanes: Lane) -> None:
-        """Run these lanes side by side, once; `failed` says which ended in an error."""
-        if name in self._stages:
-            return
-        self._stages.add(name)
-        running = dict(lanes)
-        while running:
-            for lane, steps in list(running.items()):
-                try:
-                    next(steps)
-                except StopIteration:
-                    del running[lane]
-                except VerifierBroken:
-                    raise
-                except (BootError, AssertionError) as error:
-                    self.failed[lane] = str(error)[:300]
-                    del running[lane]
-            time.sleep(0.5)
+    def start(self, **lanes: Lane) -> None:
+        """Let these lanes go, each once; `failed` says which ended in an error."""
+        new = {
+            name: threading.Thread(target=self._go, args=(name, steps), name=name, daemon=True)
+            for name, steps in lanes.items()
+            if name not in self._lanes
+        }
+        self._lanes.update(new)  # all of them, before the first one asks for another
+        for thread in new.values():
+            thread.start()
+
+    def _go(self, lane: str, steps: Lane) -> None:
+        try:
+            for _ in steps:
+                if self._closed:
+                    return
+                time.sleep(0.5)
+        except VerifierBroken as error:
+            self._raised[lane] = error
+        except (BootError, AssertionError) as error:
+            self.failed[lane] = str(error)[:300]
+        except Exception as error:
+            self._raised[lane] = error
+        finally:
+            self._over.add(lane)
+
+    def is_over(self, lane: str) -> bool:
+        return lane in self._over or lane not in self._lanes
+
+    def after(self, lane: str, fact: str = "") -> Lane:
+        """Wait in a lane until another one is over, or has left this fact."""
+        while not (self.is_over(lane) or fact in self.facts):
+            yield
+
+    def wait(self, lane: str, fact: str = "") -> None:
+        """Wait in a check until a lane is over, or has left this fact.
+
+        Raises what is no fault of the deliverable's: the verifier's of all lanes, else this one's.
+        """
+        while not (self.is_over(lane) or fact in self.facts):
+            time.sleep(0.1)
+        for name, error in list(self._raised.items()):
+            if isinstance(error, VerifierBroken) or (name == lane and fact not in self.facts):
+                raise error
+
+    def close(self) -> None:
+        """Switch everything off, and wait until the lanes have seen it."""
+        self._closed = True
+        try:
+            with _ONE_BY_ONE:
+                self.machines.close()
+        finally:
+            for thread in self._lanes.values():
+                thread.join(60)
 
 
 def root_files(bench: Bench, disk: Path, said: Answers, name: str) -> Any:

@@ -9,6 +9,7 @@ import cases
 from answers import report_of, tree_of
 from bench import INSTALL_SECONDS, digest, root_files
 from installed import (
+    MOUNTS,
     TARGETS,
     fingerprint,
     grew,
@@ -26,7 +27,6 @@ from lvm import Group
 from benchflow.boot import Image, check, milestone
 
 LVM_TYPE = "E6D6D379-F507-44C2-A23C-238F2A3DF928"
-MOUNTS = 'awk \'$2 == "/" || $2 ~ "^/(home|srv)" {print $2, $3}\' /proc/mounts | sort'
 SWAPS = "tail -n +2 /proc/swaps | awk '{print $3}'"
 
 
@@ -152,10 +152,11 @@ def test_it_installs_from_a_stick(first):
 
 
 @check("uefi", proves=["R10", "R11"])
-def test_it_answers_and_is_laid_out(first, lists):
-    user, said = first["bravo user"], first["bravo said"]
-    mounted(first["bravo"].ssh(user, MOUNTS, lists / "bravo"), said)
-    assert first["bravo"].ssh(user, "hostname", lists / "bravo") == said.hostname
+def test_it_answers_and_is_laid_out(first):
+    first.wait("bravo", "bravo told")
+    told, said = first["bravo told"].splitlines(), first["bravo said"]
+    mounted("\n".join(told[:-1]), said)
+    assert told[-1:] == [said.hostname]
 
 
 @check("uefi", proves=["R10"])
@@ -302,13 +303,13 @@ def test_it_is_as_if_nothing_had_been(charlie_over):
 
 
 @milestone("kept", weight=3, requires=["layout"], proves=["R20", "R23"], title="Kept")
-def test_everything_in_it_is_as_it_was(second):
-    is_as_it_was(second)
+def test_everything_in_it_is_as_it_was(again):
+    is_as_it_was(again)
 
 
 @check("kept", proves=["R22"])
-def test_whose_files_they_are(second):
-    said, again = second["again said"], second["again"]
+def test_whose_files_they_are(again):
+    said, again = again["again said"], again["again"]
     newcomer, later, plain, admin = (user.name for user in said.users)
     numbers = again.say(
         said.root, f"for u in {newcomer} {later} {plain} {admin}; do id -u $u; done"
@@ -407,14 +408,14 @@ def test_unfinished_work_is_its_own(desk):
 
 
 @check("claims", proves=["R8", "R23"])
-def test_what_is_kept_is_data(desk, third):
-    asked, wanted = cases.claims(third["again said"], desk.serials["kept"])
+def test_what_is_kept_is_data(desk, again):
+    asked, wanted = cases.claims(again["again said"], desk.serials["kept"])
     assert desk.ask(asked) == wanted
 
 
 @check("claims", proves=["R8"])
-def test_a_group_of_another_disk(desk, third):
-    said = replace(cases.right(desk.serials), group=third["again said"].group)
+def test_a_group_of_another_disk(desk, again):
+    said = replace(cases.right(desk.serials), group=again["again said"].group)
     assert desk.ask({"taken": cases.case(said)}) == {"taken": ("REFUSED", "group-taken")}
 
 

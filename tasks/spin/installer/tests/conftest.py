@@ -1,19 +1,21 @@
-"""What happens on the bench, in three stages of two lanes.
+"""What happens on the bench, in lanes that go on while the checks ask about what is there.
 
-Each stage is run by the first check that asks for it.
+Two machines are switched on at any time: a lane begins when the one before it has switched off its
+last. Most lanes are begun long before the first check that asks for them.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from answers import Answers, User, Volume, deb, run, word
-from bench import Bench, Lane, Pc, blank, digest, filled, serial
+from answers import Answers, User, Volume, deb, word
+from bench import START_SECONDS, Bench, Lane, Pc, blank, digest, filled, serial
 from desk import Technician
+from installed import MOUNTS
 
 from benchflow.boot import Disk
 
@@ -21,8 +23,10 @@ ODD = 'Kai\'s "$(reboot)" `halt` 100% \\n $HOME & ;*'
 
 
 @pytest.fixture(scope="session")
-def bench(machines: Any, deliverable: Callable[[], Path], work: Path) -> Bench:
-    return Bench(machines, deliverable, work)
+def bench(machines: Any, deliverable: Callable[[], Path], work: Path) -> Iterator[Bench]:
+    bench = Bench(machines, deliverable, work)
+    yield bench
+    bench.close()
 
 
 def steps(size: int, spread: int) -> int:
@@ -108,11 +112,31 @@ def first_bravo(bench: Bench) -> Lane:
     pc = Pc(bench.machines, "bravo", firmware="uefi", disks=disks, network=net, host=address)
     yield from pc.installs()
     bench.facts["bravo"] = pc
+    yield from pc.until(pc.greets, START_SECONDS, "SSH")
+    known = known_hosts(bench.work) / "bravo"
+    try:
+        # Nobody may have had the time yet to listen to the button.
+        ready = "timeout 60 systemctl is-system-running --wait; udevadm settle -t 60"
+        bench.facts["bravo told"] = pc.ssh(
+            user,
+            f"echo {user.password} | sudo -S -p '' sh -c '{ready}' >/dev/null 2>&1; "
+            f"{MOUNTS}; hostname",
+            known,
+        )
+        bench.facts["bravo obeys"] = pc.leave()
+        bench.facts["bravo disks"] = {index: pc.copy(index) for index in (0, 1, 2, 3)}
+    except Exception:
+        pc.machine.close()  # it would go on beside all that is started later
+        raise
 
 
 @pytest.fixture
 def first(bench: Bench) -> Bench:
-    bench.stage("first", alpha=first_alpha(bench), bravo=first_bravo(bench))
+    """Two machines are installed. What comes after the second one, which is asked by its lane
+    alone, does not wait for what is asked of the first."""
+    bench.start(alpha=first_alpha(bench), bravo=first_bravo(bench), charlie=second_charlie(bench))
+    bench.wait("alpha")
+    bench.wait("bravo", "bravo")
     return bench
 
 
@@ -134,31 +158,32 @@ sha256sum gone/noise FIRST/diary | sha256sum"""
 
 @pytest.fixture
 def left(first: Bench) -> Bench:
-    """The two machines of the first stage, switched off by their buttons, and their disks."""
+    """The first two machines, switched off by their buttons, and their disks."""
     bench = first
-    if "left" in bench.facts:
-        return bench
-    bench.facts["left"] = True
-    for name, indexes in (("alpha", (0, 1, 2)), ("bravo", (0, 1, 2, 3))):
-        pc = bench.facts.get(name)
-        if pc is None:
-            continue
-        try:
-            if name == "alpha":
-                said, users = bench["alpha said"], bench["alpha users"]
-                later = word()
-                bench.facts["later"] = later
-                script = KEEP.replace("WORD", secrets.token_hex(8)).replace("FIRST", users[1].name)
-                bench.facts["kept sum"] = pc.say(
-                    said.root, script.replace("LATER", later), 120
-                ).split()[0]
-                bench.facts["alpha old id"] = pc.say(said.root, "cat /etc/machine-id")
-            bench.facts[f"{name} obeys"] = pc.leave()
-            bench.facts[f"{name} disks"] = {index: pc.copy(index) for index in indexes}
-        except Exception as error:
-            bench.failed[f"leaving {name}"] = str(error)[:300]
-            pc.leave()
+    if "left" not in bench.facts:
+        bench.facts["left"] = True
+        leave_alpha(bench)
+        bench.start(again=second_alpha(bench))
+    bench.wait("bravo")
     return bench
+
+
+def leave_alpha(bench: Bench) -> None:
+    pc = bench.facts.get("alpha")
+    if pc is None:
+        return
+    try:
+        said, users = bench["alpha said"], bench["alpha users"]
+        later = word()
+        bench.facts["later"] = later
+        script = KEEP.replace("WORD", secrets.token_hex(8)).replace("FIRST", users[1].name)
+        bench.facts["kept sum"] = pc.say(said.root, script.replace("LATER", later), 120).split()[0]
+        bench.facts["alpha old id"] = pc.say(said.root, "cat /etc/machine-id")
+        bench.facts["alpha obeys"] = pc.leave()
+        bench.facts["alpha disks"] = {index: pc.copy(index) for index in (0, 1, 2)}
+    except Exception as error:
+        bench.failed["leaving alpha"] = str(error)[:300]
+        pc.leave()
 
 
 # ---- second: a disk that holds something; a volume that is kept ---------------------------------
@@ -177,6 +202,7 @@ def with_medium(
 
 def second_charlie(bench: Bench) -> Lane:
     """Bravo's disk in another machine, as NVMe: refused, then agreed to, cut off, and finished."""
+    yield from bench.after("bravo")
     name = serial()
     disk = bench["bravo disks"][1]
     bench.facts["charlie digest"] = digest(disk)
@@ -254,12 +280,20 @@ def second_alpha(bench: Bench) -> Lane:
 
 @pytest.fixture
 def second(left: Bench) -> Bench:
-    left.stage("second", charlie=second_charlie(left), again=second_alpha(left))
+    """The machine that refused, was cut off, and begun anew."""
+    left.wait("charlie")
+    return left
+
+
+@pytest.fixture
+def again(left: Bench) -> Bench:
+    """The machine whose home is kept."""
+    left.wait("again")
     return left
 
 
 def switched_off(bench: Bench, name: str) -> None:
-    """Leave a machine of the second stage, and keep its disks."""
+    """Leave a machine that was begun anew, and keep its disks."""
     pc = bench.facts.get(name)
     if pc is not None and f"{name} disk" not in bench.facts:
         pc.leave()
@@ -269,22 +303,25 @@ def switched_off(bench: Bench, name: str) -> None:
 
 @pytest.fixture
 def charlie_over(second: Bench) -> Bench:
-    """The second stage; the machine that was cut off and begun anew is switched off."""
+    """That machine is switched off, and the technician's has its place."""
     switched_off(second, "charlie")
+    second.start(technician=third_technician(second))
     return second
 
 
 @pytest.fixture
-def over(charlie_over: Bench) -> Bench:
-    """The second stage, switched off."""
-    switched_off(charlie_over, "again")
-    return charlie_over
+def over(charlie_over: Bench, again: Bench) -> Bench:
+    """The machine whose home was kept is switched off too, and its disk is elsewhere."""
+    switched_off(again, "again")
+    again.start(moved=third_moved(again))
+    return again
 
 
 # ---- third: the technician's machine, and a disk that has moved ---------------------------------
 
 
 def third_technician(bench: Bench) -> Lane:
+    yield from bench.after("again", "again cut")
     desk = Technician(bench)
     yield from desk.starts()
     bench.facts["technician"] = desk
@@ -292,26 +329,34 @@ def third_technician(bench: Bench) -> Lane:
 
 def third_moved(bench: Bench) -> Lane:
     """Alpha's disk, which was installed by BIOS as virtio: alone, by UEFI, as SATA."""
+    root = bench["again said"].root
     pc = Pc(bench.machines, "moved", firmware="uefi", disks=[Disk(bench["again disk"], bus="sata")])
     pc.switch_on()
     yield from pc.logs_in()
+    pc.say(root, "true")  # the check finds a session
     bench.facts["moved"] = pc
 
 
 @pytest.fixture
 def third(over: Bench) -> Bench:
-    over.stage("third", technician=third_technician(over), moved=third_moved(over))
+    over.wait("moved")
     return over
 
 
 @pytest.fixture
-def desk(third: Bench) -> Technician:
-    found: Technician = third["technician"]
+def desk(over: Bench) -> Technician:
+    over.wait("technician")
+    found: Technician = over["technician"]
     return found
+
+
+def known_hosts(work: Path) -> Path:
+    """Where hosts' keys are written."""
+    path = work / "known"
+    path.mkdir(exist_ok=True)
+    return path
 
 
 @pytest.fixture
 def lists(work: Path) -> Path:
-    """Where hosts' keys are written."""
-    run("mkdir", "-p", str(work / "known"))
-    return work / "known"
+    return known_hosts(work)

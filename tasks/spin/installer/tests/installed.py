@@ -16,6 +16,7 @@ from benchflow.boot import Image
 #: Which disk of a machine was installed on.
 TARGETS = {"alpha": 0, "bravo": 1}
 PACKAGES = ("base-files", "lvm2", "openssh-server", "sudo")
+MOUNTS = 'awk \'$2 == "/" || $2 ~ "^/(home|srv)" {print $2, $3}\' /proc/mounts | sort'
 
 
 def laid_out(group: Any, said: Any) -> None:
