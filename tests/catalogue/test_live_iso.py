@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from tests.catalogue import checkers
 
-from benchflow.boot import BadDeliverable
+from benchflow.boot import BadDeliverable, GuestError, GuestTimeout
 
 TASK = Path(__file__).parents[2] / "tasks/spin/live-iso"
-HELPERS = ("wire", "disks", "medium", "inside")
+HELPERS = ("wire", "disks", "medium", "inside", "pc", "conftest")
 
 
 @pytest.fixture(scope="module")
@@ -233,3 +233,57 @@ def test_moments_are_named_as_in_oslo(helpers: dict[str, ModuleType]) -> None:
             ).stdout.split()  # fmt: skip
             assert set(said) <= set(text.split())
             assert text.split()[0].endswith("dag")
+
+
+@pytest.fixture
+def bench(helpers: dict[str, ModuleType], tmp_path: Path) -> Any:
+    conftest = helpers["conftest"]
+    return conftest.Bench(None, lambda: tmp_path / "x.iso", tmp_path, conftest.Story())
+
+
+def test_a_start_that_fails_fails_whoever_asks_for_it_and_nobody_else(bench: Any) -> None:
+    def fail(_: Any) -> None:
+        raise GuestTimeout("no answer")
+
+    bench.begin("next", fail)
+    bench.ended("next", fail)
+    assert bench.outcome("other", lambda _: 1) == 1
+    with pytest.raises(GuestTimeout, match="no answer"):
+        bench.outcome("next", fail)
+    with pytest.raises(GuestError, match="next failed before: no answer"):
+        bench.outcome("next", fail)
+    bench.begin("crash", lambda _: 1 // 0)
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            bench.outcome("crash", fail)
+    bench.close()
+
+
+def test_a_start_under_way_is_ended_with_the_run(
+    bench: Any, helpers: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Pc:
+        def __init__(self, *_: Any) -> None:
+            self.machine, self.wire, self.closed = self, self, 0
+            self.alive = False
+
+        def power_cut(self) -> None:
+            self.alive = False
+
+        def close(self) -> None:
+            self.closed += 1
+
+    monkeypatch.setattr(helpers["conftest"], "Pc", Pc)
+    made = []
+
+    def start(bench: Any) -> None:
+        time.sleep(0.3)  # the end may come before there is a PC
+        made.append(bench.create("pc"))
+        made[0].alive = True
+        while made[0].alive:
+            time.sleep(0.01)
+
+    bench.begin("pc", start)
+    bench.begin("pc", start)
+    bench.close()
+    assert len(made) == 1 and made[0].closed == 1 and not made[0].alive

@@ -1,9 +1,15 @@
-"""The PCs of the bench, each switched on by the first check that asks for it."""
+"""The PCs of the bench. While one is asked the next one starts; never more than two run.
+
+What fails in a start is raised in the checks that ask for that PC, and in no others.
+"""
 
 from __future__ import annotations
 
 import secrets
+import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,12 +17,13 @@ from typing import Any
 import disks
 import pytest
 from medium import Medium, flipped
-from pc import Pc
+from pc import START_SECONDS, Pc
 
 from benchflow.boot import Disk, GuestError
 
 CLOCK = "2031-03-05T10:00:00"  # of one PC, so that a clock that is set or guessed is seen
 CLOCK_EPOCH = 1930471200
+DAMAGED = "EXPO MEDIUM DAMAGED"
 
 
 @dataclass
@@ -31,49 +38,64 @@ class Story:
     ours: disks.Ours | None = None
     used: Path | None = None
     tried_keys: list[str] = field(default_factory=list)
-    owners: dict[str, object] = field(default_factory=dict)
+    refused: bool = False
 
 
 class Bench:
     """Makes PCs, each once; one that failed to come up fails at once when it is asked for again."""
 
     def __init__(self, machines: Any, medium: Callable[[], Path], work: Path, story: Story) -> None:
-        self.machines, self._medium, self.work, self.story = machines, medium, work, story
+        self.machines, self.medium, self.work, self.story = machines, medium, work, story
         self._pcs: dict[str, Pc] = {}
+        self._begun: dict[str, Future[Any]] = {}
         self._failed: dict[str, str] = {}
-        self.owners: dict[str, Path] = {}
 
-    def pc(self, name: str, make: Callable[[], Pc]) -> Pc:
-        """The PC of this name; `make` makes and starts it."""
+    def begin(self, name: str, work: Callable[[Bench], Any]) -> None:
+        """Begin this work in a thread of its own, if it was not begun before."""
+        if name in self._begun:
+            return
+        outcome = self._begun[name] = Future()
+
+        def run() -> None:
+            try:
+                outcome.set_result(work(self))
+            except BaseException as error:
+                outcome.set_exception(error)
+
+        threading.Thread(target=run, name=name, daemon=True).start()
+
+    def ended(self, name: str, work: Callable[[Bench], Any]) -> None:
+        """Wait for the end of this work, whatever comes of it."""
+        self.begin(name, work)
+        wait([self._begun[name]])
+
+    def outcome(self, name: str, work: Callable[[Bench], Any]) -> Any:
+        """What came of this work: as a rule, a PC that is up."""
         if name in self._failed:
             raise GuestError(f"{name} failed before: {self._failed[name]}")
-        if name not in self._pcs:
-            try:
-                self._pcs[name] = make()
-            except (GuestError, AssertionError) as error:
-                self._failed[name] = str(error)[:200]
-                raise
-        return self._pcs[name]
+        self.begin(name, work)
+        try:
+            return self._begun[name].result()
+        except (GuestError, AssertionError) as error:
+            self._failed[name] = str(error)[:200]
+            raise
 
     def running(self, name: str) -> Pc | None:
         """The PC of this name, if it was made and runs."""
         pc = self._pcs.get(name)
         return pc if pc is not None and pc.machine.alive else None
 
+    def off(self, name: str) -> None:
+        """Make room: there are processors and memory for two PCs."""
+        pc = self.running(name)
+        if pc is not None:
+            pc.power_cut()
+
     def create(self, name: str, **more: Any) -> Pc:
-        """A PC that is still off. The others are switched off: they share the processors."""
-        for other in self._pcs.values():
-            other.power_cut()
-        medium = more.pop("medium", None) or self._medium()
-        return Pc(self.machines, name, medium, self.work, **more)
-
-    def started(self, name: str, **more: Any) -> Pc:
-        def make() -> Pc:
-            pc = self.create(name, **more)
-            pc.start()
-            return pc
-
-        return self.pc(name, make)
+        """A PC that is still off."""
+        medium = more.pop("medium", None) or self.medium()
+        pc = self._pcs[name] = Pc(self.machines, name, medium, self.work, **more)
+        return pc
 
     def disk(self, name: str, make: Callable[[Path], Path]) -> Path:
         """A disk of ours, made once; its digest is kept."""
@@ -92,7 +114,14 @@ class Bench:
         ]
 
     def close(self) -> None:
-        for pc in self._pcs.values():
+        """Switch all off; a start that is under way then ends too."""
+        end = time.monotonic() + 60
+        while True:
+            for name in list(self._pcs):
+                self.off(name)
+            if not wait(self._begun.values(), 0.5).not_done or time.monotonic() > end:
+                break
+        for pc in list(self._pcs.values()):
             pc.wire.close()
 
 
@@ -119,73 +148,100 @@ def medium(deliverable: Callable[[], Path]) -> Medium:
 OWNERS = {0: "unclean", 1: "swap", 2: "decoy"}
 
 
+def start_lent(bench: Bench) -> Pc:
+    owners = [
+        Disk(bench.disk("unclean", disks.unclean)),
+        Disk(bench.disk("swap", disks.swap)),
+        Disk(bench.disk("decoy", disks.decoy), bus="sata"),
+    ]
+    pc = bench.create("lent", disks=owners, extra=["-rtc", f"base={CLOCK}"])
+    pc.start()
+    return pc
+
+
 @pytest.fixture
 def lent(bench: Bench) -> Pc:
     """BIOS, the medium in the drive, disks of the PC's owner in it, none of ours."""
-
-    def make() -> Pc:
-        owners = [
-            Disk(bench.disk("unclean", disks.unclean)),
-            Disk(bench.disk("swap", disks.swap)),
-            Disk(bench.disk("decoy", disks.decoy), bus="sata"),
-        ]
-        pc = bench.create("lent", disks=owners, extra=["-rtc", f"base={CLOCK}"])
-        pc.start()
-        return pc
-
-    return bench.pc("lent", make)
+    pc: Pc = bench.outcome("lent", start_lent)
+    bench.begin("keeping", start_keeping)
+    return pc
 
 
-def leave(bench: Bench, story: Story) -> None:
-    """The end of `lent`, as the exhibition leaves a town: what is kept of it for a later check."""
+def leave(bench: Bench) -> dict[str, object]:
+    """The end of `lent`, as the exhibition leaves a town."""
+    found: dict[str, object] = {}
     lent = bench.running("lent")
     if lent is None:
-        return
+        return found
     try:
         in_use = "grep -E '^/dev/(vd|sd)' /proc/mounts; tail -n +2 /proc/swaps; :"
-        story.owners["in use"] = lent.say(in_use)
-        story.owners["switched off"] = lent.press_power()
-        story.owners["changed"] = bench.unchanged(lent, OWNERS)
+        found["in use"] = lent.say(in_use)
+        found["switched off"] = lent.press_power()
+        found["changed"] = bench.unchanged(lent, OWNERS)
     except GuestError as error:
-        story.owners["error"] = str(error)[:300]
+        found["error"] = str(error)[:300]
+    return found
 
 
 @pytest.fixture
-def keeping(bench: Bench, story: Story) -> Pc:
+def owners(bench: Bench) -> dict[str, object]:
+    """What was seen when `lent` was left."""
+    found: dict[str, object] = bench.outcome("left", leave)
+    return found
+
+
+def start_keeping(bench: Bench) -> Pc:
+    bench.story.ours = disks.Ours(bench.work / "ours.img")
+    pc = bench.create("keeping", disks=[Disk(bench.story.ours.path)])
+    pc.start()
+    return pc
+
+
+@pytest.fixture
+def keeping(bench: Bench) -> Pc:
     """BIOS, with a disk of ours that was full and written elsewhere."""
+    bench.begin("left", leave)
+    bench.begin("uefi", start_uefi)
+    pc: Pc = bench.outcome("keeping", start_keeping)
+    return pc
 
-    def make() -> Pc:
-        leave(bench, story)
-        story.ours = disks.Ours(bench.work / "ours.img")
-        pc = bench.create("keeping", disks=[Disk(story.ours.path)])
-        pc.start()
-        return pc
 
-    return bench.pc("keeping", make)
+def start_uefi(bench: Bench) -> Pc:
+    from keys import try_keys
+
+    bench.ended("left", leave)
+    bench.off("lent")
+    disk = Disk(bench.disk("lost", disks.not_mendable), bus="sata")
+    pc = bench.create("uefi", firmware="uefi", disks=[disk], nic="virtio-net-pci")
+    pc.switch_on()
+    bench.story.tried_keys = try_keys(pc)
+    pc.is_up()
+    return pc
 
 
 @pytest.fixture
 def uefi(bench: Bench) -> Pc:
     """UEFI, the other card, a disk of ours that cannot be mended; keys are pressed in the menu."""
+    bench.off("keeping")
+    bench.begin("stick", start_stick)
+    pc: Pc = bench.outcome("uefi", start_uefi)
+    return pc
 
-    def make() -> Pc:
-        from keys import try_keys
 
-        disk = Disk(bench.disk("lost", disks.not_mendable), bus="sata")
-        pc = bench.create("uefi", firmware="uefi", disks=[disk], nic="virtio-net-pci")
-        pc.switch_on()
-        bench.story.tried_keys = try_keys(pc)
-        pc.is_up()
-        return pc
-
-    return bench.pc("uefi", make)
+def start_stick(bench: Bench) -> Pc:
+    disk = Disk(bench.disk("linked", disks.linked))
+    pc = bench.create("stick", firmware="uefi", stick=True, disks=[disk], nic="virtio-net-pci")
+    pc.start()
+    return pc
 
 
 @pytest.fixture
 def stick(bench: Bench) -> Pc:
     """UEFI, the medium as a stick, a disk with our label whose `wall` leads to /etc."""
-    disk = Disk(bench.disk("linked", disks.linked))
-    return bench.started("stick", firmware="uefi", stick=True, disks=[disk], nic="virtio-net-pci")
+    bench.off("uefi")
+    bench.begin("rescue", start_rescue)
+    pc: Pc = bench.outcome("stick", start_stick)
+    return pc
 
 
 def plain(path: Path) -> Path:
@@ -196,20 +252,23 @@ def plain(path: Path) -> Path:
 RESCUED = {1: "plain", 2: "unclean"}
 
 
+def start_rescue(bench: Bench) -> Pc:
+    from keys import choose_rescue
+
+    both = [Disk(bench.disk("plain", dirty)), Disk(bench.disk("unclean", disks.unclean))]
+    pc = bench.create("rescue", stick=True, disks=both)
+    pc.switch_on()
+    choose_rescue(pc)
+    return pc
+
+
 @pytest.fixture
 def rescue(bench: Bench) -> Pc:
     """BIOS, the medium as a stick, `r` pressed in the menu; our disk and one of the owner's."""
-
-    def make() -> Pc:
-        from keys import choose_rescue
-
-        both = [Disk(bench.disk("plain", dirty)), Disk(bench.disk("unclean", disks.unclean))]
-        pc = bench.create("rescue", stick=True, disks=both)
-        pc.switch_on()
-        choose_rescue(pc)
-        return pc
-
-    return bench.pc("rescue", make)
+    bench.off("stick")
+    bench.begin("damaged", start_damaged)
+    pc: Pc = bench.outcome("rescue", start_rescue)
+    return pc
 
 
 def dirty(path: Path) -> Path:
@@ -218,16 +277,26 @@ def dirty(path: Path) -> Path:
     return path
 
 
+def start_damaged(bench: Bench) -> Pc:
+    medium = Medium(bench.medium())
+    size = sum(piece.size for piece in medium.system())
+    copy = flipped(medium, bench.work / "flipped.iso", secrets.randbelow(size))
+    disk = Disk(bench.disk("spare", plain))
+    pc = bench.create("damaged", medium=copy, disks=[disk])
+    pc.switch_on()
+    # Here and not in the check, which comes later than what it has a time for.
+    pc.until(lambda: DAMAGED in pc.printed() or not pc.machine.alive,
+             START_SECONDS, "word of the damage")  # fmt: skip
+    deadline = pc.machine.deadline(30)
+    while pc.machine.alive and deadline.remaining() > 0:
+        time.sleep(0.3)
+    bench.story.refused = not pc.machine.alive
+    return pc
+
+
 @pytest.fixture
-def damaged(bench: Bench, medium: Medium) -> Pc:
-    """BIOS; one bit of the system file is not as it was."""
-
-    def make() -> Pc:
-        size = sum(piece.size for piece in medium.system())
-        copy = flipped(medium, bench.work / "flipped.iso", secrets.randbelow(size))
-        disk = Disk(bench.disk("spare", plain))
-        pc = bench.create("damaged", medium=copy, disks=[disk])
-        pc.switch_on()
-        return pc
-
-    return bench.pc("damaged", make)
+def damaged(bench: Bench) -> Pc:
+    """BIOS; one bit of the system file is not as it was. It had its time to say so."""
+    bench.off("rescue")
+    pc: Pc = bench.outcome("damaged", start_damaged)
+    return pc
