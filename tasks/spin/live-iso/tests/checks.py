@@ -289,7 +289,7 @@ def test_a_full_disk_is_read(keeping, story):
     said = [keeping.ask(f"GET {n}") for n in (1, 2, 3)]
     assert said == [f"TEXT {text}" for text in story.ours.messages]
     assert keeping.ask("VENUE") == f"VENUE {story.ours.venue}"
-    answers = [keeping.ask("ADD " + secrets.token_hex(90)) for _ in range(60)]
+    answers = keeping.ask_all(["ADD " + secrets.token_hex(90) for _ in range(60)])
     assert "ERR full" in answers, "a full disk takes 60 messages"
 
 
@@ -326,9 +326,9 @@ def test_what_was_acknowledged_is_there(keeping, story, metric):
     assert len(story.acknowledged) >= 5, "too few messages were acknowledged"
     keeping.start()
     assert keeping.keeps() == "kept"
-    lost = [
-        n for n, text in story.acknowledged.items() if keeping.ask(f"GET {n}") != f"TEXT {text}"
-    ]
+    answers = keeping.ask_all([f"GET {n}" for n in story.acknowledged])
+    wanted = [f"TEXT {text}" for text in story.acknowledged.values()]
+    lost = [answer for answer, text in zip(answers, wanted, strict=True) if answer != text]
     assert not lost, f"{len(lost)} of {len(story.acknowledged)} acknowledged messages are lost"
 
 

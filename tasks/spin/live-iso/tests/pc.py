@@ -136,6 +136,27 @@ class Pc:
             raise GuestTimeout(f"{self.machine.name}: the wall does not answer to {request[:40]!r}")
         return answer
 
+    def ask_all(self, requests: Sequence[str], seconds: float = 15.0) -> list[str]:
+        """The wall's answers, over one link. Raises GuestTimeout when one is missing."""
+        if self._down:
+            raise GuestExited(f"{self.machine.name}: {self._down}")
+        answers: list[str] = []
+        with (
+            suppress(OSError),
+            self._connect(seconds) as link,
+            link.makefile("rb") as lines,
+        ):
+            for request in requests:
+                link.sendall(request.encode() + b"\n")
+                line = lines.readline(LINE_MAX)
+                if not line.endswith(b"\n"):
+                    break
+                answers.append(line[:-1].decode(errors="replace"))
+        if len(answers) < len(requests):
+            missing = requests[len(answers)][:40]
+            raise GuestTimeout(f"{self.machine.name}: the wall does not answer to {missing!r}")
+        return answers
+
     def keeps(self) -> str:
         """What the wall says of what is kept."""
         answer = self.ask("HELLO")
