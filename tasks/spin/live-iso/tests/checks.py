@@ -185,8 +185,8 @@ def test_it_is_back_however_often_it_dies(lent):
     for signal in KILLS:
         lent.say(f"kill -{signal} {pid}")
         lent.back(10)
-        assert lent.pid() != pid, f"SIG{signal} did not end it"
-        pid = lent.pid()
+        before, pid = pid, lent.pid()
+        assert pid != before, f"SIG{signal} did not end it"
 
 
 @check("alive", proves=["R13"])
