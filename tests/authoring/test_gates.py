@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.lamp import Edit, edit, lamp
 
@@ -147,6 +149,24 @@ def test_a_verdict_that_depends_on_the_weather_is_found() -> None:
     assert judge.same(good, [good, good], ["idle", "busy"]).status is Status.PASSED
     result = judge.same(good, [good, trial(passed=("lit",))], ["idle", "busy"])
     assert result.findings == ("busy: failed, milestones that differ: warm",)
+
+
+def test_more_memory_that_reaches_no_machine_is_found(tmp_path: Path) -> None:
+    def verified(name: str, *commands: str) -> Trial:
+        folder = tmp_path / name / "verifier"
+        folder.mkdir(parents=True)
+        boots = [{"command": command.split()} for command in commands]
+        (folder / "main.qemu.json").write_text(json.dumps({"boots": boots}))
+        return msgspec.structs.replace(trial(passed=("lit", "warm")), path=folder.parent)
+
+    good = verified("good", "qemu -m 512M -smp 1", "qemu -m 256M")
+    fixed = verified("fixed", "qemu -m 256M", "qemu -m 512M -smp 1")
+    larger = verified("larger", "qemu -m 640M -smp 1", "qemu -m 256M")
+    without = trial(passed=("lit", "warm"))
+    assert judge.same(good, [larger], ["more"], larger).status is Status.PASSED
+    assert judge.same(without, [without], ["more"], without).status is Status.PASSED
+    result = judge.same(good, [fixed], ["more"], fixed)
+    assert "more memory reached no machine" in result.findings[0]
 
 
 def test_infrastructure_faults_are_never_a_gates_answer(task: Task) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from benchflow.authoring.gate import GateResult, Status, judged
+from benchflow.authoring.memory import sizes
 from benchflow.results.model import Trial, Verdict
 from benchflow.results.sandboxes import USED_UP
 from benchflow.tasks import Exploit, Task
@@ -177,10 +178,17 @@ def budget(task: Task, trials: Sequence[Trial]) -> GateResult:
     return errors("budget", trials) or judged("budget", summary, findings)
 
 
-def same(reference: Trial, others: Sequence[Trial], conditions: Sequence[str]) -> GateResult:
+def same(
+    reference: Trial,
+    others: Sequence[Trial],
+    conditions: Sequence[str],
+    larger: Trial | None = None,
+) -> GateResult:
     """The same deliverable gives the same verdict and milestones, whatever the conditions.
 
-    `reference` is the first verification, `others` are those after it, one a condition.
+    `reference` is the first verification, `others` are those after it, one a condition. `larger`
+    is the one of them whose machines should have had more memory; where they had not, that
+    condition was none.
     """
     want = (reference.verdict, passed(reference))
     findings = []
@@ -189,6 +197,12 @@ def same(reference: Trial, others: Sequence[Trial], conditions: Sequence[str]) -
             gained = sorted(set(passed(trial)) ^ set(want[1]))
             differ = ", ".join(gained) or "none"
             findings.append(f"{condition}: {trial.verdict}, milestones that differ: {differ}")
+    had = sizes(reference)
+    if larger is not None and had and sizes(larger) == had:
+        findings.append(
+            "more memory reached no machine: leave memory_mb out of machines.create where it is "
+            "what task.toml says in machine_memory_mb"
+        )
     return errors("determinism", others) or judged(
         "determinism",
         f"{1 + len(others)} verifications of one deliverable",

@@ -243,6 +243,7 @@ def _assemble(
         further_arches=tuple(ours.further_arches),
         firmware=ours.firmware,
         machine_memory_mb=ours.machine_memory_mb,
+        machines_at_once=ours.machines_at_once,
         expert_minutes=ours.expert_minutes,
         expert_minutes_basis=ours.expert_minutes_basis,
         oracle_minutes=ours.oracle_minutes,

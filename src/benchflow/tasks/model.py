@@ -63,6 +63,7 @@ class Task:
     further_arches: tuple[str, ...] = ()
     firmware: str = ""
     machine_memory_mb: int = 0
+    machines_at_once: int = 1
     expert_minutes: float = 0.0
     expert_minutes_basis: str = ""
     oracle_minutes: float = 0.0

@@ -82,6 +82,7 @@ class Benchflow(_Strict):
     further_arches: list[Arch] = []
     firmware: Firmware
     machine_memory_mb: int = Field(512, ge=16)
+    machines_at_once: int = Field(1, ge=1)
     expert_minutes: float = Field(gt=0)
     expert_minutes_basis: str
     oracle_minutes: float = Field(gt=0)

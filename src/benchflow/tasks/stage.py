@@ -199,7 +199,7 @@ def _staged_toml(task: Task) -> str:
         "network_mode": "no-network",
         "build_timeout_sec": resources.get("build_timeout_sec", 1800),
         "cpus": resources.get("cpus", 2),
-        "memory_mb": _VERIFIER_MEMORY_MB + task.machine_memory_mb,
+        "memory_mb": _VERIFIER_MEMORY_MB + task.machines_at_once * task.machine_memory_mb,
         "storage_mb": 4096 + 2 * sum(d.max_stored_mb for d in task.deliverables),
     }
     data["environment"].setdefault("build_timeout_sec", 1800)

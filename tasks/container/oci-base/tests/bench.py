@@ -193,7 +193,7 @@ class Builder:
         tree["init"] = rootfs.file(_builder_init(setting).encode(), 0o755)
         self._disk = Disk.empty(work / f"{name}.out", _ROOM_MB, bus="nvme")
         self.machine = _machine(
-            machines, name, bench, tree, "/init", work, memory_mb=512, cpus=setting.cpus,
+            machines, name, bench, tree, "/init", work, cpus=setting.cpus,
             rng=False, disks=[self._disk], extra_args=["-rtc", f"base={setting.clock},clock=vm"],
             mtimes={path: draw.randrange(2**31) for path in tree},
         )  # fmt: skip

@@ -8,7 +8,6 @@ from site_data import drawn_mac
 
 from benchflow.boot import Disk, Machine, Nic
 
-MEMORY_MB = 128
 NETWORKS = {"lan": "local", "wan": "carrier", "third": "third"}
 MACS = {
     "lan": drawn_mac("02:4c:41"),
@@ -22,6 +21,6 @@ def board(machines, name: str, disk: Path, macs: dict[str, str], order: tuple[st
     """A board with its cards in this order of places on the bus."""
     cards = [Nic(lan=NETWORKS[card], mac=macs[card]) for card in order]
     return machines.create(
-        name, arch="aarch64", firmware="uefi", memory_mb=MEMORY_MB, disks=[Disk(disk)],
+        name, arch="aarch64", firmware="uefi", disks=[Disk(disk)],
         nics=cards, extra_args=["-rtc", f"base={clock}"] if clock else [],
     )  # fmt: skip

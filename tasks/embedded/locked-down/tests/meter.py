@@ -51,7 +51,7 @@ class Bench:
         kind, arguments = variables.board(store)
         # "bios" is a board without flash of its own: `arguments` bring it, with our variables.
         machine = self._machines.create(
-            name, firmware="bios", memory_mb=512, disks=disks, machine_type=kind, vga=False,
+            name, firmware="bios", disks=disks, machine_type=kind, vga=False,
             extra_args=[*arguments, *extra_args],
         )  # fmt: skip
         return Meter(machine, self._service)

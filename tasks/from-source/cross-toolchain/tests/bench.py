@@ -124,7 +124,7 @@ class Bench:
         self._disk = Disk.empty(work / "bench.out", ROOM_MB, bus="nvme")
         self.machine: Machine = machines.create(
             "bench", arch="x86_64", firmware="direct", kernel=bench / "vmlinuz",
-            initrd=tree.write(work / "bench.cpio"), memory_mb=1536, rng=False, disks=[self._disk],
+            initrd=tree.write(work / "bench.cpio"), rng=False, disks=[self._disk],
             append="console=ttyS0,115200 quiet loglevel=1 panic=-1 rdinit=/init",
         )  # fmt: skip
         self._results: Tar | None = None

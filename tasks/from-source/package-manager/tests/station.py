@@ -54,7 +54,7 @@ class Station:
     ):  # fmt: skip
         machine = machines.create(
             name, firmware="direct", kernel=deliverable("/app/out/vmlinuz"),
-            initrd=deliverable("/app/out/initrd"), append=APPEND, memory_mb=128,
+            initrd=deliverable("/app/out/initrd"), append=APPEND,
             disks=[Disk(disk)], nics=nics or [Nic(restrict=False)], rng=False,
         )  # fmt: skip
         return cls(machine, repository)

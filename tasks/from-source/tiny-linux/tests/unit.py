@@ -46,7 +46,7 @@ class Lan:
 def board_a(machines, name: str, image, lan: Lan, *, named: bool = True) -> Machine:
     """The first board: virtio disk and network."""
     return machines.create(
-        name, memory_mb=64, disks=[Disk(image)], rng=False,
+        name, disks=[Disk(image)], rng=False,
         extra_args=lan.arguments("virtio-net-pci", named=named),
     )  # fmt: skip
 
@@ -54,7 +54,7 @@ def board_a(machines, name: str, image, lan: Lan, *, named: bool = True) -> Mach
 def board_b(machines, name: str, image, lan: Lan) -> Machine:
     """The second board: SATA disk, Intel network."""
     return machines.create(
-        name, memory_mb=64, machine_type="q35", disks=[Disk(image, bus="sata")], rng=False,
+        name, machine_type="q35", disks=[Disk(image, bus="sata")], rng=False,
         extra_args=lan.arguments("e1000"),
     )  # fmt: skip
 

@@ -34,7 +34,7 @@ class Station:
         clock = datetime.fromtimestamp(time.time() + AHEAD, UTC).strftime("%Y-%m-%dT%H:%M:%S")
         machine = machines.create(
             name, firmware="direct", kernel=deliverable("/app/out/vmlinuz"),
-            initrd=deliverable("/app/out/initrd"), append=APPEND, memory_mb=512,
+            initrd=deliverable("/app/out/initrd"), append=APPEND,
             disks=[Disk(deliverable("/app/out/station.img"))],
             nics=[Nic(forwards=[PORT], restrict=False)], extra_args=["-rtc", f"base={clock}"],
         )  # fmt: skip

@@ -110,8 +110,7 @@ class Pc:
             ]
         with _ONE_BY_ONE:
             self.machine = machines.create(
-                name, firmware=firmware, memory_mb=1024, disks=list(disks), cdrom=cdrom, nics=[],
-                extra_args=extra,
+                name, firmware=firmware, disks=list(disks), cdrom=cdrom, nics=[], extra_args=extra,
             )  # fmt: skip
         self.disks = list(disks)
         self.seconds = 0.0

@@ -43,7 +43,6 @@ class Pc:
         self.machine = machines.create(
             name,
             firmware=firmware,
-            memory_mb=1024,
             # The firmware tries disks in this order, then the drive.
             disks=[*([Disk(medium, bus="usb")] if stick else []), *disks],
             cdrom=None if stick else medium,

@@ -32,7 +32,7 @@ class Bench:
             self.out = Disk.empty(work / f"{name}.out", IMAGE_MB)
             disks += [Disk.empty(work / f"{name}.room", ROOM_MB), self.out]
         self.machine: Machine = machines.create(
-            name, firmware="uefi", memory_mb=1024, disks=disks,
+            name, firmware="uefi", disks=disks,
             nics=[Nic(forwards=[PORT], restrict=False)],
         )  # fmt: skip
 
