@@ -300,7 +300,17 @@ def test_a_tar_that_leads_back_into_itself_is_refused(tmp_path: Path) -> None:
     head[148:156] = b" " * 8
     head[148:156] = b"%06o\0 " % sum(head)
     (tmp_path / "x.tar").write_bytes(tarfile.TarInfo("a").tobuf() + head + bytes(1024))
-    with pytest.raises(BadDeliverable, match="leads back"):
+    # Newer releases of Python end at such a header, silently.
+    with pytest.raises(BadDeliverable, match=r"leads back|damaged at byte 512"):
+        Tar(tmp_path / "x.tar")
+
+
+def test_a_tar_with_a_damaged_header_is_refused(tmp_path: Path) -> None:
+    whole = tarfile.TarInfo("a").tobuf() + tarfile.TarInfo("b").tobuf()
+    (tmp_path / "x.tar").write_bytes(whole + bytes(1024))
+    assert Tar(tmp_path / "x.tar").exists("/b")
+    (tmp_path / "x.tar").write_bytes(whole[:512] + b"z" + whole[513:] + bytes(1024))
+    with pytest.raises(BadDeliverable, match="damaged at byte 512"):
         Tar(tmp_path / "x.tar")
 
 

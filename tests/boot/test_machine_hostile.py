@@ -80,6 +80,37 @@ def test_a_login_prompt_that_comes_back_is_a_refusal(start: Start, login_initrd:
     assert machine.login("root", "toor").run("echo in").stdout == "in\n"
 
 
+def test_the_kernels_words_are_no_answer_to_a_password(start: Start) -> None:
+    """What is typed while a wrong password is looked at is the next name."""
+    talk = "(for i in $(seq 24); do echo said $i >/dev/kmsg; sleep 0.3; done) &\n"
+    machine = start(talk + LOGIN_INIT, append="console=ttyS0 loglevel=7", files=PASSWD)
+    with pytest.raises(LoginFailed):
+        machine.login("root", "wrong password", timeout=60)
+    assert "stty" not in machine.console.text
+    assert machine.login("root", "toor", timeout=60).run("echo in").stdout == "in\n"
+
+
+SLOW_LOGIN = f"""
+stty -F /dev/console -echo
+while :; do
+  printf '\\ngw login: '; read name; echo "$name"
+  printf 'Password: '; read password; echo
+  if [ "$name/$password" = root/toor ]; then {SHELL_INIT} fi
+  sleep 25
+  printf '\\nLogin incorrect\\n'
+done
+"""
+
+
+@pytest.mark.slow
+def test_a_question_that_became_a_name_is_got_rid_of(start: Start) -> None:
+    machine = start(SLOW_LOGIN, append=QUIET)
+    with pytest.raises(LoginFailed):
+        machine.login("root", "wrong password", timeout=60)
+    assert machine.console.text.count("gw login: stty -echo") == 1, "no question was typed"
+    assert machine.login("root", "toor", timeout=60).run("echo in").stdout == "in\n"
+
+
 @pytest.mark.parametrize(
     "noise",
     [

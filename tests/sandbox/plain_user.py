@@ -44,7 +44,7 @@ fi
 cd /
 exec setpriv --reuid {uid} --regid {uid} --clear-groups \
     env -i PATH="$PATH" HOME={home} BENCHFLOW_HOME={home}/state \
-    PYTHONPATH={stage}/src:{stage}/site PYTHONDONTWRITEBYTECODE=1 {python}/bin/python3 "$@"
+    PYTHONPATH={stage}/src:{stage}/site PYTHONDONTWRITEBYTECODE=1 {program} "$@"
 """
 
 
@@ -64,6 +64,7 @@ def run(script: str, work: Path, timeout: float = 300) -> subprocess.CompletedPr
     shell = _SCRIPT.format(
         stage=_STAGE,
         python=sys.base_prefix,
+        program=os.path.realpath(sys.executable),  # Debian's has no other name than python3.13
         top=top,
         closed="" if top.stat().st_mode & 0o001 else "closed",
         source=Path(benchflow.__file__).parents[1],
@@ -73,7 +74,7 @@ def run(script: str, work: Path, timeout: float = 300) -> subprocess.CompletedPr
         work=work,
         home=home,
         uid=UID,
-    ).replace("", "")
+    )
     return subprocess.run(
         ["unshare", "--mount", "sh", "-c", shell, "sh", str(program)],
         capture_output=True,

@@ -151,8 +151,11 @@ class Tar(Tree):
                         raise BadDeliverable("not a tar archive: it leads back into itself")
                     last = member.offset
                     self._enter(member)
+                end = tar.offset  # where a header was expected: Python ends at a damaged one too
         except (tarfile.TarError, ValueError, OverflowError, EOFError) as error:
             raise BadDeliverable(f"not a tar archive: {error}") from None
+        if any(self._data[end : end + tarfile.BLOCKSIZE]):
+            raise BadDeliverable(f"not a tar archive: damaged at byte {end}")
         if not self._members:
             raise BadDeliverable("the archive is empty")
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import re
 import secrets
 from collections.abc import Callable
@@ -36,6 +37,7 @@ WRITE_CHUNK = 512
 ASK_AGAIN = 3.0  # real seconds until the first repeated question to a shell that may not listen
 ASK_MAX = 30.0
 INTERRUPT, QUIT = "\x03", "\x1c"  # the terminal's keys, as every tty has them at first
+CHECKED_SECONDS = 15.0  # reference seconds for a password to be looked at, and for the pause after
 LOGIN_SECONDS = 30.0  # reference seconds that remain for a login however late its prompt came
 # Not what comes after a login: "Last login: …", "Last failed login: …".
 _LOGIN = re.compile(r"(?:^|\n)[^\n]*(?<!Last )(?<!Last failed )login: ?\Z")
@@ -45,6 +47,8 @@ _PASSWORD = re.compile(r"(?:^|\n)[^\n]*[Pp]assword(?: for [^\n]*)?: ?\Z")
 _PASSWORD_ANYWHERE = re.compile(r"[Pp]assword(?: for [^\n]{0,200})?:")
 _REFUSED = re.compile(r"(?i)login incorrect|authentication failure")
 _PROMPT = re.compile(r"[#$%>] ?\Z")
+# What we typed, as the terminal repeats it.
+_ASKED = re.compile(r"^.* stty -echo .*\n?", re.MULTILINE)
 _CONTINUED = re.compile(r"(?:^|\n)> \Z")
 _PRINTK = re.compile(r"^\[ *\d+\.\d{6}\](?:\[ *[TC]\d+\])? .*\n?", re.MULTILINE)
 
@@ -280,16 +284,28 @@ class Shell:
 
         watch.wait(step, timeout, "login prompt", retry=retry)
 
+    def _settle(self, start: int) -> None:
+        """Get rid of a question that was typed before the refusal, which is the next name now.
+
+        Else the next name would answer to its `Password:`, or the next password be for it.
+        """
+        with contextlib.suppress(GuestError):
+            self._await(_PASSWORD_ANYWHERE, start, CHECKED_SECONDS, "answer to a question as name")
+            start = self._console.end
+            self._send("\n")
+            self._await(_LOGIN_ANYWHERE, start, LOGIN_SECONDS, "login prompt")
+
     def _prove(self, start: int, timeout: float, password: str | None) -> None:
         """Find a shell: answer a password prompt once, then question until the answer comes."""
         answers: list[str] = []
         asked_at = -1
         console = self._console
         given = password is None
+        patience = self._watch.deadline(CHECKED_SECONDS)
         pause = ASK_AGAIN / 2
 
         def ask() -> None:
-            nonlocal asked_at
+            nonlocal asked_at, patience
             answer = Sum()
             answers.append(answer.value)
             # The head of an earlier question may have been lost and what is left of it may wait
@@ -297,43 +313,55 @@ class Shell:
             interrupt = "\x03" if answers[1:] and _CONTINUED.search(console.tail(8)) else ""
             self._send(f"{interrupt} stty -echo 2>/dev/null; PS1= PS2=; echo {answer.typed}\n")
             asked_at = console.end
+            patience = self._watch.deadline(CHECKED_SECONDS)
 
         def came() -> bool:
-            # A bare newline is only the end of the password: it is being looked at, for some
-            # seconds when it is wrong, and a question typed meanwhile would be the next name.
-            patient = pause > ASK_AGAIN
-            return console.end > start and (patient or bool(console.since(start).strip()))
+            # A bare newline is only the end of the password, and the kernel talks at any time: it
+            # is being looked at, for some seconds when it is wrong, and a question typed meanwhile
+            # would be the next name.
+            if password is None:
+                return True
+            text = console.since(max(start, console.end - 4096))
+            text = _ASKED.sub("", _PRINTK.sub("", text))
+            return bool(text.strip()) or (console.end > start and patience.remaining() <= 0)
+
+        def answer_password() -> None:
+            nonlocal given, start, patience
+            given = True
+            start = console.end
+            patience = self._watch.deadline(CHECKED_SECONDS)
+            self._send(f"{password}\n")
 
         def step() -> bool | None:
-            nonlocal given, start
             text = console.since(max(start, console.end - 4096))
             if any(answer in text for answer in answers):
                 return True
             if not given and _PASSWORD.search(text):
-                given = True
-                start = console.end
-                self._send(f"{password}\n")
+                answer_password()
                 return None
             if given and password is not None and (_REFUSED.search(text) or _LOGIN.search(text)):
                 raise LoginFailed(
                     f"{self._watch.name} refused the login of {self.user!r}", evidence=text
                 )
-            if console.end != asked_at and _PROMPT.search(text):
+            if console.end != asked_at and _PROMPT.search(_ASKED.sub("", text)):
                 ask()
             return None
 
         def retry() -> float:
-            nonlocal given, start, pause
+            nonlocal pause
             if not given and console.search(_PASSWORD_ANYWHERE, start):
-                given = True
-                start = console.end
-                self._send(f"{password}\n")
-            elif given and (password is None or came()):
+                answer_password()
+            elif given and came():
                 ask()
             pause = min(ASK_MAX, pause * 2)
             return pause
 
-        self._watch.wait(step, timeout, "shell", retry=retry)
+        try:
+            self._watch.wait(step, timeout, "shell", retry=retry)
+        except LoginFailed:
+            if answers:
+                self._settle(start)
+            raise
         self._resets = self._watch.resets
         self._watch.attended = True
         self._send(' [ "$BASH_VERSION" ] && set +H\n')  # no history expansion of what we type
