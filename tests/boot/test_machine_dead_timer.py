@@ -64,13 +64,17 @@ def starved(machine: Machine, until: int) -> Iterator[None]:
 
 
 def test_a_busy_host_is_not_the_guests_fault(start: Start, shell_initrd: Path) -> None:
-    notes = Notes()
-    machine = start(shell_initrd, observer=notes)
-    with starved(machine, until=2):
-        shell = machine.attach(timeout=300)
-    assert shell.run("echo up").stdout == "up\n"
-    spoilt = [line for line in notes.lines if "host was so busy" in line]
-    assert len(spoilt) == machine.console.text.count(DEAD_TIMER.decode()) == 2
+    for _ in range(5):  # on a busy host the starving can begin too late
+        notes = Notes()
+        machine = start(shell_initrd, observer=notes)
+        with starved(machine, until=2):
+            shell = machine.attach(timeout=300)
+        assert shell.run("echo up").stdout == "up\n"
+        spoilt = [line for line in notes.lines if "host was so busy" in line]
+        assert len(spoilt) == machine.console.text.count(DEAD_TIMER.decode())
+        if len(spoilt) == 2:
+            break
+    assert len(spoilt) == 2
     assert machine.boots == 1
     assert machine._watch.resets == 0
     # A reboot that was asked for is one, also when the kernel finds its timer dead in it.
