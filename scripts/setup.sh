@@ -81,15 +81,17 @@ install_packages() {
         "ask an administrator to run: apt-get install $wanted"
   say "installing Debian packages: $wanted"
   log=$(mktemp)
+  # One index that the mirror is just renewing fails the whole update; the packages may be had still.
   as_root apt-get -qq update >"$log" 2>&1 || {
     tail -n 5 "$log" >&2
-    die "the package mirror does not answer" "check the network and /etc/apt, then run this again"
+    say "the package lists could not all be brought up to date (above); going on with those here"
   }
   # shellcheck disable=SC2086
   as_root env DEBIAN_FRONTEND=noninteractive \
     apt-get -qq -y --no-install-recommends install $wanted >"$log" 2>&1 || {
     tail -n 15 "$log" >&2
-    die "apt-get could not install: $wanted" "the log's end is above; all of it is in $log"
+    die "apt-get could not install: $wanted" \
+        "check the network and /etc/apt; the log's end is above, all of it is in $log; then run this again"
   }
   rm -f "$log"
 }

@@ -122,8 +122,9 @@ def _private_apt(arch: str, suite: str) -> list[str]:
     return options
 
 
-# Debian 12 has no riscv64.
-SUITES = {"x86_64": "", "aarch64": "", "riscv64": "trixie"}
+# Debian 12 has no riscv64. A mirror that is in the middle of a sync refuses a suite's index for
+# as long as that takes (days have been seen), so that one suite alone is not enough.
+SUITES = {"x86_64": ("",), "aarch64": ("",), "riscv64": ("trixie", "forky", "sid")}
 KERNELS = {
     "x86_64": "linux-image-cloud-amd64",
     "aarch64": "linux-image-cloud-arm64",
@@ -132,23 +133,46 @@ KERNELS = {
 
 
 @cache
+def suite_for(arch: str) -> str:
+    """The first Debian suite for `arch` that the mirror has whole; empty for the host's own.
+
+    Raises MirrorUnreachable with what was said of each.
+    """
+    refused = []
+    for suite in SUITES[arch]:
+        try:
+            if suite:
+                _private_apt(arch, suite)
+        except MirrorUnreachable as error:
+            refused.append(f"{suite}: {error}")
+        else:
+            return suite
+    raise MirrorUnreachable("\n".join(refused))
+
+
+@cache
 def debian_kernel(arch: str = "x86_64") -> Path:
-    """A Debian kernel image for `arch` (vmlinuz; the modules are beside it, see `modules`)."""
-    suite = SUITES[arch]
+    """A Debian kernel image for `arch`: vmlinuz, with Debian 12's modules beside it (`modules`)."""
+    suite = suite_for(arch)
     options = [] if arch == platform.machine() and not suite else _private_apt(arch, suite)
     shown = subprocess.run(
         ["apt-cache", *options, "depends", KERNELS[arch]], capture_output=True, text=True
     ).stdout
-    if "Depends:" not in shown:
+    found = re.search(r"Depends: linux-image-(\S+)", shown)
+    if found is None:
         raise MirrorUnreachable(f"apt does not know {KERNELS[arch]} (run apt-get update)")
-    package = shown.split("Depends:")[1].split()[0]
-    return next((fetch_package(package, arch=arch, suite=suite) / "boot").glob("vmlinu*"))
+    # Since Debian 14 the image's package is empty and needs another that holds the kernel.
+    for kind in ("image", "binary"):
+        tree = fetch_package(f"linux-{kind}-{found.group(1)}", arch=arch, suite=suite)
+        for kernel in tree.glob("**/vmlinu*"):
+            return kernel
+    raise FileNotFoundError(f"no package of {KERNELS[arch]} has a vmlinu*")
 
 
 @cache
 def busybox(arch: str = "x86_64") -> Path:
     """A static busybox for `arch`."""
-    tree = fetch_package("busybox-static", arch=arch, suite=SUITES[arch])
+    tree = fetch_package("busybox-static", arch=arch, suite=suite_for(arch))
     return next(tree.glob("**/bin/busybox"))
 
 
