@@ -137,6 +137,24 @@ def test_a_cheat_gains_what_is_declared_no_more_and_no_less(task: Task) -> None:
     assert "painted is declared to gain lit and does not" in early.findings[0]
 
 
+def test_a_host_that_others_had_is_named_as_a_cause(task: Task, tmp_path: Path) -> None:
+    def beside(share: float) -> Trial:
+        folder = tmp_path / f"{share}"
+        folder.mkdir()
+        boxes = {"env": {"used": {"others_share": 0.9}}}
+        boxes["verifier__trial"] = {"used": {"others_share": share}}
+        (folder / "sandbox.json").write_text(json.dumps({"schema": 1, "sandboxes": boxes}))
+        return msgspec.structs.replace(trial("exploit:painted"), path=folder)
+
+    busy, calm = beside(0.79), beside(0.5)
+    word = "others had 79% of the host's processors meanwhile"
+    assert word in judge.exploits(task.exploits, {"painted": busy}).findings[0]
+    assert word in judge.oracle([busy], 1).findings[0]
+    assert word in judge.same(trial(passed=("lit",)), [busy], ["busy"]).findings[0]
+    assert word in judge.ladder(task, {"lit": busy, "warm": busy}).findings[0]
+    assert "meanwhile" not in judge.exploits(task.exploits, {"painted": calm}).findings[0]
+
+
 def test_limits_must_leave_room(task: Task) -> None:
     assert judge.budget(task, [trial(seconds=100)]).status is Status.PASSED
     result = judge.budget(task, [trial(seconds=250)])

@@ -168,3 +168,9 @@ def test_in_a_sandbox_the_verdict_is_the_same(folder: Path) -> None:
     assert "resolved" in benchflow("verify", "test/words", "good", cwd=folder, status=0).stdout
     done = benchflow("verify", "test/words", "link", cwd=folder, status=1)
     assert "is a symbolic link" in done.stdout
+    for record in (folder / "verified").glob("*/sandbox.json"):
+        used = json.loads(record.read_text())["sandboxes"]["verifier"]["used"]
+        assert used["cpu_seconds"] is None or used["cpu_seconds"] > 0
+        break
+    else:
+        pytest.fail("nothing says what the verifier's sandbox used")

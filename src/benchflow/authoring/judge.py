@@ -8,7 +8,7 @@ from dataclasses import replace
 from benchflow.authoring.gate import GateResult, Status, judged
 from benchflow.authoring.memory import sizes
 from benchflow.results.model import Trial, Verdict
-from benchflow.results.sandboxes import USED_UP
+from benchflow.results.sandboxes import USED_UP, crowded
 from benchflow.tasks import Exploit, Task
 
 #: Limits are at least this many times what the oracle and its verification took.
@@ -45,7 +45,7 @@ def oracle(trials: Sequence[Trial], times: int) -> GateResult:
     """The reference solution resolves the task, every time from scratch."""
     resolved = sum(trial.verdict is Verdict.RESOLVED for trial in trials)
     findings = [
-        f"{trial.name}: {trial.verdict}, stops at {_stop(trial)}"
+        f"{trial.name}: {trial.verdict}, stops at {_stop(trial)}{_beside(trial)}"
         for trial in trials
         if trial.verdict is not Verdict.RESOLVED
     ]
@@ -77,7 +77,8 @@ def ladder(task: Task, stopped: dict[str, Trial]) -> GateResult:
         if early:
             findings.append(f"stopped after {name}, {', '.join(early)} pass too early")
         if missing:
-            findings.append(f"stopped after {name}, {', '.join(missing)} do not pass")
+            beside = _beside(stopped[name])
+            findings.append(f"stopped after {name}, {', '.join(missing)} do not pass{beside}")
     return errors("ladder", trials) or judged(
         "ladder", f"{len(order)} rungs", findings, evidence=_where(trials), seconds=_seconds(trials)
     )
@@ -112,6 +113,7 @@ def exploits(cheats: Sequence[Exploit], tried: dict[str, Trial]) -> GateResult:
             findings.append(
                 f"{cheat.name} is declared to gain {', '.join(missed)} and does not: it ended at "
                 "another check than the one that has to catch it, or `allowed` says too much"
+                f"{_beside(trial)}"
             )
         elif trial.verdict is Verdict.RESOLVED:
             findings.append(f"{cheat.name} resolves the task")
@@ -196,7 +198,9 @@ def same(
         if (trial.verdict, passed(trial)) != want:
             gained = sorted(set(passed(trial)) ^ set(want[1]))
             differ = ", ".join(gained) or "none"
-            findings.append(f"{condition}: {trial.verdict}, milestones that differ: {differ}")
+            findings.append(
+                f"{condition}: {trial.verdict}, milestones that differ: {differ}{_beside(trial)}"
+            )
     had = sizes(reference)
     if larger is not None and had and sizes(larger) == had:
         findings.append(
@@ -223,6 +227,17 @@ def _stop(trial: Trial) -> str:
             failure = milestone.first_failure
             return f"{milestone.id}: {failure.message[:160]}" if failure else milestone.id
     return "nothing"
+
+
+def _beside(trial: Trial) -> str:
+    """A word on a host that others had, which may be why a limit in seconds was missed."""
+    share = crowded(trial.path)
+    if share is None:
+        return ""
+    return (
+        f" (others had {share:.0%} of the host's processors meanwhile, which may be why: "
+        "try it with less beside it)"
+    )
 
 
 def _where(trials: Sequence[Trial]) -> str:

@@ -16,6 +16,8 @@ VERIFIER_OUT_OF_MEMORY = "VerifierOutOfMemory"
 USED_UP = frozenset({VERIFIER_OUT_OF_DISK, VERIFIER_OUT_OF_MEMORY})
 #: A group is full at its limit, of which the kernel keeps a little back.
 _FULL = 0.95
+#: Two verifications at once on a host for one leave each half; from here on others had most.
+_CROWDED = 0.6
 
 
 def reports(trial: Path) -> Mapping[str, Any]:
@@ -48,3 +50,21 @@ def used_up(trial: Path) -> tuple[str, str] | None:
         if memory and peak and peak >= _FULL * memory and number(used.get("memory_kills")):
             return VERIFIER_OUT_OF_MEMORY, f"the verifier needed more than its {memory:,.0f} MB"
     return None
+
+
+def crowded(trial: Path) -> float | None:
+    """The share of the host's processors that others had during the verification, if most.
+
+    A limit in seconds says little then. None below 0.6, and where nothing was counted.
+    """
+    try:
+        found = reports(trial)
+    except UnreadableRecord:
+        return None
+    shares = [
+        number(mapping(mapping(report).get("used")).get("others_share"))
+        for role, report in found.items()
+        if role.startswith("verifier")
+    ]
+    share = max((share for share in shares if share is not None), default=0.0)
+    return share if share >= _CROWDED else None

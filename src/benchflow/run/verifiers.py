@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from benchflow.errors import MissingTool, UsageError
+from benchflow.results.sandboxes import NAME
 from benchflow.run.board import Board, Listener, Phase, TrialState
 from benchflow.run.tail import Tail
 from benchflow.run.watch import apply_progress
@@ -58,17 +59,20 @@ class Attempt:
 def sandboxed(attempt: Attempt) -> None:
     """Runs the verifier in a fresh sandbox without a network. Raises InfrastructureError."""
     from benchflow import sandbox
+    from benchflow.sandbox import handover
 
     sandbox.gc()
     image = sandbox.build(attempt.tests)
     with (attempt.logs / "test-stdout.txt").open("xb") as output:
         attempt.logs.chmod(0o777)  # the sandbox's ids are nobody's here
+        granted = _limits(attempt.staged)
         box = sandbox.Sandbox.start(
             image,
             mounts=[sandbox.Mount(attempt.logs, "/logs/verifier", read_only=False)],
-            limits=_limits(attempt.staged),
+            limits=granted,
             workdir="/tests",
         )
+        report = handover.report(box, granted, "no-network")
         try:
             attempt.enter(Phase.HAND_OVER)
             for inside, file in attempt.given.items():
@@ -87,7 +91,10 @@ def sandboxed(attempt: Attempt) -> None:
             _follow(attempt, question)
         finally:
             attempt.leave()
+            box.kill()
+            report["used"] = handover.used(box)
             box.stop(delete=not attempt.keep)
+            handover.write_report(attempt.logs.parent / NAME, "verifier", report)
             attempt.logs.chmod(0o755)
             attempt.kept = box.state if attempt.keep else None
 

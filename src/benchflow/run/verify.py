@@ -12,8 +12,9 @@ from benchflow.results import verdict
 from benchflow.results.evidence import evidence_in
 from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.ladder import read_ladder
-from benchflow.results.model import Phases, Trial
+from benchflow.results.model import Phases, Trial, Verdict
 from benchflow.results.read import broken_verifier
+from benchflow.results.sandboxes import crowded, used_up
 from benchflow.run.board import Board, Listener, Phase, TrialState
 from benchflow.run.verifiers import Attempt, on_host, sandboxed
 from benchflow.tasks import Task, stage
@@ -114,6 +115,12 @@ def verify(request: VerifyRequest, listener: Listener) -> Outcome:
     state.result = trial = _read(request, attempt.status, state.agent, phases)
     state.ladder = {m.id: m.status for m in trial.milestones} or state.ladder
     attempt.enter(Phase.DONE)
+    share = crowded(request.folder)
+    if share is not None and trial.verdict is Verdict.FAILED:
+        attempt.notes.append(
+            f"others had {share:.0%} of this host's processors meanwhile: where a limit in seconds "
+            "was missed, verify again with less beside it"
+        )
     return Outcome(trial, tuple(attempt.notes), attempt.kept)
 
 
@@ -154,7 +161,8 @@ def _read(request: VerifyRequest, status: int | None, agent: str, phases: Phases
     cause, message = "", ""
     if rewards is None:
         ended = f"the verifier ended with status {status} and without a reward"
-        cause, message = broken_verifier(request.folder) or ("NoReward", ended)
+        known = used_up(request.folder) or broken_verifier(request.folder)
+        cause, message = known or ("NoReward", ended)
     decision, cause = verdict.decide(rewards, cause)
     milestones, _ = read_ladder(logs, rewards or {})
     return Trial(

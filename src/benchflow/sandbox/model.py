@@ -77,9 +77,13 @@ class ExecResult:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a sandbox used, at its peak; `None` where this machine cannot say."""
+    """What a sandbox used, at its peak; `None` where this machine cannot say.
+
+    `others_share`: how much of the host's processors others had meanwhile, 0 to 1.
+    """
 
     memory_peak_mb: float | None
     cpu_seconds: float | None
     disk_mb: float | None
     memory_kills: int | None
+    others_share: float | None

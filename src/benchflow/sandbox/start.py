@@ -5,11 +5,11 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchflow.errors import InfrastructureError
-from benchflow.sandbox import hardening, limits, network
+from benchflow.sandbox import hardening, limits, neighbours, network
 from benchflow.sandbox.idmap import IdMap
 from benchflow.sandbox.inside import disk, wire
 from benchflow.sandbox.model import Image, Limits, Mount, Network, Usage
@@ -79,6 +79,8 @@ class Running:
     memory_kills: int | None = None
     cpu_seconds: float | None = None
     disk_peak_mb: float | None = None
+    others_share: float | None = None
+    begun: neighbours.Clock | None = field(default_factory=neighbours.Clock.now)
 
     def usage(self, state: Path) -> Usage:
         """Read the counters; the last values stay when the groups are gone."""
@@ -86,12 +88,15 @@ class Running:
         kills = limits.memory_kills(self.groups)
         self.memory_peak = self.memory_peak if peak is None else peak
         self.memory_kills = self.memory_kills if kills is None else kills
-        self.cpu_seconds = self.cpu_seconds if seconds is None else seconds
+        if seconds is not None:
+            self.cpu_seconds = seconds
+            self.others_share = neighbours.taken(self.begun, neighbours.Clock.now(), seconds)
         return Usage(
             memory_peak_mb=None if self.memory_peak is None else self.memory_peak / 1048576,
             cpu_seconds=self.cpu_seconds,
             disk_mb=self._disk_peak(state),
             memory_kills=self.memory_kills,
+            others_share=self.others_share,
         )
 
     def _disk_peak(self, state: Path) -> float | None:

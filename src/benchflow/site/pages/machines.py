@@ -69,6 +69,15 @@ def _sandbox(name: str, box: Mapping[str, Any]) -> Iterator[tuple[Cell, ...]]:
         Cell(seconds, f"{seconds:,.0f} CPU-seconds" if seconds is not None else words.MISSING),
         text(one_line(str(enforced.get("cpus", "")), 120)),
     )
+    others = _number(used.get("others_share"))
+    if others is not None:
+        yield (
+            title,
+            text("others' share of the host's processors"),
+            text(""),
+            Cell(others, f"{others:.0%}"),
+            text(""),
+        )
     yield (
         title,
         text("processes"),
