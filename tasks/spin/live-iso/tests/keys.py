@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 
 from pc import START_SECONDS, Pc
 
@@ -14,6 +15,9 @@ OPENINGS = re.compile(r"grub> ?|(?m:^boot: )|vmlinuz|initrd|linux\s+/|\.linux")
 # GRUB: command line, editor; isolinux: edit, prompt; systemd-boot: edit.
 ASKS = re.compile(r"(?i)user ?name|password|login")
 TRIES = ("c", "e", "\t")
+#: Nonsense to a question, in letters that are no key of a menu's: `r` of "visitor" came late once,
+#: when the question was over, and chose the rescue.
+NAME, WORD = "umuk", "kumuku"
 
 
 def try_keys(pc: Pc) -> list[str]:
@@ -23,25 +27,42 @@ def try_keys(pc: Pc) -> list[str]:
     for key in TRIES:
         mark = pc.machine.console.end
         pc.machine.send(key)
-        time.sleep(1.5)
+        asked = _pause(pc, 1.5, until=lambda mark=mark: ASKS.search(pc.machine.console.since(mark)))
         text = pc.machine.console.since(mark)
-        asked = ASKS.search(text)
-        if asked:  # give nonsense
-            pc.machine.send("visitor\r")
-            time.sleep(0.7)
-            pc.machine.send("nonsense\r")
-            time.sleep(2.5)
+        if asked:
+            _type(pc, NAME)
+            _pause(pc, 0.7)
+            _type(pc, WORD)
+            _pause(pc, 2.5)
         for _ in range(2):  # back to the menu, which is then drawn anew
             pc.machine.send("\x1b")
-            time.sleep(2.0)
+            _pause(pc, 2.0)
         if not asked:  # a slow PC draws late, and then nothing was sent but Escape
             text = pc.machine.console.since(mark)
         opened += [f"{key!r}: {found}" for found in OPENINGS.findall(text)]
     for _ in range(3):  # the first entry
         pc.machine.send("\x1b[A")
-        time.sleep(0.5)
+        _pause(pc, 0.5)
     pc.machine.send("\r")
     return opened
+
+
+def _type(pc: Pc, word: str) -> None:
+    """As a person does. UEFI's console and a boot loader's own driver both read the serial port:
+    of letters that come at once each takes some, and they arrive in another order."""
+    for letter in f"{word}\r":
+        pc.machine.send(letter)
+        _pause(pc, 0.2)
+
+
+def _pause(pc: Pc, seconds: float, until: Callable[[], object] = lambda: None) -> bool:
+    """Wait, on a slow or busy host longer; at most until `until` is true. Whether it was."""
+    deadline = pc.machine.deadline(seconds)
+    while deadline.remaining() > 0:
+        if until():
+            return True
+        time.sleep(0.05)
+    return bool(until())
 
 
 def choose_rescue(pc: Pc) -> None:
