@@ -70,6 +70,17 @@ def test_the_common_cheats_are_those_of_the_record(top: Path) -> None:
     assert state(top) == "1/13 gates"
 
 
+def test_a_changed_cheat_makes_what_is_about_cheats_due_and_no_other_gate(top: Path) -> None:
+    calls = ("check", "test/words", "--gate", "coverage", "--gate", "leaks", "--record")
+    assert benchflow(top, *calls).returncode == 0
+    assert state(top) == "2/13 gates"
+    (top / "test" / "words" / "exploits" / "forge.sh").write_text("echo forged\n")
+    assert state(top) == "1/13 gates"
+    results = json.loads(benchflow(top, *calls, "--json").stdout)["tasks"]["test/words"]
+    assert {each["gate"]: each["cached"] for each in results} == {"coverage": True, "leaks": False}
+    assert state(top) == "2/13 gates"
+
+
 def test_declared_gains_are_those_of_the_record(top: Path) -> None:
     folder = top / "test" / "words"
     assert benchflow(top, "check", "test/words", "--gate", "coverage", "--record").returncode == 0

@@ -1,9 +1,9 @@
 """Where the tasks of a catalogue stand: which gates they passed, kept beside them in `gates.json`.
 
-`benchflow check --record` writes it. An entry holds for a task's content, its cheats and `boot` as
-they were (`key`): once one of them changes, the entry is about something else and says nothing.
-What it says of the cheats common to all tasks holds for those cheats (`corpus`), and what it says
-of any cheat for the gains that were declared (`declared`).
+`benchflow check --record` writes it. An entry holds for a task's content and `boot` as they were
+(`key`): once one of them changes, the entry is about something else and says nothing. What it says
+of the task's own cheats holds for those scripts (`cheats`), of the cheats common to all tasks for
+those (`corpus`), and of any cheat for the gains that were declared (`declared`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from benchflow.authoring.check import GATES, remembered
 from benchflow.authoring.gate import GateResult, Status
-from benchflow.authoring.trials import DECLARED, Trials, corpus_digest
+from benchflow.authoring.trials import CHEATED, DECLARED, Trials, corpus_digest
 from benchflow.errors import UsageError
 from benchflow.run.board import Silence
 from benchflow.tasks import Task
@@ -88,6 +88,7 @@ def record(task: Task) -> Path:
     entries[task.name] = {
         "version": task.version,
         "key": trials.key,
+        "cheats": trials.scripts,
         "corpus": corpus_digest(),
         "declared": trials.declared,
         "gates": ordered,
@@ -100,9 +101,10 @@ def record(task: Task) -> Path:
 
 
 def _holding(entry: dict[str, Any], trials: Trials) -> dict[str, Any]:
-    """The gates of an entry, without those on common cheats or declared gains that are others
-    today."""
+    """The gates of an entry, without those on cheats or declared gains that are others today."""
     gone: set[str] = set()
+    if entry.get("cheats") != trials.scripts:
+        gone |= CHEATED
     if entry.get("corpus") != corpus_digest():
         gone.add("corpus")
     if entry.get("declared") != trials.declared:

@@ -26,7 +26,9 @@ ORACLE_TIMES = 3
 #: Rungs verified at once, a core. The machines of most rungs wait, to the end of a check's time,
 #: for what the rung does not have: of three of half-built systems none used 6 % of a core.
 _RUNGS_A_CORE = 2
-_FORMAT = 1
+_FORMAT = 2
+#: Gates that read or run the task's own cheats, which no other trial depends on.
+CHEATED = frozenset({"schema", "leaks", "image", "exploits"})
 #: Gates whose answer depends on what cheats are declared to gain, which no trial does.
 DECLARED = frozenset({"schema", "exploits", "corpus"})
 
@@ -43,14 +45,18 @@ class Trials:
 
     @functools.cached_property
     def key(self) -> str:
-        """What the gates' answers depend on: the task with its cheats, and `boot`."""
+        """What all gates' answers depend on: the task without its cheats, and `boot`."""
         from benchflow.tasks.stage import boot_zipapp
 
-        cheats = digest_of(self.task.path, ["exploits"])
-        text = f"{_FORMAT} {self.task.digest} {cheats} {boot_zipapp().stem}"
+        text = f"{_FORMAT} {self.task.digest} {boot_zipapp().stem}"
         if not self.task.is_benchflow:  # it is run where it lies, so its jobs end with that place
             text += f" {self.task.path}"
         return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    @functools.cached_property
+    def scripts(self) -> str:
+        """The task's own cheats, as one word; `key` does not depend on it."""
+        return digest_of(self.task.path, ["exploits"])[:8]
 
     @functools.cached_property
     def declared(self) -> str:
@@ -67,8 +73,9 @@ class Trials:
 
     def folder(self, gate: str) -> Path:
         """Where the evidence of `gate` is, or will be."""
+        more = f"-{self.scripts}" if gate in CHEATED else ""
         # The common cheats are ours: an answer about them holds for what they are today.
-        more = f"-{corpus_digest()}" if gate == "corpus" else ""
+        more += f"-{corpus_digest()}" if gate == "corpus" else ""
         return home() / "checks" / f"{self.task.slug}-{self.key}-{gate}{more}"
 
     def nop(self) -> tuple[Trial, ...]:
