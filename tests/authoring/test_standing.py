@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from tests.run import ours, plain
 
+from benchflow.authoring.standing import standing
+from benchflow.tasks import load
+
 GAIN = """[[metadata.benchflow.exploits]]
 script = "forge"
 allowed = ["one"]
@@ -55,6 +58,20 @@ def test_what_passed_is_recorded_until_the_task_changes(top: Path) -> None:
     assert state(top) == "changed since its gates"
     benchflow(top, *call)
     assert state(top) == "1/13 gates"
+
+
+def test_a_record_of_an_earlier_verifier_says_so_and_counts_for_nothing(top: Path) -> None:
+    benchflow(top, "check", "test/words", "--gate", "coverage", "--record")
+    path = top / "gates.json"
+    record = json.loads(path.read_text())
+    (entry,) = record["tasks"].values()
+    entry["key"] = "0" * 12
+    path.write_text(json.dumps(record))
+    assert state(top) == "1/13 gates with an earlier verifier"
+    known = standing(load(top / "test" / "words"))
+    assert known is not None and known.good == 0
+    (top / "test" / "words" / "instruction.md").write_text("[R1] one [R2] two [R3] three\n")
+    assert state(top) == "changed since its gates"
 
 
 def test_the_common_cheats_are_those_of_the_record(top: Path) -> None:

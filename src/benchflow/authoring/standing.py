@@ -26,21 +26,33 @@ _GOOD = (Status.PASSED, Status.NOT_APPLICABLE)
 
 @dataclass(frozen=True)
 class Standing:
-    """Gates of one task that are recorded, by name; `stale` when the task or `boot` has changed."""
+    """Gates of one task that are recorded, by name; `stale` when the task or `boot` has changed.
+
+    `same_task`: whether it was `boot` alone.
+    """
 
     gates: dict[str, GateResult]
     stale: bool = False
+    same_task: bool = False
 
     @property
     def good(self) -> int:
         """How many gates passed or do not apply; 0 when the record is stale."""
-        return 0 if self.stale else sum(r.status in _GOOD for r in self.gates.values())
+        return 0 if self.stale else self._passed
+
+    @property
+    def _passed(self) -> int:
+        return sum(result.status in _GOOD for result in self.gates.values())
 
     def __str__(self) -> str:
-        if self.stale:
+        if self.stale and not self.same_task:
             return "changed since its gates"
         failed = [name for name, result in self.gates.items() if result.status not in _GOOD]
-        return f"{self.good}/{len(GATES)} gates" + (f", failed: {', '.join(failed)}" * bool(failed))
+        return (
+            f"{self._passed}/{len(GATES)} gates"
+            + (f", failed: {', '.join(failed)}" * bool(failed))
+            + " with an earlier verifier" * self.stale
+        )
 
 
 def standing(task: Task) -> Standing | None:
@@ -55,7 +67,8 @@ def standing(task: Task) -> Standing | None:
         trials = Trials(task, Silence())
         holding = _holding(entry, trials)
         gates = {name: GateResult.from_json(result) for name, result in holding.items()}
-        return Standing(gates, stale=entry["key"] != trials.key)
+        same = entry.get("task") == task.digest
+        return Standing(gates, stale=entry["key"] != trials.key, same_task=same)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _broken(_file(task), task.name) from error
 
@@ -88,6 +101,7 @@ def record(task: Task) -> Path:
     entries[task.name] = {
         "version": task.version,
         "key": trials.key,
+        "task": task.digest,
         "cheats": trials.scripts,
         "corpus": corpus_digest(),
         "declared": trials.declared,
