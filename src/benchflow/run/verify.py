@@ -92,7 +92,8 @@ def verify(request: VerifyRequest, listener: Listener) -> Outcome:
     started = time.monotonic()
     task = request.task
     staged = stage(task)
-    names = ", ".join(str(path) for path in request.given.values())
+    paths = list(request.given.values())
+    names = str(paths[0]) if len(paths) == 1 else ", ".join(path.name for path in paths)
     state = TrialState(task.slug, task.name, names, ladder=dict.fromkeys(_rungs(request), ""))
     board = Board(1, trials={state.name: state})
     attempt = Attempt(
