@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import TURNS
+from tests.run.plain import hear
 
 from benchflow.tasks import names
 
@@ -29,7 +30,9 @@ FULL_SECONDS = 10 * 60
 def check(*arguments: str, timeout: float | None = None) -> dict[str, dict[str, Any]]:
     """Task → gate → result; when time is over, what is remembered by then."""
     command = [BENCHFLOW, "check", *arguments, "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, cwd=ROOT, preexec_fn=hear
+    ) as process:
         try:
             output, _ = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
