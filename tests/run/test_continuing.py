@@ -130,8 +130,7 @@ def test_the_session_goes_on_in_the_sandbox_that_was_kept(
     assert totals["tokens"] == 1050 * totals["turns"]
     continued = json.loads((trial / "continued.json").read_text())
     assert continued["parts"] == 2
-    # A file's time is that of the kernel's last tick, so a beat may look some ms too early.
-    assert 1.9 <= continued["agent_seconds_before"] < 60
+    assert 2.0 <= continued["agent_seconds_before"] < 60
     assert found["phases"]["parts"] == 2
     assert found["phases"]["agent"] > continued["agent_seconds_before"]
     assert not marker(trial).exists()
