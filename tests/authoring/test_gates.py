@@ -162,6 +162,27 @@ def test_limits_must_leave_room(task: Task) -> None:
     assert "at least 750 s" in result.findings[0]
 
 
+def test_limits_are_held_against_the_trials_that_others_disturbed_least(
+    task: Task, tmp_path: Path
+) -> None:
+    def beside(share: float, seconds: float) -> Trial:
+        folder = tmp_path / f"{share}"
+        folder.mkdir()
+        boxes = {"verifier__trial": {"used": {"others_share": share}}}
+        (folder / "sandbox.json").write_text(json.dumps({"schema": 1, "sandboxes": boxes}))
+        return msgspec.structs.replace(trial(seconds=seconds), path=folder)
+
+    crowded, calm, calm_too, slow = (
+        beside(0.8, 400), beside(0.4, 90), beside(0.45, 100), beside(0.3, 250),
+    )  # fmt: skip
+    result = judge.budget(task, [crowded, calm, calm_too])
+    assert result.status is Status.PASSED
+    assert result.summary == "oracle 100 s, verification 100 s (the least disturbed of 3)"
+    assert judge.budget(task, [crowded]).status is Status.FAILED, "there is nothing better"
+    assert judge.budget(task, [crowded, slow]).status is Status.FAILED
+    assert "least" not in judge.budget(task, [calm, calm_too]).summary
+
+
 def test_a_verdict_that_depends_on_the_weather_is_found() -> None:
     good = trial(passed=("lit", "warm"))
     assert judge.same(good, [good, good], ["idle", "busy"]).status is Status.PASSED

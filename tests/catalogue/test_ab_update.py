@@ -6,6 +6,7 @@ import base64
 import re
 import shutil
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -14,11 +15,11 @@ from typing import Any
 import pytest
 from tests.catalogue import checkers
 
-from benchflow.boot import ed25519
+from benchflow.boot import GuestTimeout, ed25519
 from benchflow.tasks import Task, find
 
 TASK = Path(__file__).parents[2] / "tasks/embedded/ab-update"
-HELPERS = ("bundle", "media", "unit", "power")
+HELPERS = ("bundle", "media", "unit", "lane", "dead", "power")
 TOOLS = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
 MIB = 1 << 20
 
@@ -223,3 +224,53 @@ def test_a_sector_is_torn_on_a_copy(
     sector = spoilt[1024:1536]
     assert (sector == bytes(512)) is (kind == 0)
     assert (sector[:256] == b"a" * 256) is (kind == 2) and sector[256:] != b"a" * 256
+
+
+def test_a_lane_does_its_steps_in_order_beside_the_caller(helpers: dict[str, ModuleType]) -> None:
+    go, done = threading.Event(), []
+
+    def first() -> str:
+        assert go.wait(10)
+        done.append("first")
+        return "said"
+
+    steps = {"first": first, "second": lambda: done.append("second")}
+    with helpers["lane"].Lane(steps, lambda: done.append("closed")) as lane:
+        assert done == [], "the caller was made to wait"
+        go.set()
+        assert lane.result("second") is None and lane.result("first") == "said"
+    assert done == ["first", "second", "closed"]
+
+
+def test_a_step_that_fails_ends_its_lane_and_nobody_elses(
+    helpers: dict[str, ModuleType],
+) -> None:
+    done: list[str] = []
+
+    def broken() -> None:
+        raise GuestTimeout("no prompt")
+
+    steps = {
+        "good": lambda: done.append("good"),
+        "broken": broken,
+        "later": lambda: done.append("later"),
+    }
+    with helpers["lane"].Lane(steps, lambda: None) as lane:
+        lane.result("good")
+        for name in ("broken", "later"):
+            with pytest.raises(GuestTimeout, match="no prompt"):
+                lane.result(name)
+    assert done == ["good"]
+
+
+def test_a_lane_that_is_left_ends_what_is_under_way(helpers: dict[str, ModuleType]) -> None:
+    off, began, done = threading.Event(), threading.Event(), []
+
+    def waits() -> None:
+        began.set()
+        assert off.wait(10), "the machine was not switched off"
+
+    steps = {"waits": waits, "later": lambda: done.append("later")}
+    with helpers["lane"].Lane(steps, off.set):
+        assert began.wait(10)
+    assert done == []

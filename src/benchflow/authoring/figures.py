@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from benchflow.authoring.judge import AGENT_MARGIN, VERIFIER_MARGIN
+from benchflow.authoring.judge import AGENT_MARGIN, VERIFIER_MARGIN, times
 from benchflow.errors import UsageError
 from benchflow.results.model import Trial, Verdict
 from benchflow.tasks import Task
@@ -15,9 +15,9 @@ from benchflow.tasks import Task
 def write(task: Task, oracles: Sequence[Trial]) -> list[str]:
     """Writes what the oracle's trials took; returns one line a change, empty for none.
 
-    `oracle_minutes` becomes the slowest oracle's; a time limit is raised to its margin × what was
-    measured, to a whole minute, and never lowered: an agent needs longer than an oracle. Raises
-    UsageError for a plain Harbor task and when no oracle resolved.
+    `oracle_minutes` becomes the slowest oracle's (see `judge.times`); a time limit is raised to its
+    margin × what was measured, to a whole minute, and never lowered: an agent needs longer than an
+    oracle. Raises UsageError for a plain Harbor task and when no oracle resolved.
     """
     import tomlkit
 
@@ -26,8 +26,7 @@ def write(task: Task, oracles: Sequence[Trial]) -> list[str]:
     solved = [trial for trial in oracles if trial.verdict is Verdict.RESOLVED]
     if not solved:
         raise UsageError(f"no oracle of {task.name} resolved", hint="mend the gate oracle first")
-    agent = max(trial.phases.agent or 0.0 for trial in solved)
-    verifier = max(trial.phases.verifier or 0.0 for trial in solved)
+    agent, verifier = times(solved)
     path = task.path / "task.toml"
     document: Any = tomlkit.parse(path.read_text(encoding="utf-8"))
     changes: list[str] = []

@@ -8,11 +8,13 @@ from dataclasses import replace
 from benchflow.authoring.gate import GateResult, Status, judged
 from benchflow.authoring.memory import sizes
 from benchflow.results.model import Trial, Verdict
-from benchflow.results.sandboxes import USED_UP, crowded
+from benchflow.results.sandboxes import USED_UP, crowded, others_share
 from benchflow.tasks import Exploit, Task
 
 #: Limits are at least this many times what the oracle and its verification took.
 AGENT_MARGIN, VERIFIER_MARGIN = 3.0, 2.0
+#: Shares of the processors that differ by less are the same.
+_SAME_SHARE = 0.1
 
 
 def errors(gate: str, trials: Sequence[Trial]) -> GateResult | None:
@@ -161,8 +163,7 @@ def common(task: Task, cheats: Sequence[Exploit], tried: dict[str, Trial]) -> Ga
 
 def budget(task: Task, trials: Sequence[Trial]) -> GateResult:
     """The limits leave room: the agent's 3 × the oracle's time, the verifier's 2 × its own."""
-    agent = max((trial.phases.agent or 0.0 for trial in trials), default=0.0)
-    verifier = max((trial.phases.verifier or 0.0 for trial in trials), default=0.0)
+    agent, verifier = times(trials)
     findings = []
     if task.agent_timeout_sec < AGENT_MARGIN * agent:
         need = AGENT_MARGIN * agent
@@ -177,7 +178,32 @@ def budget(task: Task, trials: Sequence[Trial]) -> GateResult:
             f"{verifier:.0f} s, so at least {need:.0f} s"
         )
     summary = f"oracle {agent:.0f} s, verification {verifier:.0f} s"
+    summary += f" (the least disturbed of {len(trials)})" * (
+        len(_undisturbed(trials)) < len(trials)
+    )
     return errors("budget", trials) or judged("budget", summary, findings)
+
+
+def times(trials: Sequence[Trial]) -> tuple[float, float]:
+    """Seconds of work and of verification: the longest of the trials that others disturbed least.
+
+    What a clock on the wall says of a trial with a tenth of a core is the time of those that had
+    the rest. Where nothing was counted, each trial is as good as the others.
+    """
+    told = _undisturbed(trials)
+    return (
+        max((trial.phases.agent or 0.0 for trial in told), default=0.0),
+        max((trial.phases.verifier or 0.0 for trial in told), default=0.0),
+    )
+
+
+def _undisturbed(trials: Sequence[Trial]) -> list[Trial]:
+    shares = [others_share(trial.path) or 0.0 for trial in trials]
+    return [
+        trial
+        for trial, share in zip(trials, shares, strict=True)
+        if share <= min(shares) + _SAME_SHARE
+    ]
 
 
 def same(

@@ -52,10 +52,10 @@ def used_up(trial: Path) -> tuple[str, str] | None:
     return None
 
 
-def crowded(trial: Path) -> float | None:
-    """The share of the host's processors that others had during the verification, if most.
+def others_share(trial: Path) -> float | None:
+    """The share of the host's processors that others had during the verification, 0 to 1.
 
-    A limit in seconds says little then. None below 0.6, and where nothing was counted.
+    None where nothing was counted.
     """
     try:
         found = reports(trial)
@@ -66,5 +66,10 @@ def crowded(trial: Path) -> float | None:
         for role, report in found.items()
         if role.startswith("verifier")
     ]
-    share = max((share for share in shares if share is not None), default=0.0)
-    return share if share >= _CROWDED else None
+    return max((share for share in shares if share is not None), default=None)
+
+
+def crowded(trial: Path) -> float | None:
+    """`others_share`, if others had most: a limit in seconds says little then. Else None."""
+    share = others_share(trial)
+    return share if share is not None and share >= _CROWDED else None

@@ -8,7 +8,7 @@ import time
 
 import pytest
 from bundle import MANIFEST, SLOT, WHOLE, manifest
-from power import came_back, restore, survives
+from power import MOMENTS, came_back, survives
 from unit import PASSWORD, parse_status
 
 from benchflow.boot import check, ed25519, milestone
@@ -254,7 +254,7 @@ def test_the_way_back_to_slot_a(unit, media):
     "falls-back", weight=2, requires=["stays"], proves=["R16", "R20"],
     title="Unhealthy versions are given up",
 )  # fmt: skip
-def test_an_unhealthy_version(unit, media):
+def test_an_unhealthy_version(unit, media, dead):
     unit.installs(media.path("unhealthy"))
     unit.restart(180)
     status = unit.runs(media.releases["third"])
@@ -291,40 +291,11 @@ def test_records_after_failed_tries(unit):
 # ---- dead versions --------------------------------------------------------------------------
 
 
-def given_up(unit, media, what: str, seconds: float) -> int:
-    """Install a version that cannot live; returns where the console was before its start."""
-    unit.installs(media.path(what))
-    mark = unit.machine.console.end
-    unit.restart(seconds)
-    status = unit.runs(media.releases["flaky"])
-    assert status["other"] == "failed", status
-    assert status["other_version"] == str(media.releases[what].version), status
-    unit.whole(status)
-    return mark
-
-
 @milestone(
-    "dead-versions", weight=2, requires=["falls-back"], proves=["R16", "R17"],
+    "dead-versions", weight=2, requires=["falls-back"], proves=["R19", "R23"],
     title="Dead versions are given up",
 )  # fmt: skip
-def test_a_first_process_that_ends(unit, media):
-    mark = given_up(unit, media, "ends", 180)
-    tries = unit.machine.console.since(mark).count(media.words["ends"])
-    assert tries == 3, f"it was started {tries} times"
-
-
-@check("dead-versions", proves=["R8", "R17"])
-def test_a_kernel_that_is_none(unit, media):
-    given_up(unit, media, "garbage", 180)
-
-
-@check("dead-versions", proves=["R8", "R17"])
-def test_a_kernel_that_ends_too_soon(unit, media):
-    given_up(unit, media, "torn", 180)
-
-
-@check("dead-versions", proves=["R19", "R23"])
-def test_a_crash_of_a_confirmed_version(unit, media):
+def test_a_crash_of_a_confirmed_version(unit, media, idle):
     before = unit.status()
     unit.add(secrets.token_hex(8))
     boots = unit.machine.boots
@@ -335,6 +306,21 @@ def test_a_crash_of_a_confirmed_version(unit, media):
     unit.keeps_records()
 
 
+@check("dead-versions", proves=["R16", "R17"])
+def test_a_first_process_that_ends(dead):
+    dead.result("ends")
+
+
+@check("dead-versions", proves=["R8", "R17"])
+def test_a_kernel_that_is_none(dead):
+    dead.result("garbage")
+
+
+@check("dead-versions", proves=["R8", "R17"])
+def test_a_kernel_that_ends_too_soon(dead):
+    dead.result("torn")
+
+
 # ---- hangs ----------------------------------------------------------------------------------
 
 
@@ -342,30 +328,13 @@ def test_a_crash_of_a_confirmed_version(unit, media):
     "hangs", weight=2, requires=["dead-versions"], proves=["R16", "R25"],
     title="Hanging versions are given up",
 )  # fmt: skip
-def test_lost_power_uses_up_tries(unit, media, shared, idle):
-    word = media.words["hangs"]
-    unit.installs(media.path("hangs"))
-    unit.leave()
-    unit.await_text(word)
-    for _ in range(2):
-        unit.machine.power_cut()
-        unit.machine.boot()
-        unit.await_text(word)
-    shared["third"] = unit.machine.console.end
+def test_lost_power_uses_up_tries(dead):
+    dead.result("hangs")
 
 
 @check("hangs", proves=["R18"])
-def test_it_restarts_by_itself(unit, media, shared):
-    boots = unit.machine.boots
-    deadline = unit.machine.deadline(70)
-    while unit.machine.boots == boots and deadline.remaining() > 0:
-        time.sleep(0.5)
-    assert unit.machine.boots > boots, "it still hangs after more than 60 s"
-    unit.login(90)
-    status = unit.runs(media.releases["flaky"])
-    assert media.words["hangs"] not in unit.machine.console.since(shared["third"])
-    assert status["other"] == "failed", status
-    unit.whole(status)
+def test_it_restarts_by_itself(dead):
+    dead.result("restarts")
 
 
 @check("hangs", proves=["R18"])
@@ -467,10 +436,11 @@ def test_the_floor_is_not_data(unit, media):
     title="Ten power cuts",
 )  # fmt: skip
 @pytest.mark.parametrize("part", range(CUTS_WHILE_WRITING))
-def test_power_is_cut_during_an_installation(unit, media, shared, ready, part):
+def test_power_is_cut_during_an_installation(unit, media, ready, part):
     machine = unit.machine
-    restore(unit, shared)
-    until = time.monotonic() + ready * (part + secrets.randbelow(1000) / 1000) / CUTS_WHILE_WRITING
+    ready.restore(unit)
+    share = (part + secrets.randbelow(1000) / 1000) / CUTS_WHILE_WRITING
+    until = time.monotonic() + ready.seconds * share
     unit.say(f"update install {media.path('cuts')} >/dev/null 2>&1 &")
     while time.monotonic() < until:
         unit.add(secrets.token_hex(8))
@@ -479,7 +449,7 @@ def test_power_is_cut_during_an_installation(unit, media, shared, ready, part):
 
 
 @check("power-cuts", proves=["R10", "R25"])
-def test_it_can_be_updated_after_a_cut(unit, media):
+def test_it_can_be_updated_after_a_cut(unit, media, ready):
     status = unit.status()
     if status["version"] == str(media.releases["flaky"].version):
         unit.installs(media.path("cuts"))
@@ -489,22 +459,9 @@ def test_it_can_be_updated_after_a_cut(unit, media):
 
 
 @check("power-cuts", proves=["R10", "R16", "R25"])
-@pytest.mark.parametrize("moment", ["at once", "early", "late", "at its confirmation"])
-def test_power_is_cut_around_the_first_start(unit, media, shared, ready, moment):
-    machine = unit.machine
-    restore(unit, shared)
-    unit.installs(media.path("cuts"))
-    unit.add(secrets.token_hex(8))
-    if moment != "at once":
-        unit.leave()
-        if moment == "at its confirmation":
-            unit.await_text(media.words["cuts"])
-            time.sleep(secrets.randbelow(1000) / 1000)
-        else:
-            time.sleep((1 + 2 * (moment == "late")) + secrets.randbelow(2000) / 1000)
-    machine.power_cut()
-    status = came_back(unit, media.releases["cuts"])
-    assert status["other"] == "good", status
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_power_is_cut_around_the_first_start(ready, moment):
+    ready.beside.result(moment)
 
 
 # ---- spoilt sectors -------------------------------------------------------------------------
@@ -514,30 +471,34 @@ def test_power_is_cut_around_the_first_start(unit, media, shared, ready, moment)
     "spoilt-sector", weight=2, requires=["power-cuts"], proves=["R14", "R26"],
     title="Torn sectors",
 )  # fmt: skip
-def test_a_sector_of_the_installation(unit, machines, media, second_disk, work, shared, stages):
+def test_a_sector_of_the_installation(machines, media, second_disk, work, ready):
     old, new = media.releases["flaky"], media.releases["cuts"]
 
     def asked(one) -> None:
         status = one.status()
         assert status["version"] in {str(old.version), str(new.version)}, status
-        assert int(status["floor"]) >= shared["floor"], f"the floor fell: {status}"
+        assert int(status["floor"]) >= ready.floor, f"the floor fell: {status}"
         one.whole(status)
         one.keeps_records()
         if status["version"] == str(old.version):
             one.installs(media.path("cuts"))
 
-    survives(machines, unit, second_disk, work, (stages[0], stages[1]), "torn", asked)
+    before, after, _ = ready.beside.result("stages")
+    survives(machines, ready.unit, ready.records, second_disk, work, (before, after), "torn", asked)
 
 
 @check("spoilt-sector", proves=["R14", "R26"])
-def test_a_sector_of_the_confirmation(unit, machines, media, second_disk, work, shared, stages):
+def test_a_sector_of_the_confirmation(machines, media, second_disk, work, ready):
     def asked(one) -> None:
         status = one.status()
         assert status["version"] in {
             str(media.releases[name].version) for name in ("flaky", "cuts")
         }, status
-        assert int(status["floor"]) >= shared["floor"], f"the floor fell: {status}"
+        assert int(status["floor"]) >= ready.floor, f"the floor fell: {status}"
         one.whole(status)
         one.keeps_records()
 
-    survives(machines, unit, second_disk, work, (stages[1], stages[2]), "proud", asked)
+    _, before, after = ready.beside.result("stages")
+    survives(
+        machines, ready.unit, ready.records, second_disk, work, (before, after), "proud", asked
+    )

@@ -7,8 +7,10 @@ import time
 
 import pytest
 from bundle import Vendor
+from dead import dead_versions
+from lane import Lane
 from media import Media
-from power import restore
+from power import Ready, around_the_first_start
 from unit import PASSWORD, Layout, Unit, on_bench
 
 FIRST = "/app/out/first.bundle"
@@ -58,8 +60,28 @@ def shared():
 
 
 @pytest.fixture(scope="session")
+def twin(unit, machines, second_disk):
+    """`twin(name)`: a unit that is switched off, with a copy of the first one's disk as it is."""
+
+    def twin(name: str) -> Unit:
+        unit.say("sync")
+        machine = on_bench(machines, name, unit.machine.flatten(), second_disk)
+        return Unit(machine, unit.layout, unit.releases, list(unit.records))
+
+    return twin
+
+
+@pytest.fixture(scope="session")
+def dead(twin, media):
+    """What another unit, like the first one after its second update, is given meanwhile."""
+    other = twin("dead")
+    with Lane(dead_versions(other, media, media.releases["third"]), other.machine.close) as lane:
+        yield lane
+
+
+@pytest.fixture(scope="session")
 def idle(machines, deliverable):
-    """A unit without bundles, left to itself beside the other one."""
+    """A unit without bundles, left to itself beside the others."""
     machine = on_bench(machines, "idle", deliverable(), None)
     machine.boot()
     machine.login("root", PASSWORD, timeout=60)
@@ -67,36 +89,23 @@ def idle(machines, deliverable):
 
 
 @pytest.fixture(scope="session")
-def ready(unit, media, shared):
-    """A snapshot in front of an update, and how long that takes on this host, in seconds.
+def ready(unit, twin, media):
+    """The unit in front of an update, and how long that takes.
 
-    Beside records that are added: alone it is over sooner than the one that is then cut.
+    Measured beside records that are added: alone it is over sooner than the one that is then cut.
     """
-    shared["floor"] = int(unit.status()["floor"])
+    floor = int(unit.status()["floor"])
     unit.machine.snapshot("ready")
-    shared["records"] = list(unit.records)
-    deadline = unit.machine.deadline(180)
-    began = time.monotonic()
-    said = "/run/bench-installed"
-    unit.say(f"{{ update install {media.path('cuts')} >/dev/null 2>&1; echo $? >{said}; }} &")
-    while not (status := unit.say(f"[ ! -s {said} ] || cat {said}")):
-        assert deadline.remaining() > 0, "update install beside records has no end"
-        unit.add(secrets.token_hex(8))
-    assert status == "0", f"status {status} of a good bundle beside records"
-    return time.monotonic() - began
-
-
-@pytest.fixture(scope="session")
-def stages(unit, media, shared, ready):
-    """Copies of the disk: before an installation, after it, after the confirmation."""
-    machine = unit.machine
-    restore(unit, shared)
-    copies = [machine.flatten()]
-    unit.installs(media.path("cuts"))
-    machine.power_cut()
-    copies.append(machine.flatten())
-    unit.start(90)
-    unit.runs(media.releases["cuts"])
-    machine.power_cut()
-    copies.append(machine.flatten())
-    return copies
+    records = list(unit.records)
+    other = twin("around")
+    steps = around_the_first_start(other, media, media.releases["flaky"])
+    with Lane(steps, other.machine.close) as beside:
+        deadline = unit.machine.deadline(180)
+        began = time.monotonic()
+        said = "/run/bench-installed"
+        unit.say(f"{{ update install {media.path('cuts')} >/dev/null 2>&1; echo $? >{said}; }} &")
+        while not (status := unit.say(f"[ ! -s {said} ] || cat {said}")):
+            assert deadline.remaining() > 0, "update install beside records has no end"
+            unit.add(secrets.token_hex(8))
+        assert status == "0", f"status {status} of a good bundle beside records"
+        yield Ready(unit, records, floor, time.monotonic() - began, beside)
