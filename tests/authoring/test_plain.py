@@ -53,6 +53,15 @@ def test_a_sound_task_passes_and_what_it_lacks_is_said(folder: Path) -> None:
     assert all(result["summary"] for result in found.values())
 
 
+def test_a_gate_that_needs_one_oracle_runs_one(folder: Path) -> None:
+    """A machine that takes over a gate of another one does not pay for three."""
+    found = gates(plain.separate(folder, test=HONEST), "corpus")
+    assert found["corpus"]["status"] == "passed"
+    jobs = [path.name for path in (home() / "checks").glob(f"{folder.name}-*") if path.is_dir()]
+    ran = {name.rpartition("-")[2] for name in jobs if not name.endswith(".cheats")}
+    assert "reference" in ran and "oracle" not in ran, jobs
+
+
 def test_a_verifier_on_the_agents_machine_is_forged(folder: Path) -> None:
     """The check itself is right; who owns the machine writes the verdict after it."""
     found = gates(plain.shared(folder, test=HONEST), "nop", "oracle", "corpus")

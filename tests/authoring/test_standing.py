@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +13,10 @@ from pathlib import Path
 import pytest
 from tests.run import ours, plain
 
+from benchflow.authoring import verifiers
 from benchflow.authoring.standing import standing
 from benchflow.tasks import load
+from benchflow.tasks.stage import boot_zipapp
 
 GAIN = """[[metadata.benchflow.exploits]]
 script = "forge"
@@ -60,6 +64,63 @@ def test_what_passed_is_recorded_until_the_task_changes(top: Path) -> None:
     assert state(top) == "1/13 gates"
 
 
+def test_due_gates_are_those_that_are_not_recorded_as_passed(top: Path) -> None:
+    def ran(*gates: str) -> list[str]:
+        asked = [word for gate in gates for word in ("--gate", gate)]
+        told = benchflow(top, "check", "test/words", *asked, "--due", "--record", "--json").stdout
+        return [result["gate"] for result in json.loads(told)["tasks"]["test/words"]]
+
+    assert ran("coverage") == ["coverage"]
+    assert ran("coverage", "schema") == ["schema"], "what passed is not run again"
+    assert ran("coverage", "schema") == ["schema"], "what failed is still due"
+    assert state(top) == "1/13 gates, failed: schema"
+    told = benchflow(top, "check", "test/words", "--gate", "coverage", "--due").stdout
+    assert "1 of 1 gates recorded as passed" in told
+    (top / "test" / "words" / "instruction.md").write_text("[R1] one [R2] two [R3] three\n")
+    assert ran("coverage") == ["coverage"], "of another task"
+
+
+def test_each_gate_is_recorded_as_it_is_known(top: Path) -> None:
+    """A machine that dies in a long gate has lost that one alone."""
+    nothing = {**os.environ, "BENCHFLOW_TASKS": str(top), "BENCHFLOW_HOME": f"{top}.home"}
+    check = subprocess.Popen(
+        [BENCHFLOW, "check", "test/words", "--gate", "coverage", "--gate", "oracle", "--record"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=nothing,
+        start_new_session=True,
+    )
+    assert check.stdout
+    for line in check.stdout:
+        if "coverage" in line:
+            break
+    os.killpg(check.pid, signal.SIGKILL)
+    check.wait()
+    check.stdout.close()
+    assert state(top) == "1/13 gates"
+
+
+def test_two_may_record_at_once(top: Path) -> None:
+    ours.words(top.parent / "other")
+    shutil.move(top.parent / "other/test/words", top / "test/verbs")
+    config = top / "test/verbs/task.toml"
+    config.write_text(
+        config.read_text()
+        .replace('"words"', '"verbs"')
+        .replace("benchflow/words", "benchflow/verbs")
+    )
+    calls = [
+        subprocess.Popen(
+            [BENCHFLOW, "check", f"test/{name}", "--gate", "coverage", "--record"],
+            stdout=subprocess.DEVNULL,
+            env={**os.environ, "BENCHFLOW_TASKS": str(top), "BENCHFLOW_HOME": f"{top}.home"},
+        )
+        for name in ("words", "verbs")
+    ]
+    assert [call.wait() for call in calls] == [0, 0]
+    assert len(json.loads((top / "gates.json").read_text())["tasks"]) == 2
+
+
 def test_a_record_of_an_earlier_verifier_says_so_and_counts_for_nothing(top: Path) -> None:
     benchflow(top, "check", "test/words", "--gate", "coverage", "--record")
     path = top / "gates.json"
@@ -72,6 +133,12 @@ def test_a_record_of_an_earlier_verifier_says_so_and_counts_for_nothing(top: Pat
     assert known is not None and known.good == 0
     (top / "test" / "words" / "instruction.md").write_text("[R1] one [R2] two [R3] three\n")
     assert state(top) == "changed since its gates"
+
+
+def test_an_earlier_verifier_holds_for_the_present_one_alone() -> None:
+    """Who changes `boot` takes the entry out, or proves anew that no verdict changes."""
+    assert boot_zipapp().stem == verifiers.PRESENT
+    assert verifiers.present() == verifiers.EQUAL_TO != verifiers.PRESENT
 
 
 def test_the_common_cheats_are_those_of_the_record(top: Path) -> None:

@@ -27,6 +27,7 @@ from benchflow.boot.errors import (
 from benchflow.boot.machine import Machine, Nic
 from benchflow.boot.process import STDERR_MAX
 from benchflow.boot.qmp import Monitor
+from benchflow.boot.verdict import fault
 from guests import SHELL_INIT, build_initramfs, debian_kernel, modules
 
 QUIET = "console=ttyS0 quiet"
@@ -167,12 +168,13 @@ def test_a_forwarded_port_reaches_the_guest(start: Start) -> None:
 
 
 def test_a_power_off_while_qemu_is_asked_is_the_guests(start: Start) -> None:
-    """A guest that chooses its moment is still judged: GuestExited, not QemuFailed."""
+    """A guest that chooses its moment is still judged: GuestExited, and no verifier that broke."""
     for _ in range(2):
         machine = start("sleep 1; poweroff -f\n", append=QUIET, nics=[Nic(forwards=(80,))])
-        with pytest.raises(GuestExited):
+        with pytest.raises(GuestExited) as caught:
             while True:
                 machine.forward(80)
+        assert fault(caught.value) == "failed"
 
 
 def test_a_restart_while_qemu_is_asked_is_waited_for(start: Start) -> None:

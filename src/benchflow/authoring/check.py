@@ -145,7 +145,8 @@ class _Gates:
         if not self.task.is_benchflow:
             return not_applicable("size", "a plain Harbor task states no sizes")
         layers = sandbox.build(self.task.path / "environment").layers
-        return size.size(self.task, size.stored(layers), self.trials.oracle())
+        oracle = self.trials.reference()
+        return size.size(self.task, size.stored(layers), [oracle] if oracle else [])
 
     def _ladder(self) -> GateResult:
         names = [milestone.id for milestone in self.task.milestones]
@@ -164,7 +165,7 @@ class _Gates:
         from benchflow.authoring.corpus import cheats
 
         folder = self.trials.folder("corpus").with_suffix(".cheats")
-        oracle = next(iter(self.trials.oracle()), None)
+        oracle = self.trials.reference()
         common = cheats.prepare(self.task, oracle, folder)
         return judge.common(self.task, common, self.trials.common(common, folder))
 
@@ -173,7 +174,7 @@ class _Gates:
 
         if not self.task.is_benchflow:
             return not_applicable("determinism", "a plain Harbor task declares no deliverables")
-        reference = next(iter(self.trials.oracle()), None)
+        reference = self.trials.reference()
         given = {
             d.path: reference.path / "artifacts" / d.path.lstrip("/") if reference else Path()
             for d in self.task.deliverables

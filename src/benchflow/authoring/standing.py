@@ -9,7 +9,11 @@ those (`corpus`), and of any cheat for the gains that were declared (`declared`)
 from __future__ import annotations
 
 import datetime
+import fcntl
 import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,10 +77,20 @@ def standing(task: Task) -> Standing | None:
         raise _broken(_file(task), task.name) from error
 
 
+def due(task: Task, gates: Sequence[str]) -> tuple[str, ...]:
+    """Those of `gates` that the record does not hold as passed (or not applicable) for `task`."""
+    found = standing(task)
+    if found is None or found.stale:
+        return tuple(gates)
+    held = {name for name, result in found.gates.items() if result.status in _GOOD}
+    return tuple(gate for gate in gates if gate not in held)
+
+
 def record(task: Task) -> Path:
     """Writes what is remembered of `task`'s gates into its catalogue's record; returns the file.
 
-    Gates that were recorded for the same key and are not remembered on this machine stay.
+    Gates that were recorded for the same key and are not remembered on this machine stay. Several
+    processes may do it at once, for different tasks.
     Raises UsageError for a task that lies in no catalogue, or a record that cannot be read.
     """
     if task.path.parts[-2:] != tuple(task.name.split("/")):
@@ -84,7 +98,14 @@ def record(task: Task) -> Path:
             f"{task.path} is not in a catalogue",
             hint="a catalogue's tasks lie in FAMILY/VARIANT, as their task.toml says",
         )
-    path, trials = _file(task), Trials(task, Silence())
+    path = _file(task)
+    with _alone(path.parent):
+        _record(task, path)
+    return path
+
+
+def _record(task: Task, path: Path) -> None:
+    trials = Trials(task, Silence())
     entries = _read(path)
     before = entries.get(task.name, {})
     try:
@@ -111,7 +132,17 @@ def record(task: Task) -> Path:
     scratch = path.with_suffix(".new")
     scratch.write_text(text + "\n", encoding="utf-8")
     scratch.replace(path)
-    return path
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Held by one process at a time."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _holding(entry: dict[str, Any], trials: Trials) -> dict[str, Any]:

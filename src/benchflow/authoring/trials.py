@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchflow.authoring import verifiers
 from benchflow.home import home
 from benchflow.results.model import Job, Trial, Verdict
 from benchflow.run.board import Listener
@@ -46,9 +47,7 @@ class Trials:
     @functools.cached_property
     def key(self) -> str:
         """What all gates' answers depend on: the task without its cheats, and `boot`."""
-        from benchflow.tasks.stage import boot_zipapp
-
-        text = f"{_FORMAT} {self.task.digest} {boot_zipapp().stem}"
+        text = f"{_FORMAT} {self.task.digest} {verifiers.present()}"
         if not self.task.is_benchflow:  # it is run where it lies, so its jobs end with that place
             text += f" {self.task.path}"
         return hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -85,6 +84,11 @@ class Trials:
     def oracle(self) -> tuple[Trial, ...]:
         """The oracle, three times from scratch."""
         return self._job("oracle", ["oracle"], attempts=ORACLE_TIMES).trials
+
+    def reference(self) -> Trial | None:
+        """One trial of the oracle, for gates that need no more: one of the three where they ran."""
+        judged = (trial for trial in self.known_oracles() if trial.verdict is not Verdict.ERROR)
+        return next(judged, None) or next(iter(self._job("reference", ["oracle"]).trials), None)
 
     def stopped(self, names: list[str]) -> dict[str, Trial]:
         """Milestone → the oracle stopped after it. Empty values are left out.

@@ -71,7 +71,7 @@ class Hardware:
                 refused = isinstance(error, CommandRefused)
                 over = self._watch.over(f"answer to {name}", 0.2 if refused else _PATIENCE)
                 if over is not None:
-                    raise over from error
+                    raise over from None  # chained to QemuFailed it would be the verifier's fault
                 if not refused:
                     raise
                 if time.monotonic() > end:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 @click.argument("task", nargs=-1, required=True)
 @click.option("--gate", "gates", multiple=True, metavar="NAME", help="Only this gate. Repeat it.")
 @click.option("--fast", is_flag=True, help="Only schema, coverage, leaks, nop (and --gate).")
+@click.option("--due", is_flag=True, help="Only gates that gates.json does not hold as passed.")
 @click.option("--again", is_flag=True, help="Run gates again that are known to pass or fail.")
 @click.option("--matrix", is_flag=True, help="Print demand × check × milestone, and stop.")
 @click.option("--record", is_flag=True, help="Write what is known into the catalogue's gates.json.")
@@ -27,6 +28,7 @@ def command(
     task: tuple[str, ...],
     gates: tuple[str, ...],
     fast: bool,
+    due: bool,
     again: bool,
     matrix: bool,
     record: bool,
@@ -46,10 +48,11 @@ def command(
       benchflow check 'repair/*' --json
       benchflow check repair/dead-server --matrix
       benchflow check repair/dead-server --gate budget --write
-      benchflow check repair/dead-server --record
+      benchflow check 'spin/*' --due --record
 
-    --record writes every gate whose result is known, also from earlier calls, beside the tasks:
-    `benchflow tasks` shows it, for as long as neither the task nor the verifier changes.
+    --record writes each gate as it is known, those of earlier calls too, beside the tasks:
+    `benchflow tasks` shows it, for as long as neither the task nor the verifier changes. With
+    --due, what is recorded as passed is not run: gates can be shared between machines.
 
     --write raises time limits that are below their margin and never lowers one. It changes the
     task's content, so gates that run the task are due again.
@@ -63,6 +66,7 @@ def command(
     from benchflow.authoring.check import FAST, GATES, check, remembered
     from benchflow.authoring.gate import Status
     from benchflow.authoring.nops import Nops
+    from benchflow.authoring.standing import due as not_recorded
     from benchflow.authoring.standing import record as keep
     from benchflow.cli.live import display
     from benchflow.tasks import select
@@ -71,21 +75,27 @@ def command(
     found = select([*task])
     if matrix:
         return _matrix(found, as_json)
+    wanted = {one.name: not_recorded(one, chosen) if due else chosen for one in found}
+    idle = [one for one in found if "nop" in wanted[one.name]]
+    idle = [one for one in idle if again or "nop" not in remembered(one)]
+    nops = Nops(idle if len(found) > 1 else ())
     table = {}
     worst = 0
-    due = len(found) > 1 and "nop" in chosen
-    nops = Nops([one for one in found if again or "nop" not in remembered(one)] if due else ())
     for one in found:
         if not as_json:
-            click.echo(f"{one.name} {one.version}")
+            recorded = len(chosen) - len(wanted[one.name])
+            known = f", {recorded} of {len(chosen)} gates recorded as passed" * bool(recorded)
+            click.echo(f"{one.name} {one.version}{known}")
 
-        def show(result: GateResult) -> None:
+        def show(result: GateResult, task: Task = one) -> None:
+            if record:
+                keep(task)
             if not as_json:
                 _line(result)
 
         try:
             with display(quiet=True) as listener:
-                results = check(one, chosen, listener, show, again=again, nops=nops)
+                results = check(one, wanted[one.name], listener, show, again=again, nops=nops)
                 changes = _write(one, listener) if write else []
         except Interrupted as error:
             raise Interrupted(error.message, hint="call it again to go on") from error

@@ -69,7 +69,7 @@ def draw_versions() -> dict[str, int]:
     third = 10 + secrets.randbelow(30)
     versions = {"second": second, "third": third}
     last = 100 + secrets.randbelow(800)
-    for name in ("unhealthy", "flaky", "ends", "garbage", "torn", "hangs", "next", "cuts"):
+    for name in ("unhealthy", "flaky", "ends", "garbage", "torn", "hangs", "next", "cuts", "last"):
         last += 2 + secrets.randbelow(900)
         versions[name] = last
     return versions
@@ -84,7 +84,9 @@ class Media:
         self.files.mkdir()
         self.names: dict[str, str] = {}
         self.word = secrets.token_hex(8)
-        self.words = {name: f"w{secrets.token_hex(8)}" for name in ("ends", "hangs", "cuts")}
+        self.words = {
+            name: f"w{secrets.token_hex(8)}" for name in ("ends", "hangs", "cuts", "last")
+        }
         self.place = f"/data/bench-{secrets.token_hex(4)}"
         self._vendor = vendor
         versions = draw_versions()
@@ -124,7 +126,7 @@ class Media:
             return {"health_90-bench": self._script(UNHEALTHY)}
         if name == "flaky":
             return {"health_90-bench": self._script(FLAKY)}
-        if name == "ends":
+        if name in ("ends", "last"):
             return {"init": self._script(ENDS, word=self.words[name])}
         if name == "hangs":
             return {"init": self._script(HANGS, word=self.words[name])}
