@@ -13,7 +13,7 @@ from benchflow.tasks.stage import boot_zipapp
 # The present `boot`, and an earlier one; both go with the next change of `boot`. Why no verdict of
 # the earlier one can be another now: in hardware.py, ask(), a guest that switched itself off while
 # QEMU was asked something raised GuestExited chained to QemuFailed, which verdict.py takes for the
-# verifier's fault. The same exception is raised without the chain now, and nothing else looks at one.
+# verifier's fault. The same exception is raised without the chain now; nothing else looks at one.
 PRESENT = "bfed8ea663f2806eb748"
 EQUAL_TO = "71d8ed943e6642bb2b6f"
 
