@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-TURNS = 5
+TURNS = 10
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
