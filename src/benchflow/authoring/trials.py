@@ -114,7 +114,8 @@ class Trials:
         return dict(zip(delivered, self.verified(requests, a_core=_RUNGS_A_CORE), strict=True))
 
     def _stopped(self, names: list[str]) -> dict[str, Trial]:
-        return by_argument(self._job("ladder", [f"ladder:{n}" for n in names]).trials, names)
+        agents = [f"ladder:{name}" for name in names]
+        return by_argument(self._job("ladder", agents, a_core=_RUNGS_A_CORE).trials, names)
 
     def cheats(self, names: list[str]) -> dict[str, Trial]:
         """The task's own cheats, by name."""
@@ -148,11 +149,7 @@ class Trials:
         self, requests: Sequence[VerifyRequest], *, a_core: int = 1, again: bool = False
     ) -> list[Trial]:
         """What verifications came to, `a_core` at once: earlier ones that ended, unless `again`."""
-        from benchflow.run.agents import PlannedTask
-        from benchflow.run.plan import concurrency
-
-        planned = [PlannedTask(self.task, stage(self.task))]
-        with ThreadPoolExecutor(concurrency(planned, a_core)) as pool:
+        with ThreadPoolExecutor(self._at_once(a_core)) as pool:
             trials = [pool.submit(self._verified, request, again) for request in requests]
             try:
                 return [trial.result() for trial in trials]
@@ -196,11 +193,20 @@ class Trials:
         folder = self.folder("ladder").with_name(f"{self.folder('ladder').name}-rungs")
         return VerifyRequest(self.task, given, folder / delivered.name)
 
-    def _job(self, gate: str, agents: list[str], attempts: int = 1) -> Job:
+    def _at_once(self, a_core: int) -> int:
+        from benchflow.run.agents import PlannedTask
+        from benchflow.run.plan import concurrency
+
+        return concurrency([PlannedTask(self.task, stage(self.task))], a_core)
+
+    def _job(self, gate: str, agents: list[str], attempts: int = 1, a_core: int = 1) -> Job:
         from benchflow.run.plan import plan
 
         def prepare() -> Plan:
-            return plan(self._request(gate, agents, attempts))
+            request = self._request(gate, agents, attempts)
+            if a_core > 1:
+                request = replace(request, concurrent=self._at_once(a_core))
+            return plan(request)
 
         return self._run(gate, prepare, len(agents) * attempts)
 
