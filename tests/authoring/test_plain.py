@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.run import plain
+from tests.run.plain import gates
 
 from benchflow.home import home
 
@@ -30,15 +31,6 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path / name
     for path in (home() / "checks").glob(f"{name}-*"):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-
-def gates(task: Path, *names: str) -> dict[str, Any]:
-    """Gate → its result, as `benchflow check --json` says it."""
-    options = [option for name in names for option in ("--gate", name)]
-    done = plain.benchflow("check", str(task), *options, "--json", cwd=task.parent, status=None)
-    assert done.returncode in (0, 1), f"{done.stdout}\n{done.stderr}"
-    (results,) = json.loads(done.stdout)["tasks"].values()
-    return {result["gate"]: result for result in results}
 
 
 @pytest.mark.slow

@@ -117,3 +117,12 @@ def run_json(*arguments: str, cwd: Path, status: int = 0, **env: str) -> dict[st
     (job,) = json.loads(done.stdout)["jobs"]
     assert isinstance(job, dict)
     return job
+
+
+def gates(task: Path, *names: str) -> dict[str, Any]:
+    """Gate → its result, as `benchflow check --json` says it."""
+    options = [option for name in names for option in ("--gate", name)]
+    done = benchflow("check", str(task), *options, "--json", cwd=task.parent, status=None)
+    assert done.returncode in (0, 1), f"{done.stdout}\n{done.stderr}"
+    (results,) = json.loads(done.stdout)["tasks"].values()
+    return {result["gate"]: result for result in results}

@@ -93,8 +93,9 @@ class Trials:
     def stopped(self, names: list[str]) -> dict[str, Trial]:
         """Milestone → the oracle stopped after it. Empty values are left out.
 
-        Where the oracle goes on, one sandbox builds every rung and each is verified by itself.
-        Else the last rung is the oracle itself, where its own gate has run it already.
+        Where the oracle goes on, one sandbox builds every rung and each is verified by itself, the
+        last as that sandbox's own trial. Else the last rung is the oracle itself, where its own
+        gate has run it already.
         """
         if not self.task.oracle_goes_on:
             judged = (t for t in self.known_oracles() if t.verdict is not Verdict.ERROR)
@@ -110,8 +111,11 @@ class Trials:
             return dict.fromkeys(names, climb)
         rungs = climb.path / ClimbAgent.RUNGS
         delivered = [name for name in names if (rungs / name).is_dir()]
-        requests = [self._rung(rungs / name) for name in delivered]
-        return dict(zip(delivered, self.verified(requests, a_core=_RUNGS_A_CORE), strict=True))
+        top = {names[-1]: climb} if delivered == names else {}
+        below = [name for name in delivered if name not in top]
+        requests = [self._rung(rungs / name) for name in below]
+        verified = self.verified(requests, a_core=_RUNGS_A_CORE)
+        return {**dict(zip(below, verified, strict=True)), **top}
 
     def _stopped(self, names: list[str]) -> dict[str, Trial]:
         agents = [f"ladder:{name}" for name in names]
