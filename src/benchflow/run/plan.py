@@ -12,6 +12,7 @@ from benchflow.errors import UsageError
 from benchflow.gateway.config import Budget, Config
 from benchflow.run import models
 from benchflow.run.agents import PlannedTask, configure
+from benchflow.run.memory import available_mb
 from benchflow.run.request import RunRequest
 from benchflow.tasks import select, stage
 
@@ -133,9 +134,8 @@ def environment(sandbox: str, options: dict[str, Any]) -> EnvironmentConfig:
 def concurrency(tasks: list[PlannedTask], a_core: int = 1) -> int:
     """How many trials fit at once: `a_core`, and as many as fit into four fifths of memory."""
     cores = len(os.sched_getaffinity(0)) * a_core
-    available_mb = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // (1 << 20)
     needed = max((_memory_mb(planned) for planned in tasks), default=DEFAULT_TRIAL_MEMORY_MB)
-    return max(1, min(cores, int(available_mb * 0.8) // max(needed, 1)))
+    return max(1, min(cores, int(available_mb() * 0.8) // max(needed, 1)))
 
 
 def _memory_mb(planned: PlannedTask) -> int:

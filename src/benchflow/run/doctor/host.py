@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from benchflow.home import home
 from benchflow.run.doctor.check import Check, State, first_line
+from benchflow.run.memory import available_mb
 
 _DISK_NEEDED_GB = 10
 _MEMORY_NEEDED_MB = 3500
@@ -69,9 +70,7 @@ def memory() -> Check:
     """Memory that is free for a trial and its guest."""
     page = os.sysconf("SC_PAGE_SIZE")
     total = os.sysconf("SC_PHYS_PAGES") * page >> 20
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            available = int(line.split()[1]) >> 10
+    available = available_mb()
     detail = f"{available} MiB available of {total} MiB, {len(os.sched_getaffinity(0))} cores"
     if available < _MEMORY_NEEDED_MB:
         return Check("memory", State.BROKEN, detail, f"free {_MEMORY_NEEDED_MB} MiB")
