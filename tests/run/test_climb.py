@@ -67,6 +67,11 @@ def gate(folder: Path, name: str = "ladder") -> dict[str, Any]:
     return result
 
 
+def unexcused(result: dict[str, Any]) -> list[str]:
+    """A gate's findings without the word on a host that others had, which a busy one adds."""
+    return [finding.partition(" (others had ")[0] for finding in result["findings"]]
+
+
 def test_every_rung_is_built_in_one_sandbox_and_verified(climbing: Callable[[str], Path]) -> None:
     before = set(left())
     folder = climbing(GOES_ON)
@@ -90,7 +95,7 @@ def test_a_rung_whose_verification_was_cut_off_is_verified_again_and_only_once(
         rungs.with_name(f"{rungs.name.removesuffix('-rungs')}.json").unlink()
         result = gate(folder)
         assert (result["status"], result["cached"]) == ("passed", False)
-        assert sorted(path.name for path in rungs.iterdir()) == ["one", "three", "two", "two.2"]
+        assert sorted(path.name for path in rungs.iterdir()) == ["one", "two", "two.2"]
 
 
 def test_a_gate_that_is_stopped_does_not_wait_for_its_verifications(
@@ -162,11 +167,11 @@ def test_a_verdict_that_depends_on_the_memory_is_found_and_goes_on_where_it_stop
     checks.write_text(checks.read_text().replace(last, memory + last))
     findings = ["a quarter more memory: failed, milestones that differ: three"]
     found = gate(folder, "determinism")
-    assert (found["status"], found["findings"]) == ("failed", findings)
+    assert (found["status"], unexcused(found)) == ("failed", findings)
     assert gate(folder, "determinism")["cached"]
     top = next(path for path in set(left()) - before if path.name.endswith("-determinism"))
     (top / "as-usual-again" / "verifier" / "reward.json").unlink()
     top.with_suffix(".json").unlink()
-    assert gate(folder, "determinism")["findings"] == findings
+    assert unexcused(gate(folder, "determinism")) == findings
     conditions = [each.replace(" ", "-") for each in (*AS_USUAL, *BUSY)]
     assert {path.name for path in top.iterdir()} == {*conditions, "as-usual-again.2"}
