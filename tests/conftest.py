@@ -1,7 +1,7 @@
 """Slow tests run by turns: every run takes its share of them, so that some runs cover all.
 
-The turn is the number of commits, so that consecutive commits take consecutive shares and a run
-can be repeated. `--slow all` runs every slow test, `--slow none` leaves them all out.
+A share is one of twenty, or of what the marker says: `slow(every=10)`. The turn is the number of
+commits, so that consecutive commits take consecutive shares and a run can be repeated. `--slow all` runs every slow test, `--slow none` leaves them all out.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-TURNS = 10
+TURNS = 20
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -19,7 +19,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--slow",
         choices=["turn", "all", "none"],
         default="turn",
-        help=f"slow tests: one share of {TURNS} by turns (default), all, or none",
+        help=f"slow tests: one share of {TURNS} (of oracles: 10) by turns (default), all, or none",
     )
 
 
@@ -31,7 +31,7 @@ def current_turn() -> int:
         text=True,
         check=False,
     )
-    return int(counted.stdout) % TURNS if counted.returncode == 0 else 0
+    return int(counted.stdout) if counted.returncode == 0 else 0
 
 
 @pytest.hookimpl(trylast=True)
@@ -41,12 +41,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if choice == "all" or named:
         return
     slow = sorted((item for item in items if item.get_closest_marker("slow")), key=_nodeid)
-    turn = current_turn()
-    chosen = slow[turn::TURNS] if choice == "turn" else []
+    chosen = _shares(slow, current_turn()) if choice == "turn" else []
     left_out = [item for item in slow if item not in chosen]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+
+
+def _shares(slow: list[pytest.Item], turn: int) -> list[pytest.Item]:
+    kinds: dict[int, list[pytest.Item]] = {}
+    for item in slow:
+        marker = item.get_closest_marker("slow")
+        assert marker is not None
+        kinds.setdefault(marker.kwargs.get("every", TURNS), []).append(item)
+    return [item for every, kind in kinds.items() for item in kind[turn % every :: every]]
 
 
 def _nodeid(item: pytest.Item) -> str:

@@ -1,7 +1,7 @@
 """The catalogue's own gates: the fast ones for every task, all of them for tasks that changed.
 
-Slow tests run by turns of ten (tests/conftest.py), so "changed" looks back over ten commits: a
-change meets its full gates within ten runs. They are given ten minutes, so that all tests together
+Slow tests run by turns of twenty (tests/conftest.py), so "changed" looks back over twenty commits: a
+change meets its full gates within twenty runs. They are given ten minutes, so that all tests together
 stay below 45 on a host of less than half the reference's speed; gates that passed are remembered,
 and what is left is named and has to be run by hand (CONTRIBUTING.md).
 """
@@ -52,7 +52,7 @@ def remembered(name: str) -> dict[str, Any]:
 
 
 def touched() -> list[str]:
-    """Tasks with a change in the last five commits, or in this checkout."""
+    """Tasks with a change in as many commits as slow tests have turns, or in this checkout."""
     base = os.environ.get("BENCHFLOW_CI_BASE", f"HEAD~{TURNS}")
     changed = ""
     for command in (

@@ -29,7 +29,7 @@ def oracles(
     return {trial["task"]: trial for trial in job["trials"]}
 
 
-@pytest.mark.slow
+@pytest.mark.slow(every=10)
 @pytest.mark.parametrize("name", names())
 def test_it_earns_every_milestone(name: str, oracles: dict[str, Any]) -> None:
     trial = oracles[name]
