@@ -1,7 +1,8 @@
 """Slow tests run by turns: every run takes its share of them, so that some runs cover all.
 
 A share is one of twenty, or of what the marker says: `slow(every=10)`. The turn is the number of
-commits, so that consecutive commits take consecutive shares and a run can be repeated. `--slow all` runs every slow test, `--slow none` leaves them all out.
+commits, so that consecutive commits take consecutive shares and a run can be repeated. `--slow all`
+runs every slow test, `--slow none` leaves them all out.
 """
 
 from __future__ import annotations

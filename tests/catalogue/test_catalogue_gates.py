@@ -1,9 +1,9 @@
 """The catalogue's own gates: the fast ones for every task, all of them for tasks that changed.
 
-Slow tests run by turns of twenty (tests/conftest.py), so "changed" looks back over twenty commits: a
-change meets its full gates within twenty runs. They are given ten minutes, so that all tests together
-stay below 45 on a host of less than half the reference's speed; gates that passed are remembered,
-and what is left is named and has to be run by hand (CONTRIBUTING.md).
+Slow tests run by turns of twenty (tests/conftest.py), so "changed" looks back over twenty commits:
+a change meets its full gates within twenty runs. They are given ten minutes, so that all tests
+together stay below 45 on a host of less than half the reference's speed; gates that passed are
+remembered, and what is left is named and has to be run by hand (CONTRIBUTING.md).
 """
 
 from __future__ import annotations
