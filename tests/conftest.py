@@ -20,7 +20,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--slow",
         choices=["turn", "all", "none"],
         default="turn",
-        help=f"slow tests: one share of {TURNS} (of oracles: 10) by turns (default), all, or none",
+        help=f"slow tests: one share of {TURNS} (or as marked) by turns (default), all, or none",
     )
 
 
