@@ -178,7 +178,13 @@ def test_limits_are_held_against_the_trials_that_others_disturbed_least(
     result = judge.budget(task, [crowded, calm, calm_too])
     assert result.status is Status.PASSED
     assert result.summary == "oracle 100 s, verification 100 s (the least disturbed of 3)"
-    assert judge.budget(task, [crowded]).status is Status.FAILED, "there is nothing better"
+    long = replace(task, agent_timeout_sec=1200)
+    unknown = judge.budget(long, [crowded])
+    assert unknown.status is Status.ERROR, "nothing better was measured"
+    assert "others had 80%" in unknown.findings[0] and "--again" in unknown.findings[1]
+    roomy = replace(long, verifier_timeout_sec=800)
+    assert judge.budget(roomy, [crowded]).status is Status.PASSED
+    assert judge.budget(task, [crowded]).status is Status.FAILED, "the work was too long as well"
     assert judge.budget(task, [crowded, slow]).status is Status.FAILED
     assert "least" not in judge.budget(task, [calm, calm_too]).summary
 

@@ -15,6 +15,7 @@ from benchflow.tasks import Exploit, Task
 AGENT_MARGIN, VERIFIER_MARGIN = 3.0, 2.0
 #: Shares of the processors that differ by less are the same.
 _SAME_SHARE = 0.1
+_MEASURE_AGAIN = "--gate oracle --gate budget --again measures anew"
 
 
 def errors(gate: str, trials: Sequence[Trial]) -> GateResult | None:
@@ -162,26 +163,34 @@ def common(task: Task, cheats: Sequence[Exploit], tried: dict[str, Trial]) -> Ga
 
 
 def budget(task: Task, trials: Sequence[Trial]) -> GateResult:
-    """The limits leave room: the agent's 3 × the oracle's time, the verifier's 2 × its own."""
+    """The limits leave room: the agent's 3 × the oracle's time, the verifier's 2 × its own.
+
+    Where others had most of the processors in each verification, one that took too long says
+    nothing of the task: the gate ends in an error then, and is due.
+    """
     agent, verifier = times(trials)
-    findings = []
+    told = _undisturbed(trials)
+    work, verification = [], []
     if task.agent_timeout_sec < AGENT_MARGIN * agent:
         need = AGENT_MARGIN * agent
-        findings.append(
+        work.append(
             f"agent.timeout_sec = {task.agent_timeout_sec:.0f} s: the oracle took {agent:.0f} s, "
             f"so at least {need:.0f} s"
         )
     if task.verifier_timeout_sec < VERIFIER_MARGIN * verifier:
         need = VERIFIER_MARGIN * verifier
-        findings.append(
+        verification.append(
             f"verifier.timeout_sec = {task.verifier_timeout_sec:.0f} s: verifying took "
             f"{verifier:.0f} s, so at least {need:.0f} s"
         )
     summary = f"oracle {agent:.0f} s, verification {verifier:.0f} s"
-    summary += f" (the least disturbed of {len(trials)})" * (
-        len(_undisturbed(trials)) < len(trials)
-    )
-    return errors("budget", trials) or judged("budget", summary, findings)
+    summary += f" (the least disturbed of {len(trials)})" * (len(told) < len(trials))
+    if lost := errors("budget", trials):
+        return lost
+    if verification and not work and all(crowded(trial.path) for trial in told):
+        finding = verification[0] + _beside(told[0])
+        return GateResult("budget", Status.ERROR, summary, (finding, _MEASURE_AGAIN))
+    return judged("budget", summary, work + verification)
 
 
 def times(trials: Sequence[Trial]) -> tuple[float, float]:
