@@ -72,10 +72,11 @@ class Host:
         self._through_panics(seconds, lambda left: self.machine.expect(re.escape(word), left))
 
     def _through_panics(self, seconds: float, wait: Callable[[float], object]) -> None:
+        """`wait` is given what is left of `seconds`, in reference seconds too."""
         deadline = self.machine.deadline(seconds)
         while True:
             try:
-                wait(max(1.0, deadline.remaining()))
+                wait(max(1.0, deadline.seconds - deadline.used()))
                 return
             except GuestPanic:
                 if deadline.remaining() <= 0:

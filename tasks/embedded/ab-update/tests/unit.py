@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,10 +87,16 @@ class Unit:
 
     def login(self, seconds: float = 60) -> None:
         """Wait for a confirmed version, through any number of tries that panic."""
+        self._through_panics(
+            seconds, lambda left: self.machine.login("root", PASSWORD, timeout=left)
+        )
+
+    def _through_panics(self, seconds: float, wait: Callable[[float], object]) -> None:
+        """`wait` is given what is left of `seconds`, in reference seconds too."""
         deadline = self.machine.deadline(seconds)
         while True:
             try:
-                self.machine.login("root", PASSWORD, timeout=max(1.0, deadline.remaining()))
+                wait(max(1.0, deadline.seconds - deadline.used()))
                 return
             except GuestPanic:
                 if deadline.remaining() <= 0:
@@ -110,14 +116,9 @@ class Unit:
 
     def await_text(self, text: str, seconds: float = 60) -> None:
         """Wait for a word of this run on the console, through panics."""
-        deadline = self.machine.deadline(seconds)
-        while True:
-            try:
-                self.machine.expect(re.escape(text), timeout=max(1.0, deadline.remaining()))
-                return
-            except GuestPanic:
-                if deadline.remaining() <= 0:
-                    raise
+        self._through_panics(
+            seconds, lambda left: self.machine.expect(re.escape(text), timeout=left)
+        )
 
     # -- questions ----------------------------------------------------------------------------
 
