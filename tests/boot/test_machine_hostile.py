@@ -181,6 +181,21 @@ def test_a_loop_of_reboots_ends(tmp_path: Path) -> None:
         assert machine.flatten().read_bytes() == sector.read_bytes()
 
 
+def test_a_firmware_that_restarts_itself_often_is_no_loop(tmp_path: Path) -> None:
+    sector = tmp_path / "disk.img"
+    # Counts its starts in byte 0x51 of the clock's memory and resets six times (SeaBIOS adds its
+    # own); then it says so: cli; mov $0x51,%al; out %al,$0x70; in $0x71,%al; inc %ax; mov %al,%ah;
+    # mov $0x51,%al; out %al,$0x70; mov %ah,%al; out %al,$0x71; cmp $7,%al; jae 1f; mov $0xfe,%al;
+    # out %al,$0x64; hlt; 1: mov $0x3f8,%dx; mov $'K',%al; out %al,%dx; mov $10,%al; out %al,%dx
+    counting = "fa b051 e670 e471 40 88c4 b051 e670 88e0 e671 3c07 7305 b0fe e664 f4"
+    saying = "baf803 b04b ee b00a ee f4"
+    sector.write_bytes(bytes.fromhex(counting + saying).ljust(510, b"\0") + b"\x55\xaa")
+    with Machine(disks=[Disk(sector, bus="ide")]) as machine:
+        machine.boot()
+        machine.expect("K", timeout=60)
+        assert machine.boots == 1
+
+
 def test_answers_prepared_before_the_question_do_not_count(start: Start) -> None:
     # Prints every frame that it has seen on the way in, computed by nobody.
     script = r"""
