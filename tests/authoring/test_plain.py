@@ -54,6 +54,17 @@ def test_a_gate_that_needs_one_oracle_runs_one(folder: Path) -> None:
     assert "reference" in ran and "oracle" not in ran, jobs
 
 
+def test_a_gate_that_is_run_again_has_new_trials(folder: Path) -> None:
+    """Else what a busy host or a fault of ours made of the old ones would be read for ever."""
+    task = plain.separate(folder, test=HONEST)
+    first = gates(task, "oracle")["oracle"]["evidence"]
+    assert gates(task, "oracle")["oracle"]["evidence"] == first
+    before = {path.name for path in Path(first).glob("*__*")}
+    assert gates(task, "oracle", again=True)["oracle"]["status"] == "passed"
+    assert len(before) == 3 and before.isdisjoint(path.name for path in Path(first).glob("*__*"))
+    assert {path.name for path in Path(f"{first}.1").glob("*__*")} == before, "kept as evidence"
+
+
 def test_a_verifier_on_the_agents_machine_is_forged(folder: Path) -> None:
     """The check itself is right; who owns the machine writes the verdict after it."""
     found = gates(plain.shared(folder, test=HONEST), "nop", "oracle", "corpus")

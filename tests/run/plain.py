@@ -119,9 +119,9 @@ def run_json(*arguments: str, cwd: Path, status: int = 0, **env: str) -> dict[st
     return job
 
 
-def gates(task: Path, *names: str) -> dict[str, Any]:
+def gates(task: Path, *names: str, again: bool = False) -> dict[str, Any]:
     """Gate → its result, as `benchflow check --json` says it."""
-    options = [option for name in names for option in ("--gate", name)]
+    options = [option for name in names for option in ("--gate", name)] + ["--again"] * again
     done = benchflow("check", str(task), *options, "--json", cwd=task.parent, status=None)
     assert done.returncode in (0, 1), f"{done.stdout}\n{done.stderr}"
     (results,) = json.loads(done.stdout)["tasks"].values()

@@ -13,7 +13,7 @@ from benchflow.authoring import judge, static
 from benchflow.authoring.busy import busy_cores
 from benchflow.authoring.gate import GateResult, Status, judged, not_applicable
 from benchflow.authoring.nops import Nops
-from benchflow.authoring.trials import ORACLE_TIMES, Trials
+from benchflow.authoring.trials import JOBS, ORACLE_TIMES, Trials
 from benchflow.errors import UsageError
 from benchflow.results.model import Trial
 from benchflow.run.board import Listener, Silence
@@ -56,9 +56,10 @@ def check(
     """Runs `gates` in their order, reports each as it is known, returns all of them.
 
     A gate that passed or failed on the same task and the same `boot` is not run again unless
-    `again`; one that ended in `error` always is. `nops`: where the trial in which nothing is done
-    comes from when other tasks need theirs too. Raises UsageError for an unknown gate and what
-    `benchflow.run` raises when nothing can be run at all.
+    `again`, with new trials then, the old ones beside them; one that ended in `error` always is.
+    `nops`: where the trial in which nothing is done comes from when other tasks need theirs too.
+    Raises UsageError for an unknown gate and what `benchflow.run` raises when nothing can be run
+    at all.
     """
     for gate in gates:
         if gate not in GATES:
@@ -69,6 +70,8 @@ def check(
         result = None if again else runner.remembered(gate)
         if result is None:
             started = time.monotonic()
+            if again and gate in JOBS:
+                runner.trials.put_aside(gate)
             result = runner.run(gate)
             result = replace(result, seconds=round(time.monotonic() - started, 2))
             runner.remember(result)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from benchflow.authoring import verifiers
 from benchflow.home import home
+from benchflow.results.lock import hold
 from benchflow.results.model import Job, Trial, Verdict
 from benchflow.run.board import Listener
 from benchflow.tasks import Exploit, Task, stage
@@ -32,6 +33,8 @@ _FORMAT = 2
 CHEATED = frozenset({"schema", "leaks", "image", "exploits"})
 #: Gates whose answer depends on what cheats are declared to gain, which no trial does.
 DECLARED = frozenset({"schema", "exploits", "corpus"})
+#: Gates with a job of their own.
+JOBS = frozenset({"oracle", "ladder", "exploits", "corpus"})
 
 
 class Trials:
@@ -76,6 +79,18 @@ class Trials:
         # The common cheats are ours: an answer about them holds for what they are today.
         more += f"-{corpus_digest()}" if gate == "corpus" else ""
         return home() / "checks" / f"{self.task.slug}-{self.key}-{gate}{more}"
+
+    def put_aside(self, gate: str) -> None:
+        """The trials of a gate stay as evidence, beside those that are run anew. JobInUse."""
+        folder = self.folder(gate)
+        for old in (folder, *([self._rungs] if gate == "ladder" else [])):
+            if not old.is_dir():
+                continue
+            with hold(old, then="the same command again"):
+                n = 1
+                while (aside := old.with_name(f"{old.name}.{n}")).exists():
+                    n += 1
+                old.rename(aside)
 
     def nop(self) -> tuple[Trial, ...]:
         """One trial in which nothing is done."""
@@ -194,8 +209,11 @@ class Trials:
         from benchflow.run.verify import VerifyRequest
 
         given = {d.path: delivered / d.path.lstrip("/") for d in self.task.deliverables}
-        folder = self.folder("ladder").with_name(f"{self.folder('ladder').name}-rungs")
-        return VerifyRequest(self.task, given, folder / delivered.name)
+        return VerifyRequest(self.task, given, self._rungs / delivered.name)
+
+    @property
+    def _rungs(self) -> Path:
+        return self.folder("ladder").with_name(f"{self.folder('ladder').name}-rungs")
 
     def _at_once(self, a_core: int) -> int:
         from benchflow.run.agents import PlannedTask

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option("--gate", "gates", multiple=True, metavar="NAME", help="Only this gate. Repeat it.")
 @click.option("--fast", is_flag=True, help="Only schema, coverage, leaks, nop (and --gate).")
 @click.option("--due", is_flag=True, help="Only gates that gates.json does not hold as passed.")
-@click.option("--again", is_flag=True, help="Run gates again that are known to pass or fail.")
+@click.option("--again", is_flag=True, help="Run known gates anew, with new trials.")
 @click.option("--matrix", is_flag=True, help="Print demand × check × milestone, and stop.")
 @click.option("--record", is_flag=True, help="Write what is known into the catalogue's gates.json.")
 @click.option("--write", is_flag=True, help="Write the oracle's measured times into task.toml.")
