@@ -18,7 +18,7 @@ from benchflow.tasks.stage import boot_zipapp
 #   loop, at which a check failed. No gate that passed rests on such a failure: an oracle and each
 #   verification of determinism resolved the task; a rung and a cheat got exactly what is declared,
 #   in this run and in those before, so none was cut short; the common cheats' guests never restart.
-#   In all trials that were kept (2026-11-25, ten tasks) there is one, and its gate failed.
+#   In all trials that were kept (2026-11-25, six tasks) there is one, and its gate failed.
 PRESENT = "b3f7fe1553e78a612b07"
 EQUAL_TO = "71d8ed943e6642bb2b6f"
 
