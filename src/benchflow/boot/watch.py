@@ -40,7 +40,8 @@ T = TypeVar("T")
 
 RESETS_MAX = 8  # firmware restarts itself once or twice (OVMF, shim); more is a loop
 # Before the first line, SeaBIOS restarts itself until it is not reset in the middle of its start.
-# QEMU 7.2 told of 1 to 7 such resets in each of 60 restarts, most of them in pairs, and once of 9.
+# QEMU 7.2 told of 1 to 7 such resets in each of 60 restarts, most of them in pairs, and of 9 in one
+# that was ended there.
 SILENT_RESETS_MAX = 64
 FLOOD = 256 * 1024  # characters in one wait that no sound guest prints
 EVIDENCE = 2000
