@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,17 @@ def test_measured_times_are_written_and_comments_stay(edit: Edit, tmp_path: Path
 def test_limits_are_never_lowered(lamp: Path, tmp_path: Path) -> None:
     quick = oracle(tmp_path / "t", megabytes=1, seconds=3)
     assert figures.write(load(lamp), [quick]) == ["metadata.benchflow.oracle_minutes: 1 → 0.1"]
+
+
+def test_nothing_is_written_while_others_have_the_processors(lamp: Path, tmp_path: Path) -> None:
+    config = (lamp / "task.toml").read_text()
+    slow = oracle(tmp_path / "t", megabytes=1, seconds=171)
+    boxes = {"verifier__trial": {"used": {"others_share": 0.8}}}
+    (slow.path / "sandbox.json").write_text(json.dumps({"schema": 1, "sandboxes": boxes}))
+    with pytest.raises(UsageError, match=r"171 s.*others had 80%") as raised:
+        figures.write(load(lamp), [slow])
+    assert raised.value.hint and "--again" in raised.value.hint
+    assert (lamp / "task.toml").read_text() == config
 
 
 def test_nothing_is_written_from_an_oracle_that_failed(lamp: Path) -> None:

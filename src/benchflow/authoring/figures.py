@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from benchflow.authoring.judge import AGENT_MARGIN, VERIFIER_MARGIN, times
+from benchflow.authoring.gate import Status
+from benchflow.authoring.judge import AGENT_MARGIN, MEASURE_AGAIN, VERIFIER_MARGIN, budget, times
 from benchflow.errors import UsageError
 from benchflow.results.model import Trial, Verdict
 from benchflow.tasks import Task
@@ -17,7 +18,8 @@ def write(task: Task, oracles: Sequence[Trial]) -> list[str]:
 
     `oracle_minutes` becomes the slowest oracle's (see `judge.times`); a time limit is raised to its
     margin × what was measured, to a whole minute, and never lowered: an agent needs longer than an
-    oracle. Raises UsageError for a plain Harbor task and when no oracle resolved.
+    oracle. Raises UsageError for a plain Harbor task, when no oracle resolved, and where others had
+    the processors so that `judge.budget` has nothing to judge.
     """
     import tomlkit
 
@@ -26,6 +28,9 @@ def write(task: Task, oracles: Sequence[Trial]) -> list[str]:
     solved = [trial for trial in oracles if trial.verdict is Verdict.RESOLVED]
     if not solved:
         raise UsageError(f"no oracle of {task.name} resolved", hint="mend the gate oracle first")
+    measured = budget(task, solved)
+    if measured.status is Status.ERROR:
+        raise UsageError(f"{task.name}: {measured.findings[0]}", hint=MEASURE_AGAIN)
     agent, verifier = times(solved)
     path = task.path / "task.toml"
     document: Any = tomlkit.parse(path.read_text(encoding="utf-8"))

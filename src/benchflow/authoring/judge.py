@@ -15,7 +15,7 @@ from benchflow.tasks import Exploit, Task
 AGENT_MARGIN, VERIFIER_MARGIN = 3.0, 2.0
 #: Shares of the processors that differ by less are the same.
 _SAME_SHARE = 0.1
-_MEASURE_AGAIN = "--gate oracle --gate budget --again measures anew"
+MEASURE_AGAIN = "--gate oracle --gate budget --again measures anew"
 
 
 def errors(gate: str, trials: Sequence[Trial]) -> GateResult | None:
@@ -189,7 +189,7 @@ def budget(task: Task, trials: Sequence[Trial]) -> GateResult:
         return lost
     if verification and not work and all(crowded(trial.path) for trial in told):
         finding = verification[0] + _beside(told[0])
-        return GateResult("budget", Status.ERROR, summary, (finding, _MEASURE_AGAIN))
+        return GateResult("budget", Status.ERROR, summary, (finding, MEASURE_AGAIN))
     return judged("budget", summary, work + verification)
 
 
