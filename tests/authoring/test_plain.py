@@ -57,12 +57,17 @@ def test_a_gate_that_needs_one_oracle_runs_one(folder: Path) -> None:
 def test_a_gate_that_is_run_again_has_new_trials(folder: Path) -> None:
     """Else what a busy host or a fault of ours made of the old ones would be read for ever."""
     task = plain.separate(folder, test=HONEST)
-    first = gates(task, "oracle")["oracle"]["evidence"]
-    assert gates(task, "oracle")["oracle"]["evidence"] == first
-    before = {path.name for path in Path(first).glob("*__*")}
-    assert gates(task, "oracle", again=True)["oracle"]["status"] == "passed"
-    assert len(before) == 3 and before.isdisjoint(path.name for path in Path(first).glob("*__*"))
-    assert {path.name for path in Path(f"{first}.1").glob("*__*")} == before, "kept as evidence"
+    for gate, wanted in (("nop", 1), ("oracle", 3)):
+        gates(task, gate)
+        (job,) = (home() / "checks").glob(f"{folder.name}-*-{gate}")
+        before = {path.name for path in job.glob("*__*")}
+        gates(task, gate)
+        assert {path.name for path in job.glob("*__*")} == before and len(before) == wanted
+        assert gates(task, gate, again=True)[gate]["status"] == "passed"
+        assert before.isdisjoint(anew := {path.name for path in job.glob("*__*")})
+        assert len(anew) == wanted
+        kept = job.with_name(f"{job.name}.1")
+        assert {path.name for path in kept.glob("*__*")} == before, "as evidence"
 
 
 def test_a_verifier_on_the_agents_machine_is_forged(folder: Path) -> None:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchflow.authoring.trials import Trials, whole_job
+from benchflow.authoring.trials import Trials, put_aside, whole_job
 from benchflow.home import home
 from benchflow.results.model import Trial
 from benchflow.run.board import Listener
@@ -14,14 +14,16 @@ from benchflow.tasks import Task, stage
 
 
 class Nops:
-    """One such trial for each of `tasks`; all are run when the first is asked for.
+    """One such trial for each of `tasks`; all are run when the first is asked for. `again`: even
+    where they have been run.
 
     A job takes longer to be on its way than such a trial needs, and one trial alone leaves
     processors idle (benchmarks/README.md, `check --fast`).
     """
 
-    def __init__(self, tasks: Sequence[Task]) -> None:
+    def __init__(self, tasks: Sequence[Task], *, again: bool = False) -> None:
         self._tasks = tasks
+        self._again = again
         self._found: dict[Path, Trial] | None = None
 
     def of(self, task: Task, listener: Listener) -> tuple[Trial, ...]:
@@ -41,6 +43,8 @@ class Nops:
         keys = sorted(Trials(task, listener).key for task in self._tasks)
         name = f"nops-{hashlib.sha256(' '.join(keys).encode()).hexdigest()[:12]}"
         folder = home() / "checks" / name
+        if self._again:
+            put_aside(folder)
 
         def prepare() -> Plan:
             paths = tuple(str(task.path) for task in self._tasks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -34,7 +35,7 @@ CHEATED = frozenset({"schema", "leaks", "image", "exploits"})
 #: Gates whose answer depends on what cheats are declared to gain, which no trial does.
 DECLARED = frozenset({"schema", "exploits", "corpus"})
 #: Gates with a job of their own.
-JOBS = frozenset({"oracle", "ladder", "exploits", "corpus"})
+JOBS = frozenset({"nop", "oracle", "ladder", "exploits", "corpus"})
 
 
 class Trials:
@@ -82,15 +83,9 @@ class Trials:
 
     def put_aside(self, gate: str) -> None:
         """The trials of a gate stay as evidence, beside those that are run anew. JobInUse."""
-        folder = self.folder(gate)
-        for old in (folder, *([self._rungs] if gate == "ladder" else [])):
-            if not old.is_dir():
-                continue
-            with hold(old, then="the same command again"):
-                n = 1
-                while (aside := old.with_name(f"{old.name}.{n}")).exists():
-                    n += 1
-                old.rename(aside)
+        put_aside(self.folder(gate))
+        if gate == "ladder":
+            put_aside(self._rungs)
 
     def nop(self) -> tuple[Trial, ...]:
         """One trial in which nothing is done."""
@@ -246,6 +241,15 @@ class Trials:
 
     def _run(self, gate: str, prepare: Callable[[], Plan], wanted: int) -> Job:
         return whole_job(self.folder(gate), prepare, wanted, self.listener)
+
+
+def put_aside(folder: Path) -> None:
+    """Give a job's folder, where there is one, the next free name. Raises JobInUse."""
+    if not folder.is_dir():
+        return
+    with hold(folder, then="the same command again"):
+        names = (folder.with_name(f"{folder.name}.{n}") for n in itertools.count(1))
+        folder.rename(next(name for name in names if not name.exists()))
 
 
 def whole_job(folder: Path, prepare: Callable[[], Plan], wanted: int, listener: Listener) -> Job:

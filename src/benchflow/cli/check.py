@@ -78,7 +78,7 @@ def command(
     wanted = {one.name: not_recorded(one, chosen) if due else chosen for one in found}
     idle = [one for one in found if "nop" in wanted[one.name]]
     idle = [one for one in idle if again or "nop" not in remembered(one)]
-    nops = Nops(idle if len(found) > 1 else ())
+    nops = Nops(idle if len(found) > 1 else (), again=again)
     table = {}
     worst = 0
     for one in found:
