@@ -70,6 +70,24 @@ def test_a_gate_that_is_run_again_has_new_trials(folder: Path) -> None:
         assert {path.name for path in kept.glob("*__*")} == before, "as evidence"
 
 
+def test_several_tasks_share_one_job_of_nops_and_again_is_a_new_one(folder: Path) -> None:
+    own = f"{HONEST}# {folder.name}: else what an earlier run left would be read\n"
+    tasks = [plain.separate(folder / f"{folder.name}-{n}", test=own) for n in range(2)]
+    place = home() / "checks"
+    earlier = set(place.glob("nops-*"))
+    check = ("check", *map(str, tasks), "--gate", "nop")
+    plain.benchflow(*check, cwd=folder)
+    (job,) = set(place.glob("nops-*")) - earlier
+    before = {path.name for path in job.glob("*__*")}
+    plain.benchflow(*check, "--again", cwd=folder)
+    kept = job.with_name(f"{job.name}.1")
+    assert {path.name for path in kept.glob("*__*")} == before, "as evidence"
+    assert before.isdisjoint(anew := {path.name for path in job.glob("*__*")})
+    assert len(before) == len(anew) == len(tasks)
+    for path in (job, kept):
+        shutil.rmtree(path)
+
+
 def test_a_verifier_on_the_agents_machine_is_forged(folder: Path) -> None:
     """The check itself is right; who owns the machine writes the verdict after it."""
     found = gates(plain.shared(folder, test=HONEST), "nop", "oracle", "corpus")
