@@ -9,12 +9,15 @@ from bundle import Release
 from media import Media
 from unit import Unit
 
+#: Three tries, each of which ends within 30 seconds, and a start; and half of that again.
+GIVEN_UP_SECONDS = 180
+
 
 def given_up(unit: Unit, media: Media, what: str, runs: Release) -> int:
     """Install a dead version and see `runs` come back; where the console was before its start."""
     unit.installs(media.path(what))
     mark = unit.machine.console.end
-    unit.restart(180)
+    unit.restart(GIVEN_UP_SECONDS)
     left_behind(unit, media.releases[what], runs)
     return mark
 
@@ -38,6 +41,7 @@ def dead_versions(unit: Unit, media: Media, runs: Release) -> dict[str, Callable
         assert tries == 3, f"it was started {tries} times"
 
     def hangs() -> None:
+        unit.login(90)
         unit.installs(media.path("hangs"))
         unit.leave()
         unit.await_text(word)
@@ -59,9 +63,9 @@ def dead_versions(unit: Unit, media: Media, runs: Release) -> dict[str, Callable
 
     return {
         "start": lambda: unit.start(60),
-        "ends": ends,
+        "ends": lambda: unit.unspoilt(ends),
         "garbage": lambda: given_up(unit, media, "garbage", runs),
         "torn": lambda: given_up(unit, media, "torn", runs),
-        "hangs": hangs,
+        "hangs": lambda: unit.unspoilt(hangs),
         "restarts": restarts,
     }

@@ -135,10 +135,12 @@ class Media:
         if name == "garbage":
             return {"kernel": secrets.token_bytes(1 << 20)}
         if name == "torn":
-            # GRUB loads what there is of a kernel. Behind it the memory may still hold the rest of
-            # the last start's, which a restart does not clear: cut off alone, it started once.
-            noise = secrets.token_bytes(64 << 10)
-            return {"kernel": self._vendor.kernel()[: (3 << 20) - len(noise)] + noise}
+            # The head of a kernel, so that loaders take it, and then instructions that no processor
+            # knows. (Merely cut off, its rest may still lie in memory from the start before, and it
+            # runs; noise there may also stand still for ever.)
+            kernel = self._vendor.kernel()
+            head = ((kernel[0x1F1] or 4) + 1) * 512
+            return {"kernel": kernel[:head] + b"\x0f\x0b" * (1 << 19)}
         return {}
 
     def _false(self) -> None:

@@ -9,11 +9,14 @@ from pathlib import Path
 
 from bundle import SLOT, Release, digest_of
 
-from benchflow.boot import Disk, GuestPanic, Image, Machine
+from benchflow.boot import Disk, GuestPanic, GuestTimeout, Image, Machine
 
 PASSWORD = "Lock-Chamber-7"
 WATCHDOG = ["-device", "i6300esb"]
 SECTOR = 512
+#: A kernel's word for a host that kept its timer from it. `boot` starts the machine anew then, but
+#: the boot loader has counted a try (docs/boot.md).
+SPOILT = "IO-APIC + timer doesn't work!"
 KEYS = ("slot", "version", "state", "try", "other", "other_version", "floor")
 
 
@@ -119,6 +122,17 @@ class Unit:
         self._through_panics(
             seconds, lambda left: self.machine.expect(re.escape(text), timeout=left)
         )
+
+    def unspoilt(self, step: Callable[[], object]) -> None:
+        """A step that counts tries, begun again where the host spoilt one of them."""
+        for more in (True, True, False):
+            mark = self.machine.console.end
+            try:
+                step()
+                return
+            except (AssertionError, GuestTimeout):
+                if not more or SPOILT not in self.machine.console.since(mark):
+                    raise
 
     # -- questions ----------------------------------------------------------------------------
 

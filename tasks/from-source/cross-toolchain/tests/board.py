@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 
@@ -19,7 +20,8 @@ class Board:
     def __init__(
         self, machines, kernel: Path, rootfs: Path, files: dict[str, bytes], work: Path
     ) -> None:
-        trial = Disk.of_files(work / "trial.img", files)
+        # A disk that can be written, so that it is the board which mounts it read-only.
+        trial = replace(Disk.of_files(work / "trial.img", files), read_only=False)
         self.machine: Machine = machines.create(
             "board", arch="riscv64", firmware="direct", kernel=kernel, append=COMMAND_LINE,
             memory_mb=128, cpus=2, disks=[Disk(rootfs), trial],

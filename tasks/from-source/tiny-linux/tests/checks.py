@@ -65,10 +65,10 @@ def rootfs(disk):
 
 @pytest.fixture(scope="session")
 def programs(rootfs):
-    """Every ELF file of the root file system, by path."""
+    """Every ELF file of the root file system, by path; not the boot loader's own modules."""
     found = {}
     for entry, data in rootfs.contents("/", limit=16 * MIB):
-        if elf.is_elf(data):
+        if elf.is_elf(data) and not (entry.path.startswith("/boot/") and elf.is_narrow(data)):
             found[entry.path] = elf.parse(data)
     return found
 
@@ -280,7 +280,8 @@ def test_passwords_are_kept_well(rootfs):
     for user, word in open_accounts.items():
         assert word.startswith(("$6$", "$y$", "$2b$", "$7$")), f"{user}: weak hash"
     passwd = rootfs.read("/etc/passwd", limit=65536).decode().splitlines()
-    assert all(line.split(":")[1] == "x" for line in passwd if line.strip())
+    words = {line.split(":")[1] for line in passwd if line.strip()}
+    assert words <= {"x", "*", "!", "!!"}, "/etc/passwd holds passwords"
 
 
 @check("login", proves=["R21"])
@@ -380,7 +381,7 @@ def test_the_running_kernel_tells_its_configuration(unit, kernels):
 
 @check("hardening", proves=["R4"])
 def test_the_root_is_read_only(unit):
-    kind, options = mounts(unit)["/"]
+    kind, options, _ = mounts(unit)["/"]
     assert kind == "ext4" and "ro" in options
     assert root(unit).run("touch /etc/x || touch /x || touch /usr/x").status != 0
 
@@ -393,11 +394,17 @@ def test_writable_places_run_no_programs(unit):
         missing = {"nosuid", "nodev", "noexec", "rw"} - table[place][1]
         assert not missing, f"{place} lacks {missing}"
         shell = root(unit)
-        shell.run(f"cp /bin/busybox {place}/cat", check=True)
-        assert shell.run(f"{place}/cat /etc/order").status != 0, f"{place} runs programs"
-        shell.run(f"rm {place}/cat")
-    writable = {p for p, (k, o) in table.items() if "rw" in o and k in ("ext4", "ext2", "vfat")}
-    assert writable == {"/data"}
+        program = f"{place}/program"
+        shell.run(f"printf '#!/bin/sh\\ntrue\\n' > {program} && chmod 755 {program}", check=True)
+        assert shell.run(f"sh {program} && ! {program}").status == 0, f"{place} runs programs"
+        shell.run(f"rm {program}")
+    # A folder of /data may be shown elsewhere, too: that is the same place on the disk.
+    writable = {
+        place: (device, {"nosuid", "nodev", "noexec"} - options)
+        for place, (kind, options, device) in table.items()
+        if "rw" in options and kind in ("ext4", "ext2", "vfat")
+    }
+    assert set(writable.values()) == {(table["/data"][2], frozenset())}, f"{writable}"
 
 
 @check("hardening", proves=["R17"])
@@ -418,7 +425,7 @@ def test_memory_is_left(unit, metric):
     total = int(re.search(r"MemTotal: +(\d+)", text)[1])
     free = int(re.search(r"MemAvailable: +(\d+)", text)[1])
     metric("mem_available_kb", free)
-    assert total < 64 * 1024, "this is not the unit's memory"
+    assert total < unit.spec.memory_mb * 1024, "this is not the unit's memory"
     assert free >= 32 * 1024, f"{free} KiB available"
 
 
@@ -558,7 +565,7 @@ def test_services_obey(unit):
 KILL_AGAIN_AND_AGAIN = """
 deaths=0 turns=0 last=
 while [ $turns -lt 50 ] && [ $deaths -lt 8 ]; do
-    set -- $(svc status | grep "^ledgerd ")
+    set -- $(svc status | grep "^ledgerd[[:space:]]")
     [ "$2" = failed ] && break
     if [ "$2" = up ] && [ "$3" != "$last" ] && kill -9 "$3"; then
         last=$3 deaths=$((deaths + 1))
@@ -793,7 +800,7 @@ def test_an_unnamed_unit_is_called_tiny(machines, deliverable):
     unit.boot()
     shell = unit.login(*ROOT, timeout=300)
     assert until(unit, 30, lambda: nameless.address in shell.run("ip -4 addr show").stdout)
-    assert shell.run("hostname").stdout.strip() == "tiny"
+    assert until(unit, 15, lambda: shell.run("hostname").stdout.strip() == "tiny")
     unit.power_cut()
 
 
@@ -812,7 +819,7 @@ def test_the_unit_comes_back_from_a_crash(unit, nonce, shared):
     shell = unit.login(*ROOT, timeout=300)
     boots = unit.boots
     shell.leave("echo c > /proc/sysrq-trigger")
-    came_back = until(unit, 60, lambda: unit.boots > boots)
+    came_back = until(unit, 30, lambda: unit.boots > boots)
     assert came_back, "the unit stands still after a crash of its kernel"
 
 

@@ -32,6 +32,11 @@ def is_elf(data: bytes) -> bool:
     return data[:4] == b"\x7fELF"
 
 
+def is_narrow(data: bytes) -> bool:
+    """Whether it is a 32-bit file: no program of a unit is, the modules of boot loaders are."""
+    return is_elf(data) and data[4:5] == b"\x01"
+
+
 def parse(data: bytes) -> Elf:
     if not is_elf(data) or data[4:6] != b"\x02\x01":
         raise BadElf("not a 64-bit little-endian ELF file")

@@ -84,7 +84,11 @@ class Ledger:
         try:
             self._socket = socket.create_connection(self.machine.forward(PORT), timeout=10)
             self._socket.settimeout(30)
-            return self.ask("COUNT").startswith("COUNT ")
+            if not self.ask("COUNT").startswith("COUNT "):
+                return False
+            # From here on a silence is a busy host's disk: what it is given is no demand's limit.
+            self._socket.settimeout(300)
+            return True
         except OSError:
             return False
 
@@ -129,7 +133,7 @@ def clerk(machine: Machine):
 def services(machine: Machine) -> dict[str, tuple[str, int]]:
     """What `svc status` says: name to (state, pid or 0)."""
     text = root(machine).run("svc status", check=True).stdout
-    found = re.findall(r"^(\S+) (up|down|failed) (\d+|-)\s*$", text, re.MULTILINE)
+    found = re.findall(r"^(\S+)[ \t]+(up|down|failed)[ \t]+(\d+|-)\s*$", text, re.MULTILINE)
     return {name: (state, 0 if pid == "-" else int(pid)) for name, state, pid in found}
 
 
@@ -160,8 +164,8 @@ def _stamp(line: str) -> tuple[int, ...]:
         return ()
 
 
-def mounts(machine: Machine) -> dict[str, tuple[str, set[str]]]:
-    """Mount point to (type, options), the last mount on a point first in force."""
+def mounts(machine: Machine) -> dict[str, tuple[str, frozenset[str], str]]:
+    """Mount point to (type, options, device), the last mount on a point first in force."""
     lines = root(machine).run("cat /proc/mounts", check=True).stdout.splitlines()
     rows = [line.split() for line in lines if line.count(" ") >= 3]
-    return {row[1]: (row[2], set(row[3].split(","))) for row in rows}
+    return {row[1]: (row[2], frozenset(row[3].split(",")), row[0]) for row in rows}
