@@ -108,6 +108,7 @@ def test_nop_must_gain_nothing() -> None:
     assert judge.nop([trial("nop")]).status is Status.PASSED
     result = judge.nop([trial("nop", passed=("lit",))])
     assert "doing nothing passes lit" in result.findings[0]
+    assert judge.nop([]).status is Status.ERROR, "nothing was tried"
 
 
 def test_the_oracle_must_resolve_every_time() -> None:
@@ -137,6 +138,17 @@ def test_a_cheat_gains_what_is_declared_no_more_and_no_less(task: Task) -> None:
     assert "painted is declared to gain lit and does not" in early.findings[0]
 
 
+def test_a_cheat_whose_script_failed_was_not_tried(task: Task) -> None:
+    """A mirror that is down would make every cheat that fetches something gain nothing."""
+    ended = msgspec.structs.replace(trial("exploit:painted"), cause="NonZeroAgentExitCodeError")
+    honest = [replace(task.exploits[0], allowed=())]
+    result = judge.exploits(honest, {"painted": ended})
+    assert result.status is Status.FAILED
+    assert "painted did not run to its end (NonZeroAgentExitCodeError)" in result.findings[0]
+    assert judge.common(task, honest, {"painted": ended}).status is Status.FAILED
+    assert judge.exploits(honest, {"painted": trial("exploit:painted")}).status is Status.PASSED
+
+
 def test_a_host_that_others_had_is_named_as_a_cause(task: Task, tmp_path: Path) -> None:
     def beside(share: float) -> Trial:
         folder = tmp_path / f"{share}"
@@ -150,7 +162,7 @@ def test_a_host_that_others_had_is_named_as_a_cause(task: Task, tmp_path: Path) 
     word = "others had 79% of the host's processors meanwhile"
     assert word in judge.exploits(task.exploits, {"painted": busy}).findings[0]
     assert word in judge.oracle([busy], 1).findings[0]
-    assert word in judge.same(trial(passed=("lit",)), [busy], ["busy"]).findings[0]
+    assert word in judge.same(trial(passed=("lit", "warm")), [busy], ["busy"]).findings[0]
     assert word in judge.ladder(task, {"lit": busy, "warm": busy}).findings[0]
     assert "meanwhile" not in judge.exploits(task.exploits, {"painted": calm}).findings[0]
 
@@ -194,6 +206,8 @@ def test_a_verdict_that_depends_on_the_weather_is_found() -> None:
     assert judge.same(good, [good, good], ["idle", "busy"]).status is Status.PASSED
     result = judge.same(good, [good, trial(passed=("lit",))], ["idle", "busy"])
     assert result.findings == ("busy: failed, milestones that differ: warm",)
+    bad = trial(passed=("lit",))
+    assert judge.same(bad, [bad, bad], ["idle", "busy"]).status is Status.FAILED, "of a failure"
 
 
 def test_more_memory_that_reaches_no_machine_is_found(tmp_path: Path) -> None:

@@ -70,6 +70,27 @@ def test_a_gate_that_is_run_again_has_new_trials(folder: Path) -> None:
         assert {path.name for path in kept.glob("*__*")} == before, "as evidence"
 
 
+def test_what_rests_on_an_oracle_is_forgotten_with_it(folder: Path) -> None:
+    task = plain.separate(folder, test=HONEST)
+    gates(task, "oracle", "budget")
+    assert gates(task, "budget")["budget"]["cached"]
+    gates(task, "oracle", again=True)
+    assert not gates(task, "budget")["budget"]["cached"]
+
+
+def test_neighbours_with_a_dot_in_their_names_have_cheats_of_their_own(folder: Path) -> None:
+    first = plain.separate(folder.with_name(f"{folder.name}.1"), test=HONEST)
+    second = plain.separate(folder.with_name(f"{folder.name}.2"), test=HONEST)
+    for task in (first, second):
+        gates(task, "corpus")
+    made = [
+        path for path in (home() / "checks").glob(f"{folder.name}.*") if path.suffix == ".cheats"
+    ]
+    assert len(made) == 2, made
+    for path in (home() / "checks").glob(f"{folder.name}.*"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
 def test_several_tasks_share_one_job_of_nops_and_again_is_a_new_one(folder: Path) -> None:
     own = f"{HONEST}# {folder.name}: else what an earlier run left would be read\n"
     tasks = [plain.separate(folder / f"{folder.name}-{n}", test=own) for n in range(2)]

@@ -78,6 +78,9 @@ def test_the_verb_writes_a_page_and_json(lamp: Path, tmp_path: Path) -> None:
     done = subprocess.run([BENCHFLOW, "review", str(lamp), "--html", str(target)], check=False)
     assert done.returncode == 1
     assert target.read_text().startswith("<!doctype html>")
+    nowhere = [BENCHFLOW, "review", str(lamp), "--html", str(tmp_path / "missing" / "page.html")]
+    for wrong in (nowhere, [BENCHFLOW, "review", str(lamp), "--html", str(target), "--json"]):
+        assert subprocess.run(wrong, capture_output=True, check=False).returncode == 2
     shown = subprocess.run(
         [BENCHFLOW, "review", str(lamp), "--json"], capture_output=True, text=True, check=False
     )

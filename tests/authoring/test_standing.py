@@ -64,6 +64,19 @@ def test_what_passed_is_recorded_until_the_task_changes(top: Path) -> None:
     assert state(top) == "1/13 gates"
 
 
+def test_an_older_run_does_not_replace_a_newer_one(top: Path) -> None:
+    call = ("check", "test/words", "--gate", "coverage", "--record")
+    benchflow(top, *call)
+    path = top / "gates.json"
+    record = json.loads(path.read_text())
+    (entry,) = record["tasks"].values()
+    for moment, wanted in (("2999-01-01T00:00:00+00:00", "0/13"), ("2001-01-01", "1/13")):
+        entry["gates"]["coverage"] |= {"status": "failed", "recorded": moment}
+        path.write_text(json.dumps(record))
+        assert benchflow(top, *call).returncode == 0
+        assert state(top).startswith(f"{wanted} gates")
+
+
 def test_due_gates_are_those_that_are_not_recorded_as_passed(top: Path) -> None:
     def ran(*gates: str) -> list[str]:
         asked = [word for gate in gates for word in ("--gate", gate)]

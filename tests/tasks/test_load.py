@@ -103,6 +103,23 @@ def test_a_link_in_a_task_is_refused(lamp: Path) -> None:
         load(lamp)
 
 
+@pytest.mark.parametrize("part", ["environment", "instruction.md"])
+def test_a_part_of_a_task_that_is_a_link_itself_is_refused(
+    lamp: Path, tmp_path: Path, part: str
+) -> None:
+    """It would hand files of the host to an agent, or to whoever is given an export."""
+    moved = (lamp / part).rename(tmp_path / "elsewhere")
+    (lamp / part).symlink_to(moved)
+    with pytest.raises(TaskError, match="regular files"):
+        load(lamp)
+
+
+def test_an_instruction_in_another_encoding_is_named(lamp: Path) -> None:
+    (lamp / "instruction.md").write_bytes("[R1] Größe\n[R2] x\n".encode("latin-1"))
+    with pytest.raises(TaskError, match=r"instruction\.md: not UTF-8"):
+        load(lamp)
+
+
 def test_where_there_is_no_task(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no task here"):
         load(tmp_path)
@@ -128,6 +145,8 @@ def test_the_digest_follows_what_can_move_a_score_and_nothing_else(lamp: Path, e
     assert load(lamp).digest == before
     (lamp / "task.toml").write_text(f"{text}{GAIN}[agent.env]\nA = '1'\n")
     assert digest_of(lamp, ["task.toml"]) == digest_of_text(lamp, f"{text}[agent.env]\nA = '1'\n")
+    within = f"{text}{GAIN}  [agent.env]\n  A = '1'\n"
+    assert digest_of_text(lamp, within) != digest_of_text(lamp, within.replace("'1'", "'2'"))
     (lamp / "task.toml").write_text(text)
     edit("task.toml", "memory_mb = 1024", "memory_mb = 2048")
     bigger = load(lamp).digest

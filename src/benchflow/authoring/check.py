@@ -13,8 +13,8 @@ from benchflow.authoring import judge, static
 from benchflow.authoring.busy import busy_cores
 from benchflow.authoring.gate import GateResult, Status, judged, not_applicable
 from benchflow.authoring.nops import Nops
-from benchflow.authoring.trials import JOBS, ORACLE_TIMES, Trials
-from benchflow.errors import UsageError
+from benchflow.authoring.trials import FROM_ORACLE, JOBS, ORACLE_TIMES, Trials
+from benchflow.errors import InfrastructureError, UsageError
 from benchflow.results.model import Trial
 from benchflow.run.board import Listener, Silence
 from benchflow.tasks import Exploit, Task, stage
@@ -57,9 +57,11 @@ def check(
 
     A gate that passed or failed on the same task and the same `boot` is not run again unless
     `again`, with new trials then, the old ones beside them; one that ended in `error` always is.
+    What was known of a gate is forgotten as soon as it is run again, and of those that look at the
+    oracle's trials as soon as the oracle is.
+    One that the machine could not run (no mirror, no QEMU) is an `error`, too; the others go on.
     `nops`: where the trial in which nothing is done comes from when other tasks need theirs too.
-    Raises UsageError for an unknown gate and what `benchflow.run` raises when nothing can be run
-    at all.
+    Raises UsageError for an unknown gate, and TaskError.
     """
     for gate in gates:
         if gate not in GATES:
@@ -70,9 +72,13 @@ def check(
         result = None if again else runner.remembered(gate)
         if result is None:
             started = time.monotonic()
-            if again and gate in JOBS:
-                runner.trials.put_aside(gate)
-            result = runner.run(gate)
+            if again:
+                runner.forget(gate)
+            try:
+                result = runner.run(gate)
+            except InfrastructureError as error:
+                findings = tuple(part for part in (error.message, error.hint) if part)
+                result = GateResult(gate, Status.ERROR, "it could not be run", findings)
             result = replace(result, seconds=round(time.monotonic() - started, 2))
             runner.remember(result)
         report(result)
@@ -167,7 +173,8 @@ class _Gates:
     def _corpus(self) -> GateResult:
         from benchflow.authoring.corpus import cheats
 
-        folder = self.trials.folder("corpus").with_suffix(".cheats")
+        folder = self.trials.folder("corpus")
+        folder = folder.with_name(f"{folder.name}.cheats")
         oracle = self.trials.reference()
         common = cheats.prepare(self.task, oracle, folder)
         return judge.common(self.task, common, self.trials.common(common, folder))
@@ -184,8 +191,8 @@ class _Gates:
         }
         if reference is None or not all(path.exists() for path in given.values()):
             return GateResult("determinism", Status.ERROR, "no oracle left a deliverable to verify")
-        top = self.trials.folder("determinism")
-        again = self.remembered("determinism") is not None
+        # Five verifications of one deliverable: those of another oracle's are no part of them.
+        top = self.trials.folder("determinism") / reference.name
         more = self.task.machine_memory_mb * 5 // 4
         # Another manifest needs another address, or the staged original would be found.
         larger = replace(self.task, machine_memory_mb=more, digest=f"{self.task.digest}+memory")
@@ -196,7 +203,7 @@ class _Gates:
             requests = [
                 VerifyRequest(task, given, place) for task, place in zip(tasks, places, strict=True)
             ]
-            return self.trials.verified(requests, again=again)
+            return self.trials.verified(requests)
 
         trials = verified(AS_USUAL)
         with busy_cores():
@@ -204,6 +211,14 @@ class _Gates:
         conditions = (*AS_USUAL, *BUSY)
         larger_one = trials[conditions.index(_MORE_MEMORY)]
         return judge.same(reference, trials, conditions, larger_one)
+
+    def forget(self, gate: str) -> None:
+        """What is known of `gate` no longer counts, nor do its trials, which stay as evidence."""
+        dependent = FROM_ORACLE if gate == "oracle" else ()
+        for name in (gate, *dependent):
+            self.trials.memory(name).unlink(missing_ok=True)
+        if gate in JOBS:
+            self.trials.put_aside(gate)
 
     def remembered(self, gate: str) -> GateResult | None:
         try:

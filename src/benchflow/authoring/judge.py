@@ -39,6 +39,8 @@ def nop(trials: Sequence[Trial]) -> GateResult:
         for trial in trials
         if passed(trial) or trial.reward
     ]
+    if not trials:
+        return GateResult("nop", Status.ERROR, "no trial can be read")
     return errors("nop", trials) or judged(
         "nop", "reward 0", findings, evidence=_where(trials), seconds=_seconds(trials)
     )
@@ -90,6 +92,7 @@ def ladder(task: Task, stopped: dict[str, Trial]) -> GateResult:
 def exploits(cheats: Sequence[Exploit], tried: dict[str, Trial]) -> GateResult:
     """Each cheat gains the milestones that the task declares for it, with a why, and no other.
 
+    One whose script failed on the way (no mirror, a mistake in it) was not tried.
     One that gains less than declared either declares too much, which would hide a hole, or was
     ended by something else than the check that has to catch it. Nor may one have the verifier use
     up its disk or memory: a trial without a verdict counts against nobody.
@@ -112,6 +115,11 @@ def exploits(cheats: Sequence[Exploit], tried: dict[str, Trial]) -> GateResult:
         missed = [name for name in cheat.allowed if name not in reached]
         if gained:
             findings.append(f"{cheat.name} gains {', '.join(gained)}")
+        elif trial.verdict is Verdict.FAILED and trial.cause:
+            findings.append(
+                f"{cheat.name} did not run to its end ({trial.cause}), so what it would gain is "
+                f"not known: see agent/script.txt in {trial.path}"
+            )
         elif missed:
             findings.append(
                 f"{cheat.name} is declared to gain {', '.join(missed)} and does not: it ended at "
@@ -223,12 +231,15 @@ def same(
 ) -> GateResult:
     """The same deliverable gives the same verdict and milestones, whatever the conditions.
 
-    `reference` is the first verification, `others` are those after it, one a condition. `larger`
+    `reference` is the first verification, which has to resolve the task (what fails for one reason
+    may fail for another the next time); `others` are those after it, one a condition. `larger`
     is the one of them whose machines should have had more memory; where they had not, that
     condition was none.
     """
     want = (reference.verdict, passed(reference))
     findings = []
+    if reference.verdict is Verdict.FAILED:
+        findings.append(f"the oracle that was verified again is {reference.verdict}: see its gate")
     for trial, condition in zip(others, conditions, strict=True):
         if (trial.verdict, passed(trial)) != want:
             gained = sorted(set(passed(trial)) ^ set(want[1]))

@@ -8,14 +8,14 @@ from benchflow.authoring.check import GATES, remembered
 from benchflow.authoring.gate import GateResult
 from benchflow.authoring.static import grid
 from benchflow.authoring.trials import Trials
-from benchflow.results.model import Trial
+from benchflow.results.model import Trial, Verdict
 from benchflow.run.board import Silence
 from benchflow.tasks import Task
 
 
 @dataclass(frozen=True)
 class CheatRow:
-    """One cheat, the task's own or a common one; `gained` is None where it was not tried yet."""
+    """One cheat, the task's own or a common one; `gained` is None where nobody judged it yet."""
 
     name: str
     common: bool
@@ -72,7 +72,7 @@ def review(task: Task) -> Review:
 
 
 def _gained(trial: Trial | None) -> tuple[str, ...] | None:
-    if trial is None:
+    if trial is None or trial.verdict is Verdict.ERROR:
         return None
     passed = tuple(m.id for m in trial.milestones if m.status == "passed")
     return passed or ((f"reward {trial.reward:g}",) if trial.reward else ())

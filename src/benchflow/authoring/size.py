@@ -71,7 +71,9 @@ def size(task: Task, image_bytes: int, oracles: Sequence[Trial]) -> GateResult:
             )
         largest.append(f"{deliverable.path} {apparent:.0f} of {deliverable.max_mb} MiB")
     texts = [task.path / "instruction.md", *task.path.glob("steps/*/instruction.md")]
-    if not any(_A_SIZE.search(text.read_text()) for text in texts if text.is_file()):
+    if not any(
+        _A_SIZE.search(text.read_text(encoding="utf-8")) for text in texts if text.is_file()
+    ):
         findings.append("the instruction names no size: say how large what is delivered may be")
     summary = f"image {image:.0f} of {task.image_mb} MiB, {', '.join(largest)}"
     return errors("size", oracles) or judged("size", summary, findings)

@@ -89,8 +89,9 @@ def due(task: Task, gates: Sequence[str]) -> tuple[str, ...]:
 def record(task: Task) -> Path:
     """Writes what is remembered of `task`'s gates into its catalogue's record; returns the file.
 
-    Gates that were recorded for the same key and are not remembered on this machine stay. Several
-    processes may do it at once, for different tasks.
+    Gates that were recorded for the same key stay where this machine remembers nothing of them, or
+    an older run (`recorded` is when a gate was run, in UTC). Several processes may do it at once,
+    for different tasks.
     Raises UsageError for a task that lies in no catalogue, or a record that cannot be read.
     """
     if task.path.parts[-2:] != tuple(task.name.split("/")):
@@ -112,12 +113,14 @@ def _record(task: Task, path: Path) -> None:
         gates = _holding(before, trials) if before.get("key") == trials.key else {}
     except (KeyError, TypeError, AttributeError) as error:
         raise _broken(path, task.name) from error
-    day = datetime.datetime.now(datetime.UTC).date().isoformat()
     for name, result in remembered(task).items():
         # Where evidence lies is a fact of one machine.
         told = {**result.to_json(), "evidence": "", "cached": False}
         known = {k: v for k, v in gates.get(name, {}).items() if k != "recorded"}
-        gates[name] = gates[name] if told == known else {**told, "recorded": day}
+        ran = datetime.datetime.fromtimestamp(trials.memory(name).stat().st_mtime, datetime.UTC)
+        moment = ran.isoformat(timespec="seconds")
+        if told != known and moment >= gates.get(name, {}).get("recorded", ""):
+            gates[name] = {**told, "recorded": moment}
     ordered = {name: gates[name] for name in GATES if name in gates}
     entries[task.name] = {
         "version": task.version,

@@ -34,8 +34,10 @@ _FORMAT = 2
 CHEATED = frozenset({"schema", "leaks", "image", "exploits"})
 #: Gates whose answer depends on what cheats are declared to gain, which no trial does.
 DECLARED = frozenset({"schema", "exploits", "corpus"})
-#: Gates with a job of their own.
-JOBS = frozenset({"nop", "oracle", "ladder", "exploits", "corpus"})
+#: Gates with trials of their own.
+JOBS = frozenset({"nop", "oracle", "ladder", "exploits", "corpus", "determinism"})
+#: Gates that look at a trial of the oracle.
+FROM_ORACLE = ("budget", "size", "ladder", "corpus", "determinism")
 
 
 class Trials:
@@ -96,8 +98,12 @@ class Trials:
         return self._job("oracle", ["oracle"], attempts=ORACLE_TIMES).trials
 
     def reference(self) -> Trial | None:
-        """One trial of the oracle, for gates that need no more: one of the three where they ran."""
-        judged = (trial for trial in self.known_oracles() if trial.verdict is not Verdict.ERROR)
+        """One trial of the oracle, for gates that need no more: one of the three where they ran.
+
+        One that resolved the task before one that failed.
+        """
+        known = sorted(self.known_oracles(), key=lambda trial: trial.verdict is Verdict.FAILED)
+        judged = (trial for trial in known if trial.verdict is not Verdict.ERROR)
         return next(judged, None) or next(iter(self._job("reference", ["oracle"]).trials), None)
 
     def stopped(self, names: list[str]) -> dict[str, Trial]:
@@ -108,8 +114,8 @@ class Trials:
         gate has run it already.
         """
         if not self.task.oracle_goes_on:
-            judged = (t for t in self.known_oracles() if t.verdict is not Verdict.ERROR)
-            whole = next(judged, None)
+            resolved = (t for t in self.known_oracles() if t.verdict is Verdict.RESOLVED)
+            whole = next(resolved, None)
             *lower, last = names
             if whole is None or not lower:
                 return self._stopped(names)
@@ -159,25 +165,23 @@ class Trials:
         names = [cheat.name for cheat in cheats]
         return by_argument(self._run("corpus", prepare, len(cheats)).trials, names)
 
-    def verified(
-        self, requests: Sequence[VerifyRequest], *, a_core: int = 1, again: bool = False
-    ) -> list[Trial]:
-        """What verifications came to, `a_core` at once: earlier ones that ended, unless `again`."""
+    def verified(self, requests: Sequence[VerifyRequest], *, a_core: int = 1) -> list[Trial]:
+        """What verifications came to, `a_core` at once; earlier ones that ended are taken."""
         with ThreadPoolExecutor(self._at_once(a_core)) as pool:
-            trials = [pool.submit(self._verified, request, again) for request in requests]
+            trials = [pool.submit(self._verified, request) for request in requests]
             try:
                 return [trial.result() for trial in trials]
             except BaseException:
                 _end_now(pool, trials)
                 raise
 
-    def _verified(self, request: VerifyRequest, again: bool) -> Trial:
+    def _verified(self, request: VerifyRequest) -> Trial:
         # One that was cut off or broke keeps its folder as evidence; the next is beside it.
         from benchflow.run.verify import read_again, verify
 
         folder, n = request.folder, 1
         while folder.exists():
-            known = None if again else read_again(replace(request, folder=folder))
+            known = read_again(replace(request, folder=folder))
             if known is not None and known.verdict is not Verdict.ERROR:
                 return known
             n += 1

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from benchflow.cli.options import json_option, print_json
+from benchflow.errors import UsageError
 
 if TYPE_CHECKING:
     from benchflow.authoring.gate import GateResult
@@ -75,6 +76,7 @@ def command(
     found = select([*task])
     if matrix:
         return _matrix(found, as_json)
+    _tell_apart(found)
     wanted = {one.name: not_recorded(one, chosen) if due else chosen for one in found}
     idle = [one for one in found if "nop" in wanted[one.name]]
     idle = [one for one in idle if again or "nop" not in remembered(one)]
@@ -109,6 +111,17 @@ def command(
     if as_json:
         print_json({"schema": 1, "tasks": table})
     return worst
+
+
+def _tell_apart(found: list[Task]) -> None:
+    by_name: dict[str, Task] = {}
+    for one in found:
+        other = by_name.setdefault(one.name, one)
+        if other is not one:
+            raise UsageError(
+                f"{one.name}: both {other.path} and {one.path}",
+                hint="check them in two calls: what is told of a task goes by its name",
+            )
 
 
 def _line(result: GateResult) -> None:

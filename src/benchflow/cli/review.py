@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from benchflow.cli.options import json_option, print_json
+from benchflow.errors import UsageError
 
 
 @click.command("review")
@@ -37,6 +38,10 @@ def command(task: str, page: Path | None, as_json: bool) -> int:
     from benchflow.authoring.review import review
     from benchflow.tasks import find
 
+    if as_json and page:
+        raise UsageError("--html and --json are two forms of the page", hint="ask for one of them")
+    if page and not page.absolute().parent.is_dir():
+        raise UsageError(f"{page.absolute().parent}: no such folder", hint="make it first")
     found = review(find(task))
     if as_json:
         gates = {name: result and result.to_json() for name, result in found.gates.items()}

@@ -15,7 +15,7 @@ from benchflow.errors import TaskError
 # gain. To set that right must make no trial due.
 _REASON = re.compile(rb'^(unverified *= *)"(?:[^"\\\n]|\\.)*"', re.MULTILINE)
 _CHEATS = re.compile(
-    rb"^\[\[metadata\.benchflow\.(?:common_)?exploits\]\][^\n]*\n(?:(?!\[)[^\n]*(?:\n|\Z))*",
+    rb"^\[\[metadata\.benchflow\.(?:common_)?exploits\]\][^\n]*\n(?:(?![ \t]*\[)[^\n]*(?:\n|\Z))*",
     re.MULTILINE,
 )
 _IGNORED = {"__pycache__", ".git", ".pytest_cache", ".DS_Store"}
@@ -24,19 +24,15 @@ _IGNORED = {"__pycache__", ".git", ".pytest_cache", ".DS_Store"}
 def files_below(root: Path) -> list[Path]:
     """Regular files below `root`, sorted by relative path; symlinks are refused with TaskError.
 
-    A symlink in a task would make its content depend on the machine that reads it.
+    A symlink in a task would make its content depend on the machine that reads it, and could lead
+    to what is nobody's business.
     """
+    _refuse_link(root)
     found: list[Path] = []
     for directory, names, files in os.walk(root):
         names[:] = sorted(name for name in names if name not in _IGNORED)
         for name in [*names, *files]:
-            path = Path(directory) / name
-            mode = path.lstat().st_mode
-            if stat.S_ISLNK(mode) or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-                raise TaskError(
-                    f"{path}: a task holds regular files and folders only",
-                    hint="replace the link or special file by a real file",
-                )
+            _refuse_link(Path(directory) / name)
         found += [
             Path(directory) / name
             for name in files
@@ -45,15 +41,28 @@ def files_below(root: Path) -> list[Path]:
     return sorted(found, key=lambda path: path.relative_to(root).as_posix())
 
 
+def _refuse_link(path: Path) -> None:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise TaskError(
+            f"{path}: a task holds regular files and folders only",
+            hint="replace the link or special file by a real file",
+        )
+
+
 def digest_of(root: Path, parts: Iterable[str]) -> str:
     """SHA-256 (hex) over names, executable bits and contents of `parts` (files or folders).
 
     What a `task.toml` at the root says of cheats, or as the reason for `unverified`, does not
-    count.
+    count. Raises TaskError for a symlink.
     """
     total = hashlib.sha256()
     for part in sorted(parts):
         top = root / part
+        _refuse_link(top)
         if not top.exists():
             continue
         for path in [top] if top.is_file() else files_below(top):

@@ -70,6 +70,13 @@ def load(path: Path | str) -> Task:
     return task
 
 
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise TaskError(f"{path}: not UTF-8: {error}", hint="write it as UTF-8") from None
+
+
 def _error(folder: Path, problems: list[Problem]) -> TaskError:
     lines = "\n".join(f"  {problem}" for problem in problems)
     count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
@@ -94,6 +101,9 @@ def _load_plain(folder: Path, data: dict[str, Any]) -> Task:
         raise TaskError(
             f"{folder / 'instruction.md'}: the file is missing", hint="write the instruction"
         )
+    for instruction in (folder / "instruction.md", *folder.glob("steps/*/instruction.md")):
+        if instruction.is_file():
+            _text(instruction)
     package = data.get("task") if isinstance(data.get("task"), dict) else {}
     assert isinstance(package, dict)
     return Task(
@@ -228,7 +238,7 @@ def _assemble(
     )
     instructions = [folder / "instruction.md"]
     instructions += [folder / "steps" / step.name / "instruction.md" for step in steps]
-    text = "\n".join(p.read_text(encoding="utf-8") for p in instructions if p.is_file())
+    text = "\n".join(_text(p) for p in instructions if p.is_file())
     return Task(
         path=folder,
         name=f"{ours.family}/{ours.variant}",

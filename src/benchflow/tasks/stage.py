@@ -118,7 +118,8 @@ def write_staged(task: Task, target: Path, boot: Path, hint: int) -> None:
     for part in ("environment", "solution"):
         _copy(task.path / part, target / part)
     hints = "".join(
-        f"\n### Hint {n}\n\n{path.read_text()}" for n, path in enumerate(task.hints[:hint], 1)
+        f"\n### Hint {n}\n\n{path.read_text(encoding='utf-8')}"
+        for n, path in enumerate(task.hints[:hint], 1)
     )
     appendix = f"\n\n## Hints\n{hints}" if hints else ""
     if task.steps:
@@ -127,12 +128,12 @@ def write_staged(task: Task, target: Path, boot: Path, hint: int) -> None:
             folder.mkdir(parents=True)
             _copy(source / "solution", folder / "solution")
             (folder / "instruction.md").write_text(
-                (source / "instruction.md").read_text() + appendix
+                (source / "instruction.md").read_text(encoding="utf-8") + appendix
             )
             _write_tests(task, source / "tests", folder / "tests", boot)
     else:
         (target / "instruction.md").write_text(
-            (task.path / "instruction.md").read_text() + appendix
+            (task.path / "instruction.md").read_text(encoding="utf-8") + appendix
         )
         _write_tests(task, task.path / "tests", target / "tests", boot)
     (target / "task.toml").write_text(_staged_toml(task))
