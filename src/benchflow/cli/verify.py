@@ -54,7 +54,7 @@ def command(
     \b
     Examples:
       benchflow verify repair/dead-server ./disk.img
-      benchflow verify spin/appliance --deliverable /app/out/disk.img=./a.img
+      benchflow verify spin/appliance --deliverable /app/out/appliance.img=./a.img
       benchflow verify ./my-task ./disk.img --sandbox none      while you write the checks
 
     Exit status: 0 resolved, 1 failed, 4 when the verifier itself broke.
