@@ -101,6 +101,17 @@ def test_tiers_hold_what_cannot_be_told_apart() -> None:
     assert [set(tier) for tier in found] == [{"strong", "also strong"}, {"fair"}, {"weak"}]
 
 
+def test_no_tiers_put_the_loser_of_the_common_tasks_above_the_winner() -> None:
+    easy, common = tuple(f"e{i}" for i in range(60)), tuple(f"c{i}" for i in range(20))
+    a = Outcomes((*easy, *common), np.array([5] * 60 + [0] * 20), np.full(80, 5))
+    b = Outcomes(common, np.array([3, 4] * 10), np.full(20, 5))
+    pair = all_pairs({"a": a, "b": b})["a", "b"]
+    assert pair.decided and pair.difference.value < 0
+    assert tiers({"a": a, "b": b}) == tiers({"b": b, "a": a}) == []
+    weaker = Outcomes(common, np.array([1, 2] * 10), np.full(20, 5))
+    assert tiers({"a": b, "b": weaker}) == [["a"], ["b"]]
+
+
 def test_differences_of_one_family_are_one_unit() -> None:
     a, b = two_in_families(np.random.default_rng(3), 20, 4)
     found = paired(a, b)

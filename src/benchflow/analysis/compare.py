@@ -118,20 +118,33 @@ def tiers(
     Within a tier the order says nothing. The best of a tier is the one with the highest mean over
     tasks; a member of a lower tier is beaten, after Holm's correction over all pairs, by the best
     of the tier above. `comparisons`: those of `all_pairs` where they are already known.
+
+    Empty where no such order holds: a pair is compared over its common tasks and ranked over its
+    own, so somebody may be shown to beat one that stands in a higher tier, or leads its own.
     """
     if comparisons is None:
         comparisons = all_pairs(table, level)
+    beaten = {
+        (a, b) if comparison.difference.value > 0 else (b, a)
+        for (a, b), comparison in comparisons.items()
+        if comparison.decided
+    }
     left = sorted(table, key=lambda name: (-float(table[name].shares.mean()), name))
     found: list[list[str]] = []
     while left:
         best = left[0]
         tier = [best]
         for other in left[1:]:
-            comparison = comparisons.get((best, other)) or comparisons.get((other, best))
-            if comparison is None or not comparison.decided:
+            if (best, other) not in beaten:
                 tier.append(other)
         found.append(tier)
         left = [name for name in left if name not in tier]
+    level_of = {name: number for number, tier in enumerate(found) for name in tier}
+    leaders = {tier[0] for tier in found}
+    for winner, loser in beaten:
+        below = level_of[winner] - level_of[loser]
+        if below > 0 or (below == 0 and loser in leaders):
+            return []
     return found
 
 

@@ -7,6 +7,7 @@ from benchflow.site.findings import Findings
 from benchflow.site.reading.figures import basis, p_value, percent, points
 from benchflow.site.reading.section import Section, Table
 from benchflow.site.statistics import Refused
+from benchflow.site.words import plural
 
 
 def short(found: Findings) -> Section:
@@ -28,10 +29,10 @@ def short(found: Findings) -> Section:
         )
     if summary.pairs:
         decided = sum(pair.comparison.decided for pair in summary.pairs)
-        tiers = len({entry.tier for entry in summary.entries})
+        tiers = len({entry.tier for entry in summary.entries if entry.tier is not None})
         lost = len({(one.a, one.b) for one in found.changes if not one.decided})
         said.append(
-            f"{len(summary.entries)} agents and models form {tiers} tiers: {decided} of "
+            f"{len(summary.entries)} agents and models form {_tiers(tiers)}: {decided} of "
             f"{len(summary.pairs)} differences are supported"
             + (f", {lost} of them not under every reading of the trials" if lost else "")
         )
@@ -58,6 +59,10 @@ def short(found: Findings) -> Section:
                 "ever, solves them"
             )
     return Section("In short", tuple(said))
+
+
+def _tiers(n: int) -> str:
+    return plural(n, "tier") if n else "no tiers (the tasks that they share allow no one order)"
 
 
 def agent_or_model(found: Findings) -> Section:
