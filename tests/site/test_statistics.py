@@ -201,6 +201,27 @@ def test_the_scale_leaves_out_who_solved_all_and_names_dead_tasks() -> None:
     assert isinstance(difficulty(Trials.of(perfect)), Refused)
 
 
+def test_a_task_is_dead_only_where_everybody_alike_solved_it_or_not() -> None:
+    """Whoever has no place on the scale has solved, or failed, its tasks all the same."""
+    trials = design({("x", "m"): 0.5, ("y", "m"): 0.3})
+    hard = [record(f"hard {i}", False, agent=agent) for i in range(8) for agent in "xy"]
+    easy = [record(f"easy {i}", True, agent=agent) for i in range(8) for agent in "xy"]
+    alike = [*trials.records, *hard, *easy]
+    found = difficulty(Trials.of(alike))
+    assert not isinstance(found, Refused)
+    assert {*found.dead} >= {f"{kind} {i}" for kind in ("hard", "easy") for i in range(8)}
+    perfect = [record(f"hard {i}", True, agent="perfect") for i in range(8)]
+    perfect += [record("theirs", True, agent="perfect")]
+    zero = [record(f"easy {i}", False, agent="zero") for i in range(8)]
+    rows = [*alike, *perfect, *zero]
+    for found in (difficulty(Trials.of(rows)), Study("t", collection(*rows)).difficulty):
+        assert not isinstance(found, Refused)
+        assert found.left_out == ("perfect m", "zero m")
+        assert "theirs" not in found.tasks
+        assert not any(task.startswith(("hard", "easy")) for task in found.dead)
+        assert found.shares[found.tasks.index("hard 0")] == pytest.approx(1 / 3)
+
+
 def test_what_no_task_states_is_refused() -> None:
     trials = design({("x", "m"): 0.5, ("y", "m"): 0.3})
     assert skills(trials) == Refused("no task names its skills")

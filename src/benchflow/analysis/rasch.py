@@ -112,7 +112,7 @@ def rasch(
         outfit=outfit,
         infit=infit,
         misfit_p=misfit_p,
-        flags=_flags(right, of, misfit_p < 1 - level),
+        flags=flags(right, of, misfit_p < 1 - level),
         level=level,
         basis=Basis(
             n_tasks=n_tasks,
@@ -193,14 +193,15 @@ def _misfit(
     return p
 
 
-def _flags(successes: Floats, trials: Floats, misfit: np.ndarray) -> tuple[Flag, ...]:
+def flags(successes: Floats | Ints, trials: Floats | Ints, misfit: np.ndarray) -> tuple[Flag, ...]:
+    """One a task, from counts of shape (models, tasks): those on the scale, or more of them."""
     solved, tried = successes.sum(axis=0), trials.sum(axis=0)
-    flags: list[Flag] = []
+    found: list[Flag] = []
     for total, attempts, fits_badly in zip(solved, tried, misfit, strict=True):
         if total == 0:
-            flags.append("never solved")
+            found.append("never solved")
         elif total == attempts:
-            flags.append("always solved")
+            found.append("always solved")
         else:
-            flags.append("misfit" if fits_badly else "")
-    return tuple(flags)
+            found.append("misfit" if fits_badly else "")
+    return tuple(found)

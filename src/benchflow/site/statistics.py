@@ -6,7 +6,7 @@ cannot carry is a `Refused` with the reason in words, never a guess.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from benchflow.analysis.decompose import Cells, Decomposition, cells_of, decompo
 from benchflow.analysis.estimate import Estimate, Floats, NotEnoughData
 from benchflow.analysis.horizon import Horizon, horizon
 from benchflow.analysis.passk import pass_k
-from benchflow.analysis.rasch import Rasch, rasch
+from benchflow.analysis.rasch import Rasch, flags, rasch
 from benchflow.analysis.skills import SkillEffects, skill_effects
 from benchflow.site.arrays import Trials, one_spelling
 
@@ -76,8 +76,9 @@ class Behaviours:
 class Difficulty:
     """Tasks and models on one scale; arrays of `scale` are in the order of `entries` and `tasks`.
 
-    `left_out`: agents and models that solved everything or nothing. `shares`: per task, the plain
-    share of successes over everybody.
+    `left_out`: agents and models that solved everything or nothing; tasks that nobody else ran are
+    not here. `shares`, and the flags of dead tasks, are over everybody: per task, the plain share
+    of successes.
     """
 
     entries: tuple[str, ...]
@@ -222,10 +223,14 @@ def difficulty(trials: Trials, level: float = 0.95) -> Difficulty | Refused:
         successes[row, columns], ran[row, columns] = outcomes.successes, outcomes.trials
     solved = successes.sum(axis=1)
     usable = (solved > 0) & (solved < ran.sum(axis=1))
+    placed = ran[usable].any(axis=0)
+    tasks = tuple(task for task, has_place in zip(tasks, placed, strict=True) if has_place)
+    successes, ran = successes[:, placed], ran[:, placed]
     try:
         scale = rasch(successes[usable], ran[usable], level, errors=trials.n_errors)
     except NotEnoughData as error:
         return Refused(str(error))
+    scale = replace(scale, flags=flags(successes, ran, scale.misfit_p < 1 - level))
     return Difficulty(
         entries=tuple(name for name, use in zip(trials.entries, usable, strict=True) if use),
         tasks=tasks,

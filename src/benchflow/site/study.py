@@ -67,10 +67,7 @@ class Study:
     @cached_property
     def difficulty(self) -> Difficulty | Refused:
         """How hard each task is, on one scale with how able each agent and model is."""
-        won = {who: (o.successes.sum(), o.n_trials) for who, o in self.trials.outcomes.items()}
-        # Whoever solved nothing or everything has no place on the scale, nor tasks of theirs alone.
-        usable = frozenset(who for who, (good, ran) in won.items() if 0 < good < ran)
-        return difficulty(self.trials.where(usable), self.level)
+        return difficulty(self.trials, self.level)
 
     @cached_property
     def entries(self) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ def short(found: Findings) -> Section:
         dead = len(found.difficulty.dead)
         if dead:
             said.append(
-                f"{dead} of {summary.n_tasks} tasks separate nobody: everybody always, or nobody "
+                f"{dead} of {len(found.difficulty.tasks)} tasks separate nobody: everybody always, or nobody "
                 "ever, solves them"
             )
     return Section("In short", tuple(said))
