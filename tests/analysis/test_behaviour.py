@@ -48,6 +48,20 @@ def test_equal_groups_are_seldom_called_different() -> None:
     assert called / 200 <= 0.09
 
 
+def test_tasks_that_one_group_ran_make_nothing_surer() -> None:
+    """They have nothing within them, so they are no clusters to count on."""
+    generator = np.random.default_rng(4)
+    values, groups, tasks = generator.normal(size=8), list("abababab"), list("xxyyzzww")
+    alone = [f"only {i}" for i in range(60)]
+    own, only_a = generator.normal(size=60), ["a"] * 60
+    found = adjusted(values, groups, tasks).effects
+    more = adjusted(np.append(values, own), groups + only_a, tasks + alone).effects
+    assert more.low == pytest.approx(found.low)
+    assert more.high == pytest.approx(found.high)
+    with pytest.raises(NotEnoughData, match="that several ran"):
+        adjusted(np.append(values[:2], own), groups[:2] + only_a, tasks[:2] + alone)
+
+
 def test_what_cannot_be_compared_is_refused() -> None:
     with pytest.raises(NotEnoughData, match="two or more"):
         adjusted(np.ones(4), ["a"] * 4, list("xxyy"))

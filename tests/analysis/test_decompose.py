@@ -82,6 +82,19 @@ def test_cells_on_other_tasks_cannot_be_told_apart() -> None:
         decompose(table)
 
 
+def test_tasks_of_one_cell_alone_make_nothing_surer() -> None:
+    few = {("x", "m"): cell([1, 2, 3, 5]), ("y", "m"): cell([2, 2, 5, 1])}
+    alone = Outcomes(
+        (*names(4), *(f"only {i}" for i in range(60))),
+        np.array([1, 2, 3, 5] + [3, 1] * 30),
+        np.full(64, 5),
+    )
+    found, more = decompose(few).agents, decompose({**few, ("x", "m"): alone}).agents
+    assert found and more
+    assert more.low == pytest.approx(found.low)
+    assert more.p == pytest.approx(found.p)
+
+
 def test_the_map_counts_tasks_and_trials_of_each_cell() -> None:
     cells = cells_of(crossed(np.random.default_rng(3)))
     assert cells.agents == ("x", "y", "z")

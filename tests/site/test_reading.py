@@ -54,7 +54,9 @@ def test_two_trials_are_enough_for_a_report_that_refuses_nearly_everything() -> 
 def test_where_the_shared_tasks_allow_no_order_no_tier_is_told() -> None:
     easy = [record(f"e{i}", True) for i in range(60)]
     common = [
-        record(f"c{i}", agent == "b" and i % 4 > 0, agent=agent) for i in range(20) for agent in "ab"
+        record(f"c{i}", agent == "b" and i % 4 > 0, agent=agent)
+        for i in range(20)
+        for agent in "ab"
     ]
     crossed = in_terminal(findings(collection(*easy, *common)))
     assert "2 agents and models form no tiers (" in crossed and "b m beats a m by" in crossed

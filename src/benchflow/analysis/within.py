@@ -6,6 +6,7 @@ cluster-robust one with its small-sample factor, t on (clusters - 1) degrees of 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -50,20 +51,25 @@ class Fit:
 def fit(values: Floats, design: Floats, tasks: Sequence[str], units: Sequence[str]) -> Fit:
     """Regresses `values` (rows) on `design` (rows × columns) and an effect of each task.
 
-    `units`: the clusters, one entry a row. Raises NotEnoughData below two clusters, when nothing
-    is left to estimate an error from, or when the rows of the same tasks do not tell the columns
-    apart.
+    `units`: the clusters, one entry a row; those without a task of two rows do not count. Raises
+    NotEnoughData below two clusters, when nothing is left to estimate an error from, or when the
+    rows of the same tasks do not tell the columns apart.
     """
     from statsmodels.regression.linear_model import OLS
 
-    task = labels(tasks)[1]
-    unit = labels(units)[1]
-    n_clusters = int(unit.max()) + 1
+    # The only row of a task equals its task's effect: it says nothing, and counted as a cluster it
+    # would make the errors look better known than they are.
+    rows = Counter(tasks)
+    kept = [at for at, name in enumerate(tasks) if rows[name] > 1]
+    values, design = values[kept], design[kept]
+    names, unit = labels([units[at] for at in kept])
+    task = labels([tasks[at] for at in kept])[1]
+    n_clusters = len(names)
+    if n_clusters < 2:
+        raise NotEnoughData("two tasks (or families) or more that several ran are needed")
     counts = np.bincount(task)
     inside = design - _means(design, task, counts)
     left = values - np.bincount(task, weights=values)[task] / counts[task]
-    if n_clusters < 2:
-        raise NotEnoughData("an interval over tasks needs two tasks (or families) or more")
     if np.linalg.matrix_rank(inside) < inside.shape[1]:
         raise NotEnoughData("the tasks that were run do not tell these effects apart")
     if len(values) - len(counts) <= inside.shape[1]:

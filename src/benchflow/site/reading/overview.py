@@ -52,11 +52,11 @@ def short(found: Findings) -> Section:
             f"{percent(max(wrong), 0)} were not done"
         )
     if not isinstance(found.difficulty, Refused):
-        dead = len(found.difficulty.dead)
+        dead, placed = len(found.difficulty.dead), len(found.difficulty.tasks)
         if dead:
             said.append(
-                f"{dead} of {len(found.difficulty.tasks)} tasks separate nobody: everybody always, or nobody "
-                "ever, solves them"
+                f"{dead} of {placed} tasks separate nobody: everybody always, or nobody ever, "
+                "solves them"
             )
     return Section("In short", tuple(said))
 
