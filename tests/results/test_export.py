@@ -77,6 +77,15 @@ def test_not_recorded_and_empty_stay_apart_and_hostile_text_stays_text(tmp_path:
     assert row == (evil, "", "NULL", None, 0, None, None, "a b")
 
 
+def test_a_count_of_any_size_that_is_read_can_be_written(tmp_path: Path) -> None:
+    source = tmp_path / "a.jsonl"
+    line = {"agent": "a", "task": "t", "trial": "t.1", "resolved": True}
+    source.write_text(json.dumps({**line, "hint": 2**40, "steps": 2**50}) + "\n")
+    export(collect([source]), tmp_path / "out")
+    with duckdb.connect(str(tmp_path / "out" / "index.duckdb"), read_only=True) as index:
+        assert index.execute("SELECT hint, steps FROM trials").fetchone() == (2**40, 2**50)
+
+
 def test_a_step_with_a_million_calls_is_still_one_row(tmp_path: Path) -> None:
     calls = [{"tool_call_id": str(n), "function_name": "x" * 80} for n in range(300_000)]
     document = {

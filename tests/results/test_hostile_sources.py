@@ -17,7 +17,7 @@ from jobfolders import trial
 
 from benchflow.results import archive
 from benchflow.results.model import Verdict
-from benchflow.results.readers import atif_steps, listed
+from benchflow.results.readers import atif_document, atif_steps, listed
 from benchflow.results.records import Collection, collect, steps
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\u202eevil\x9b31m\x00\ud800<b>"
@@ -291,6 +291,55 @@ def test_a_trajectory_cannot_lead_out_of_its_folder(tmp_path: Path) -> None:
     found = collect([path])
     assert [step.text for step in steps(found.records[0])] == ["mine"]
     assert messages(found) == ["is not a regular file"]
+
+
+def test_a_trajectory_that_goes_on_where_no_file_can_be_is_read_and_named(tmp_path: Path) -> None:
+    path = tmp_path / "trajectory.json"
+    step = {"step_id": 1, "source": "agent", "message": "mine"}
+    document = {"schema_version": "ATIF-v1.7", "agent": {"name": "a", "version": "1"}}
+    path.write_text(json.dumps({**document, "steps": [step], "continued_trajectory_ref": "\ud800"}))
+    found = collect([path])
+    assert [step.text for step in steps(found.records[0])] == ["mine"]
+    assert messages(found) == ["has a name that no file can have"]
+
+
+def test_a_trajectory_of_countless_objects_is_refused_before_it_is_held(tmp_path: Path) -> None:
+    path = tmp_path / "trajectory.json"
+    empty = ",".join(["{}"] * (atif_document.MAX_OBJECTS + 1))
+    path.write_text('{"schema_version": "ATIF-v1.7", "steps": [' + empty + "]}")
+    assert "objects" in messages(collect([trial_with(tmp_path / "job", path)]))[0]
+
+
+def trial_with(job: Path, trajectory: Path) -> Path:
+    """A job of one trial with this trajectory."""
+    (trial(job, rewards={"reward": 1}) / "agent").mkdir()
+    trajectory.rename(job / "task__abc" / "agent" / "trajectory.json")
+    return job
+
+
+def test_progress_without_end_is_one_problem(tmp_path: Path) -> None:
+    ladder = [{"id": "a", "status": "passed"}]
+    folder = trial(tmp_path / "job", rewards={"reward": 1}, milestones=ladder)
+    path = folder / "verifier" / "progress.jsonl"
+    path.write_text("x\n" * 3000 + '{"t": 2, "event": "milestone", "id": "a"}\n')
+    found = collect([tmp_path / "job"])
+    assert found.records[0].rungs[0].verified_seconds == 2
+    (said,) = messages(found)
+    assert said.startswith("line 1 ") and said.endswith("and 2999 lines more")
+    with path.open("r+b") as file:
+        file.truncate(3 << 30)
+    assert messages(collect([tmp_path / "job"])) == ["is 3072 MiB long: no record of ours"]
+
+
+def test_an_archive_whose_member_has_no_readable_name_is_no_source(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as out:
+        out.writestr("é", "x")
+    path = tmp_path / "a.json"
+    path.write_bytes((tmp_path / "a.zip").read_bytes().replace("é".encode(), b"\xff\xff"))
+    write_list(tmp_path / "b.jsonl", LINE)
+    found = collect([tmp_path])
+    assert len(found.records) == 1
+    assert messages(found) == ["is nothing that we can read results from"]
 
 
 def test_a_trajectory_that_continues_in_itself_ends(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from jobfolders import trial
 
+from benchflow.cli import show
 from benchflow.errors import UsageError
 from benchflow.results import dump
 from benchflow.results.layout import find_jobs
@@ -124,6 +125,22 @@ def test_what_a_guest_printed_cannot_reach_the_terminal(tmp_path: Path) -> None:
     text = json.dumps(dump.trial(found), ensure_ascii=False)
     assert not set(text) & {"\x1b", "\x9b", "\u202e", "\x00", "\x07"}
     assert "evilok" in text
+
+
+def test_no_name_of_a_file_or_budget_reaches_the_terminal_raw(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evil = "\x1b]0;owned\x07\x1b[2J\u202e"
+    folder = trial(tmp_path / "job", exception="AgentTimeoutError")
+    (folder / "model.json").write_text(json.dumps({"budget_exhausted": f"usd{evil}"}))
+    (folder / "verifier" / f"{evil}console.cast").write_text("x")
+    job = read_job(tmp_path / "job")
+    assert any(evil in name for name in job.trials[0].evidence)
+    show.print_job(job, details=True)
+    said = capsys.readouterr().out
+    assert "console.cast" in said
+    assert not set(said) & {"\x1b", "\u202e", "\x07"}
+    assert not set(job.trials[0].cause_message) & {"\x1b", "\u202e", "\x07"}
 
 
 def test_a_link_in_place_of_a_record_is_not_followed(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from benchflow.results.archive import Archive
 from benchflow.results.model import Verdict
 from benchflow.results.records import Collection, Format, Record, collect, steps
 from benchflow.results.synthetic import Design, write_job
+from benchflow.results.versions import apart
 
 DATA = Path(__file__).parent / "data"
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "terminal-bench-core-0.1.1.jsonl"
@@ -287,6 +288,16 @@ def test_our_job_says_version_family_skills_and_hint_of_its_tasks(tmp_path: Path
     )  # fmt: skip
     assert (record.family, record.skills, record.expert_minutes) == ("repair", ("boot",), 90)
     assert record.hint == 2
+
+
+def test_two_contents_of_a_task_in_anybodys_job_are_two_tasks(tmp_path: Path) -> None:
+    for at, checksum in enumerate(("aaaaaaaaaa", "bbbbbbbbbb")):
+        trial(tmp_path / f"job{at}", f"x__{at}", rewards={"reward": at}, task_checksum=checksum)
+    records = collect([tmp_path / "job0", tmp_path / "job1"]).records
+    assert [record.task_digest for record in records] == ["aaaaaaaaaa", "bbbbbbbbbb"]
+    assert {record.task for record in apart(records)} == {
+        "benchflow/task#aaaaaaaa", "benchflow/task#bbbbbbbb"
+    }  # fmt: skip
 
 
 def test_a_folder_of_everything_is_read_through_and_the_rest_is_named(tmp_path: Path) -> None:

@@ -68,7 +68,8 @@ def print_trial(trial: Trial) -> None:
     }
     known = [f"{k} {duration(v)}" for k, v in spans.items() if v is not None]
     click.echo("  time: " + ", ".join(known))
-    click.echo(f"  evidence in {shown(trial.path)}: {', '.join(trial.evidence) or 'none'}")
+    evidence = ", ".join(one_line(name, 200) for name in trial.evidence)
+    click.echo(f"  evidence in {shown(trial.path)}: {evidence or 'none'}")
 
 
 def telling_what_is_mended() -> Callable[[Problem], None]:

@@ -67,6 +67,8 @@ def read_bytes(path: Path | str, limit: int) -> bytes:
         if error.errno == errno.ELOOP:
             raise UnreadableRecord("is not a regular file") from error
         raise UnreadableRecord(f"cannot be read: {error.strerror}") from error
+    except ValueError as error:  # a lone surrogate, a zero byte
+        raise UnreadableRecord("has a name that no file can have") from error
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):

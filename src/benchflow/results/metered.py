@@ -8,7 +8,7 @@ from typing import Any
 
 from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.model import Usage
-from benchflow.results.values import count, mapping, number
+from benchflow.results.values import count, mapping, number, word
 
 NAME = "model.json"
 
@@ -24,7 +24,7 @@ def totals(trial: Path) -> dict[str, Any]:
 def exhausted(found: Mapping[str, Any]) -> str:
     """The budget that ended a trial of these `totals`: "usd", "tokens", "turns", "minutes", or ""
     for none."""
-    return str(found.get("budget_exhausted") or "")
+    return word(found.get("budget_exhausted") or "", 40)
 
 
 def usage(found: Mapping[str, Any]) -> Usage | None:

@@ -72,7 +72,8 @@ class Trial(Struct, frozen=True):
     """One finished attempt. `cause` names why a trial is an error, or what ended its agent.
 
     `exception` is the class that Harbor recorded, whatever came of it. `task_folder`: the task as
-    the trial was given it; the folder need not be there any more.
+    the trial was given it; the folder need not be there any more. `task_checksum`: Harbor's, of
+    what was in it.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Trial(Struct, frozen=True):
     started_at: str = ""
     agent_version: str = ""
     task_folder: str = ""
+    task_checksum: str = ""
     milestones: tuple[Milestone, ...] = ()
     metrics: dict[str, float] = {}
     phases: Phases = Phases()

@@ -115,6 +115,7 @@ def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Tria
             started_at=word(record.get("started_at"), 40),
             agent_version=word(agent.get("version"), 80),
             task_folder=_task_folder(record),
+            task_checksum=word(record.get("task_checksum"), 64),
             milestones=milestones,
             metrics={
                 one_line(key.removeprefix("metric."), 80): value

@@ -19,7 +19,8 @@ from benchflow.results.lock import is_held
 from benchflow.results.text import one_line
 from benchflow.results.values import mapping, word
 
-_MAX_PROGRESS = 8 << 20
+#: Bytes of a verifier's progress.jsonl that are read.
+MAX_PROGRESS = 8 << 20
 _MAX_RUNGS = 500
 
 
@@ -142,7 +143,7 @@ def _progress(trial: Path, known: tuple[str, ...]) -> tuple[tuple[tuple[str, str
     for folder, _ in verifier_folders(trial):
         prefix = "" if folder.parent == trial else f"{word(folder.parent.name)}/"
         try:
-            lines = read_bytes(folder / "progress.jsonl", _MAX_PROGRESS).splitlines()
+            lines = read_bytes(folder / "progress.jsonl", MAX_PROGRESS).splitlines()
         except UnreadableRecord:
             continue
         for line in lines:

@@ -14,6 +14,8 @@ from msgspec.json import Decoder
 from benchflow.results.files import UnreadableRecord
 from benchflow.results.values import mapping, sequence
 
+#: Ten for each of 200,000 steps. An object of two bytes takes a hundred in memory.
+MAX_OBJECTS = 2_000_000
 #: How deep a nest of subagents is followed.
 MAX_DEPTH = 5
 #: Who a step may be by.
@@ -109,7 +111,9 @@ def is_atif(schema_version: Any) -> bool:
 
 
 def decode(data: bytes) -> Document:
-    """The document in a file. Raises UnreadableRecord for what is torn or no JSON."""
+    """The document in a file. Raises UnreadableRecord for what is torn, no JSON or too much."""
+    if data.count(b"{") > MAX_OBJECTS:
+        raise UnreadableRecord(f"holds more than {MAX_OBJECTS:,} objects: no agent's work")
     try:
         return _decode(data)
     except (ValueError, RecursionError):

@@ -117,7 +117,7 @@ def _archive(source: Path, path: Path, how: How) -> Found | None:
             with zipfile.ZipFile(path) as archive:
                 if "_journal/start.json" not in archive.namelist():
                     return None
-        except (zipfile.BadZipFile, OSError):
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
             return None
     return Found(*inspect_log.read(source, path, how.trajectories))
 

@@ -162,7 +162,7 @@ def _record(job: _Job, trial: Trial, task: TaskFacts, problems: list[Problem]) -
         agent_version=trial.agent_version,
         task=trial.task,
         task_version=task.version,
-        task_digest=task.digest,
+        task_digest=task.digest or trial.task_checksum,
         family=task.family,
         skills=task.skills,
         expert_minutes=task.expert_minutes,

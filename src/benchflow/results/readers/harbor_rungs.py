@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchflow.results.evidence import holds_something, verifier_folders
-from benchflow.results.files import UnreadableRecord, decode, read_lines, read_object
+from benchflow.results.files import UnreadableRecord, decode, read_bytes, read_object
 from benchflow.results.model import Milestone, Problem, Trial
 from benchflow.results.records import Rung
+from benchflow.results.running import MAX_PROGRESS
 from benchflow.results.values import mapping, number, seconds_between, sequence
-
-_MAX_LINE = 1 << 20
 
 
 def rungs_of(trial: Trial, problems: list[Problem]) -> tuple[Rung, ...]:
@@ -72,13 +71,24 @@ def _decided(trial: Path, problems: list[Problem]) -> dict[str, float]:
         path = folder / "progress.jsonl"
         if not holds_something(path):
             continue
-        for line_number, line in read_lines(path, _MAX_LINE):
+        try:
+            lines = read_bytes(path, MAX_PROGRESS).split(b"\n")
+        except UnreadableRecord as error:
+            problems.append(Problem(path, str(error)))
+            continue
+        faults: list[str] = []
+        for line_number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
             try:
-                event = mapping(decode(line or b""))
+                event = mapping(decode(line))
             except UnreadableRecord as error:
-                problems.append(Problem(path, f"line {line_number} {error}"))
+                faults.append(f"line {line_number} {error}")
                 continue
             seconds = number(event.get("t"))
             if event.get("event") == "milestone" and seconds is not None:
                 found.setdefault(prefix + str(event.get("id")), seconds)
+        if faults:
+            more = f", and {len(faults) - 1} lines more" if len(faults) > 1 else ""
+            problems.append(Problem(path, faults[0] + more))
     return found
