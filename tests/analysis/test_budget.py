@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from benchflow.analysis.budget import budgeted, pareto, rate_within
 from benchflow.analysis.estimate import NotEnoughData
@@ -38,6 +39,15 @@ def test_nobody_on_the_front_is_beaten_in_both() -> None:
     front = pareto(shares, costs)
     assert front.on_front == (True, True, False)
     assert front.chance == pytest.approx([1, 1, 0])
+
+
+def test_a_score_on_the_front_has_the_interval_of_its_own_tasks() -> None:
+    won = np.array([1.0, 0.5, 0.0, 1.0, 0.5, 0.0, 0.5, 0.5])
+    front = pareto({"a": won, "b": won}, {"a": won + 1, "b": won + 2}, level=0.9)
+    expected = stats.t.interval(0.9, 7, loc=won.mean(), scale=stats.sem(won))
+    assert (front.low[0], front.high[0]) == pytest.approx(expected)
+    with pytest.raises(NotEnoughData, match="families"):
+        pareto({"a": won}, {"a": won}, units=["one"] * 8)
 
 
 def test_equals_are_on_the_front_together_and_doubt_is_shown() -> None:

@@ -70,6 +70,20 @@ def test_nothing_solved_still_has_an_interval() -> None:
     assert rate(some([5] * 20, [5] * 20)).total.low == pytest.approx(0.025 ** (1 / 20))
 
 
+def test_tasks_that_are_all_or_nothing_do_not_make_re_runs_certain() -> None:
+    found = rate(some([5, 5, 0, 0, 0], [5] * 5))
+    assert found.rerun_only is not None
+    assert found.rerun_only.low < 0.4 < found.rerun_only.high
+    assert found.plus_minus.rerun == pytest.approx((1 - 0.025 ** (1 / 25)) / 2)
+    once = rate(some([2, 1, 0, 0], [2, 1, 1, 1]))
+    assert once.plus_minus.rerun == pytest.approx((1 - 0.025 ** (1 / 2)) / 2)
+    solved = rate(some([5] * 20, [5] * 20))
+    assert solved.rerun_only is not None
+    assert solved.plus_minus.rerun == pytest.approx(solved.rerun_only.half_width)
+    assert solved.rerun_only.half_width > 0
+    assert solved.plus_minus.tasks is None
+
+
 def test_one_attempt_a_task_cannot_tell_re_run_noise() -> None:
     result = rate(some([1, 0, 1], [1, 1, 1]))
     assert result.rerun_only is None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchflow.analysis.cluster import labels
+from benchflow.analysis.cluster import labels, plain_interval, ratio
 from benchflow.analysis.estimate import Basis, Estimate, Floats, Ints, NotEnoughData, Outcomes
 from benchflow.analysis.rates import rate
 
@@ -99,10 +99,13 @@ def _rate(
 
 @dataclass(frozen=True)
 class Front:
-    """`on_front`: nobody is both cheaper and better. `chance`: how often so over redrawn tasks."""
+    """`on_front`: nobody is both cheaper and better. `chance`: how often so over redrawn tasks.
+    `low`, `high`: the interval of `score`, over these tasks as all else here."""
 
     names: tuple[str, ...]
     score: Floats
+    low: Floats
+    high: Floats
     cost: Floats
     on_front: tuple[bool, ...]
     chance: Floats
@@ -116,14 +119,15 @@ def pareto(
     seed: int = 0,
     *,
     units: Sequence[str] | None = None,
+    level: float = 0.95,
     n_trials: int = 0,
     errors: int = 0,
 ) -> Front:
     """The front of mean share against mean cost, both per task over the same tasks.
 
     Whole `units` (families; default: tasks) are redrawn, the same for all, so that what models
-    have in common stays in common. Raises NotEnoughData below two tasks, ValueError when the names
-    or lengths differ.
+    have in common stays in common. Raises NotEnoughData below two tasks or units, ValueError when
+    the names or lengths differ.
     """
     if set(shares) != set(costs):
         raise ValueError("shares and costs name different models")
@@ -142,10 +146,14 @@ def pareto(
     )
     weight = picks[:, unit] / picks[:, unit].sum(axis=1, keepdims=True)
     drawn = _front(weight @ score.T, weight @ cost.T)
+    names_of = list(units) if units else [str(place) for place in range(n_tasks)]
+    ends = [plain_interval(ratio(row, np.ones(n_tasks), names_of), level) for row in score]
     on_front = _front(score.mean(axis=1)[None, :], cost.mean(axis=1)[None, :])[0]
     return Front(
         names=names,
         score=score.mean(axis=1),
+        low=np.array([low for low, _ in ends]),
+        high=np.array([high for _, high in ends]),
         cost=cost.mean(axis=1),
         on_front=tuple(bool(value) for value in on_front),
         chance=drawn.mean(axis=0),

@@ -41,8 +41,9 @@ class Rate:
     """A success rate with the honest interval (`total`) and the usual one (`rerun_only`).
 
     `noise`: the three standard errors. `plus_minus`: the same three as half widths at the level of
-    the intervals, which are cut at 0 and 1 where these are not. Without any spread between tasks
-    the error is 0 and the half width that of `cluster.no_spread`.
+    the intervals, which are cut at 0 and 1 where these are not. Where nothing varies (between
+    tasks; between the trials of any task) the error is 0 and the half width that of
+    `cluster.no_spread`. Without spread between tasks the part of `tasks` is not known.
     """
 
     total: Estimate
@@ -65,8 +66,10 @@ def rate(outcomes: Outcomes, level: float = 0.95) -> Rate:
     if noise.rerun is not None:
         half = normal_quantile(level) * noise.rerun
         low, high = max(0.0, found.value - half), min(1.0, found.value + half)
-        if found.value in (0.0, 1.0):
-            low, high = no_spread(found.value, outcomes.n_trials, level)
+        if half == 0:
+            repeated = int(outcomes.trials[outcomes.trials > 1].sum())
+            low, high = no_spread(found.value, repeated, level)
+            half = (high - low) / 2
         rerun_only = _estimate(outcomes, found.value, low, high, level, "normal, re-run noise only")
     unit = "families" if outcomes.families else "tasks"
     low, high = plain_interval(found, level)
@@ -77,7 +80,7 @@ def rate(outcomes: Outcomes, level: float = 0.95) -> Rate:
         noise=noise,
         plus_minus=Noise(
             rerun=half,
-            tasks=None if noise.tasks is None else wide * noise.tasks,
+            tasks=wide * noise.tasks if noise.tasks is not None and noise.total else None,
             total=whole,
         ),
     )

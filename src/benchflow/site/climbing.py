@@ -18,7 +18,7 @@ from benchflow.site.statistics import Refused
 class Rungs:
     """How far: the mean share of rungs passed, and who climbs better.
 
-    `share`: per agent and model, each task weighing the same; a failed trial without any result is
+    `share`: per agent and model, each trial weighing the same; a failed trial without any result is
     0. `kind`: "milestone" or "test". `climb` is refused for tests, which are no ladder.
     """
 

@@ -78,7 +78,7 @@ def findings(table: Collection, level: float = 0.95) -> Findings:
             for measure in spending.MEASURES
             for goal in goals
         ),
-        worth=tuple(spending.worth(trials, measure) for measure in spending.MEASURES),
+        worth=tuple(spending.worth(trials, measure, level) for measure in spending.MEASURES),
         failures=labels(trials.records),
         doubted=caveats.doubted(trials),
         gaps=caveats.gaps(trials),

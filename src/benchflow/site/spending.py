@@ -148,7 +148,7 @@ def _moment(record: Record, measure: str, goal: str) -> tuple[float | None, int,
     return end, CUT if record.ended_itself is False else ENDED, False
 
 
-def worth(trials: Trials, measure: str = "dollars") -> Worth:
+def worth(trials: Trials, measure: str = "dollars", level: float = 0.95) -> Worth:
     """The Pareto front of score against mean spending per trial, tasks redrawn.
 
     Only agents and models whose spending is known on all but MOST_UNKNOWN of their trials take
@@ -171,6 +171,7 @@ def worth(trials: Trials, measure: str = "dollars") -> Worth:
             {who: np.array([found[task][0] for task in tasks]) for who, found in mean.items()},
             {who: np.array([found[task][1] for task in tasks]) for who, found in mean.items()},
             units=[unit_of[task] for task in tasks] if tasks else None,
+            level=level,
             n_trials=sum(len(part.records) for part in taking_part),
             errors=sum(part.n_errors for part in taking_part),
         )

@@ -69,14 +69,14 @@ def _headline(study: Study, who: str, entry: Entry | None) -> tuple[Block, ...]:
     if entry is None:
         return ()
     rate, records = entry.rate, study.of_entry(who)
-    inner = rate.rerun_only if rate else None
+    half = rate.plus_minus if rate else None
     time = median(r.phases.agent for r in records)
     return (
         Facts(
             (
                 ("Resolved", share_cell(entry.share)),
-                ("± other tasks", half_cell((rate.total.low, rate.total.high) if rate else None)),
-                ("± re-runs only", half_cell((inner.low, inner.high) if inner else None)),
+                ("± other tasks", half_cell(half.total if half else None)),
+                ("± re-runs only", half_cell(half.rerun if half else None)),
                 ("Errors", number(entry.outcomes.errors)),
                 *((("Median time", seconds_cell(time)),) if time is not None else ()),
             ),

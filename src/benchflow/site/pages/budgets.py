@@ -53,7 +53,7 @@ def _blocks(study: Study, found: Budgets, measure: _Measure) -> Iterator[Block]:
         return
     if found.curves:
         yield _budgets(found, measure)
-        yield from _worth(study, worth(study.trials, found.measure), measure)
+        yield from _worth(study, worth(study.trials, found.measure, study.level), measure)
     if found.measure == "minutes":
         for goal in GOALS:
             soon = reach(study.trials, found.measure, goal, study.level)
@@ -162,22 +162,17 @@ def _worth(study: Study, found: Worth, measure: _Measure) -> Iterator[Block]:
 
 def _front(study: Study, found: Worth, front: Front, measure: _Measure) -> Figure:
     order = sorted(range(len(front.names)), key=lambda at: float(front.cost[at]))
-    rates = {e.who: e.rate for e in study.summary.entries} if study.summary else {}
-    points = []
-    for at in order:
-        rate = rates.get(front.names[at])
-        half = rate.total.half_width if rate else 0.0
-        value = float(front.score[at])
-        points.append(
-            {
-                "name": front.names[at],
-                "x": float(front.cost[at]),
-                "y": value,
-                "front": front.on_front[at],
-                "low": max(0.0, value - half),
-                "high": min(1.0, value + half),
-            }
-        )
+    points = [
+        {
+            "name": front.names[at],
+            "x": float(front.cost[at]),
+            "y": float(front.score[at]),
+            "front": front.on_front[at],
+            "low": float(front.low[at]),
+            "high": float(front.high[at]),
+        }
+        for at in order
+    ]
     rows = tuple(
         (
             who_cell(study, front.names[at]),

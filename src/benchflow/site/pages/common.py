@@ -64,10 +64,15 @@ def rate_cell(rate: Rate | None, share: float | None) -> Cell:
     )
 
 
-def half_cell(low_high: tuple[float, float] | None) -> Cell:
-    """Half of an interval's width, as “± points”."""
-    half = (low_high[1] - low_high[0]) / 2 if low_high else None
+def half_cell(half: float | None) -> Cell:
+    """A half width of a share, as “± points”. That of a `Rate` stands in its `plus_minus`: its
+    intervals are cut at 0 and 1."""
     return Cell(half, words.plus_minus(half))
+
+
+def interval_cell(low: float, high: float) -> Cell:
+    """Both ends of an interval of a share."""
+    return Cell([low, high], f"{words.percent(low)} to {words.percent(high)}")
 
 
 def heat(value: float | None) -> str:

@@ -12,7 +12,7 @@ from benchflow.site import charts, words
 from benchflow.site.climbing import Rungs, rungs, steps
 from benchflow.site.climbing import Step as Climbed
 from benchflow.site.content import Block, Cell, Column, Figure, Page, Section, Span, Table
-from benchflow.site.pages.common import Put, half_cell, heat, nothing, number, text, who_cell
+from benchflow.site.pages.common import Put, heat, interval_cell, nothing, number, text, who_cell
 from benchflow.site.statistics import Refused
 from benchflow.site.study import Study
 
@@ -64,7 +64,7 @@ def _overall(study: Study, found: Rungs, noun: str) -> Figure:
             (
                 who_cell(study, who),
                 Cell(one.value, words.percent(one.value), span=span),
-                half_cell((one.low, one.high)),
+                interval_cell(one.low, one.high),
                 number(one.n_tasks),
                 number(one.n_trials),
                 number(one.n_errors),
@@ -73,7 +73,7 @@ def _overall(study: Study, found: Rungs, noun: str) -> Figure:
     columns = (
         Column("who", "Agent and model"),
         Column("share", f"Of the {noun}", numeric=True),
-        Column("half", "± other tasks", numeric=True),
+        Column("interval", "Interval"),
         Column("tasks", "Tasks", numeric=True),
         Column("trials", "Trials", numeric=True),
         Column("errors", "Errors", numeric=True),
@@ -84,7 +84,7 @@ def _overall(study: Study, found: Rungs, noun: str) -> Figure:
     return Figure(
         "rungs",
         f"Mean share of {noun} passed",
-        f"Each task weighs the same; {100 * study.level:.0f} % intervals for other tasks.",
+        f"Each trial weighs the same; {100 * study.level:.0f} % intervals for other tasks.",
         svg,
         Table("rungs", "", columns, tuple(rows)),
     )

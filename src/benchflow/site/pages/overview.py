@@ -193,13 +193,13 @@ def tier_table(study: Study) -> Table:
 
 def _row(study: Study, entry: Entry) -> tuple[Cell, ...]:
     rate, outcomes = entry.rate, entry.outcomes
-    inner = rate.rerun_only if rate else None
+    half = rate.plus_minus if rate else None
     return (
         Cell(entry.tier, words.MISSING if entry.tier is None else str(entry.tier), tone="tight"),
         who_cell(study, entry.who),
         rate_cell(rate, entry.share),
-        half_cell((rate.total.low, rate.total.high) if rate else None),
-        half_cell((inner.low, inner.high) if inner else None),
+        half_cell(half.total if half else None),
+        half_cell(half.rerun if half else None),
         number(len(outcomes.tasks)),
         number(outcomes.n_trials),
         number(outcomes.errors),
