@@ -38,6 +38,36 @@ def test_a_horizon_beyond_the_longest_task_is_refused() -> None:
     assert "outside the lengths" in horizon(data, 2**length).refused
 
 
+def test_an_interval_that_says_nothing_is_refused_and_overflows_nowhere() -> None:
+    """The slope is hardly told from 0: one end lies beyond any number of minutes."""
+    refused, generator = 0, np.random.default_rng(5)
+    for _ in range(400):
+        data, minutes = long_tasks(generator, n_tasks=12, slope=-0.25)
+        found = horizon(data, minutes)
+        refused += "thousandfold" in found.refused
+        if found.estimate:
+            assert found.estimate.high <= 1024 * minutes.max()
+            assert found.estimate.low >= minutes.min() / 1024
+    assert refused
+
+
+def test_tasks_of_a_family_are_one_unit() -> None:
+    data, minutes = long_tasks(np.random.default_rng(7), n_tasks=30)
+    copies = tuple(f"{task} {copy}" for task in data.tasks for copy in range(4))
+    again = Outcomes(
+        copies,
+        np.repeat(data.successes, 4),
+        np.repeat(data.trials, 4),
+        families=tuple(task for task in data.tasks for _ in range(4)),
+    )
+    one, four = horizon(data, minutes).estimate, horizon(again, np.repeat(minutes, 4)).estimate
+    assert one and four
+    assert four.value == pytest.approx(one.value)
+    assert (four.low, four.high) == pytest.approx((one.low, one.high), rel=0.05)
+    few = Outcomes(copies, again.successes, again.trials, families=("a", "b") * 60)
+    assert horizon(few, np.repeat(minutes, 4)).refused == "fewer than 10 families of tasks"
+
+
 def test_the_interval_agrees_with_redrawn_tasks() -> None:
     generator = np.random.default_rng(7)
     data, minutes = long_tasks(generator, n_tasks=120)

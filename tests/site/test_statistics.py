@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +15,10 @@ from benchflow.site.arrays import MIN_FAMILIES, Trials, one_spelling
 from benchflow.site.caveats import IF_FAMILIES, changes, doubted, gaps, mixtures
 from benchflow.site.climbing import rungs, steps
 from benchflow.site.findings import findings, findings_json
+from benchflow.site.pages import agent as agent_page
 from benchflow.site.pages import overview
 from benchflow.site.pages import skills as skills_page
+from benchflow.site.reading.report import as_markdown
 from benchflow.site.spending import budgets, reach, worth
 from benchflow.site.statistics import (
     CLAIMED_WRONGLY,
@@ -164,6 +167,7 @@ def test_worth_needs_two_with_records() -> None:
     assert front is not None
     assert front.on_front == (True, True)
     assert front.cost.tolist() == [5.0, 1.0]
+    assert (front.low < front.score).all() and (front.score < front.high).all()
 
 
 def test_behaviour_is_at_equal_difficulty_and_leaves_out_who_has_no_records() -> None:
@@ -227,6 +231,32 @@ def test_what_no_task_states_is_refused() -> None:
     assert skills(trials) == Refused("no task names its skills")
     assert horizons(trials) == Refused("no task states how long an expert needs")
     assert rungs(trials) == Refused("no trial has milestones or tests")
+
+
+def test_an_amount_below_zero_is_not_recorded_and_breaks_nothing() -> None:
+    """A clock that was set back, a refund, a slip in a task's file."""
+    rows = [
+        record(f"t{i}", i % 3 > 0, agent=agent, minutes=2.0 + i + j + (agent == "b") * (i % 5),
+                   dollars=1.0, steps=5 + i,
+               expert_minutes=float(10 + i))
+        for i in range(12) for agent in "ab" for j in range(4)
+    ]  # fmt: skip
+    rows += [
+        record("t0", agent="a", minutes=-1.0, dollars=-1.0, steps=3, expert_minutes=10.0),
+        record("below", agent="a", expert_minutes=-5.0),
+    ]
+    found = findings(collection(*rows))
+    assert not isinstance(found.behaviours.found["minutes"], Refused)
+    assert not isinstance(found.horizons, Refused)
+    assert np.nanmin(Trials.of(rows).amounts("dollars")) == 1.0
+    assert isinstance(horizons(Trials.of(rows[-1:])), Refused)
+    skills_page.make(Study("t", collection(*rows)), lambda path, text: None)
+
+
+def test_intervals_are_named_by_their_level() -> None:
+    trials = design({("x", "m"): 0.8, ("y", "m"): 0.5})
+    page = as_markdown(findings(collection(*trials.records), 0.8), [Path("x")])
+    assert "80 % interval" in page and "95 % interval" not in page
 
 
 def test_every_milestone_counts_who_reached_it_and_who_passed() -> None:
@@ -298,6 +328,21 @@ def test_probes_of_the_tasks_are_ranked_only_where_nothing_else_ran() -> None:
         .lede[0]
         .startswith("2 agents and models and 4 probes tried 3 tasks 18 times")
     )
+
+
+def test_the_half_widths_of_a_site_are_those_of_a_report() -> None:
+    """An interval that is cut at 0 has a half width of its own, and it is not that of the ±."""
+    study = Study("t", collection(*(record(f"t{i}", i < 2) for i in range(20) for _ in range(3))))
+    assert study.summary is not None
+    rate = study.summary.entries[0].rate
+    assert rate is not None
+    half = rate.plus_minus
+    assert half.total > rate.total.half_width
+    twins = [to_json(overview.make(study, lambda path, text: None))]
+    twins += [to_json(agent_page.make(study, "a m", lambda path, text: None))]
+    (row,) = json.loads(twins[0])["sections"]["tiers"][0]["rows"]
+    assert (row["total_half"], row["rerun_half"]) == pytest.approx((half.total, half.rerun))
+    assert f"{half.total}" in twins[1]
 
 
 def test_the_page_of_skills_tells_a_horizon_or_why_there_is_none() -> None:

@@ -1,9 +1,9 @@
 """How long a task, in minutes of an expert, an agent solves half the time — or a refusal.
 
-Logistic regression of success on log2 of expert minutes, trials clustered by task, as in Kwa et
-al. 2025 (arXiv:2503.14499). The interval is Fieller's, on the log scale. A horizon is refused
-where it would be invented: too few tasks, no fall of success with length, or a value outside the
-lengths that were tried.
+Logistic regression of success on log2 of expert minutes, trials clustered by task (or family), as
+in Kwa et al. 2025 (arXiv:2503.14499). The interval is Fieller's, on the log scale. A horizon is
+refused where it would be invented: too few tasks, no fall of success with length, a value outside
+the lengths that were tried, or an interval that leaves them far behind.
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from benchflow.analysis.cluster import labels
 from benchflow.analysis.estimate import Estimate, Floats, Outcomes
+
+#: Doublings beyond the shortest or longest task at which an interval says nothing any more.
+_FARTHEST = 10
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,9 @@ def horizon(
         raise ValueError("minutes: one positive number per task")
     if len(outcomes.tasks) < 10:
         return Horizon(None, "fewer than 10 tasks", float("nan"), float("nan"))
+    unit_names, unit = labels(outcomes.units)
+    if len(unit_names) < 10:
+        return Horizon(None, "fewer than 10 families of tasks", float("nan"), float("nan"))
     if np.ptp(np.log2(minutes)) < 2:
         return Horizon(None, "the tasks differ less than fourfold in length", np.nan, np.nan)
     solved = int(outcomes.successes.sum())
@@ -44,12 +51,14 @@ def horizon(
         return Horizon(None, "all trials ended alike", float("nan"), float("nan"))
     counts = np.column_stack([outcomes.successes, outcomes.trials - outcomes.successes])
     length = np.log2(minutes)
-    fitted = GLM(counts, np.column_stack([np.ones(len(length)), length]), family=Binomial()).fit(
-        cov_type="HC1"
-    )
+    model = GLM(counts, np.column_stack([np.ones(len(length)), length]), family=Binomial())
+    if outcomes.families:
+        fitted = model.fit(cov_type="cluster", cov_kwds={"groups": unit})
+    else:
+        fitted = model.fit(cov_type="HC1")
     (start, slope), covariance = fitted.params, fitted.cov_params()
     slope_error = float(np.sqrt(covariance[1, 1]))
-    quantile = float(stats.t.ppf((1 + level) / 2, len(outcomes.tasks) - 2))
+    quantile = float(stats.t.ppf((1 + level) / 2, len(unit_names) - 2))
     if not slope + quantile * slope_error < 0:
         return Horizon(None, "success does not fall clearly with length", float(slope), slope_error)
     offset = float(np.log(share / (1 - share)))
@@ -59,6 +68,10 @@ def horizon(
             None, "it would lie outside the lengths that were tried", float(slope), slope_error
         )
     low, high = _fieller(start - offset, float(slope), covariance, quantile)
+    if low < length.min() - _FARTHEST or high > length.max() + _FARTHEST:
+        why = "its interval would reach a thousandfold beyond the lengths that were tried"
+        return Horizon(None, why, float(slope), slope_error)
+    by = "family" if outcomes.families else "task"
     return Horizon(
         Estimate(
             value=float(2**at),
@@ -68,7 +81,7 @@ def horizon(
             n_tasks=len(outcomes.tasks),
             n_trials=outcomes.n_trials,
             n_errors=outcomes.errors,
-            method="logistic on log2 minutes, robust by task, Fieller interval",
+            method=f"logistic on log2 minutes, robust by {by}, Fieller interval",
         ),
         "",
         float(slope),

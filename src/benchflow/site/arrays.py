@@ -142,7 +142,8 @@ class Trials:
 def spent(record: Record, measure: str) -> float | None:
     """minutes (of the agent's work), tokens (in and out), dollars or steps; None: not recorded.
 
-    An amount of 0 is taken as not recorded: harnesses write it for what they cannot meter.
+    An amount of 0 is taken as not recorded: harnesses write it for what they cannot meter. So is
+    one below 0, which a clock that was set back makes.
     """
     usage = record.usage
     amount: float | None
@@ -157,7 +158,7 @@ def spent(record: Record, measure: str) -> float | None:
         amount = None if record.steps is None else float(record.steps)
     else:
         raise ValueError(f"no measure {measure!r}")
-    return amount if amount else None
+    return amount if amount and amount > 0 else None
 
 
 def one_spelling(model: str) -> str:

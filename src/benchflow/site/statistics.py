@@ -19,6 +19,7 @@ from benchflow.analysis.horizon import Horizon, horizon
 from benchflow.analysis.passk import pass_k
 from benchflow.analysis.rasch import Rasch, flags, rasch
 from benchflow.analysis.skills import SkillEffects, skill_effects
+from benchflow.results.records import Record
 from benchflow.site.arrays import Trials, one_spelling
 
 AMOUNTS = ("minutes", "tokens", "dollars", "steps")
@@ -268,11 +269,11 @@ def skills(trials: Trials, level: float = 0.95) -> SkillEffects | Refused:
 
 def horizons(trials: Trials, level: float = 0.95) -> dict[str, Horizon] | Refused:
     """Per agent and model, over the tasks whose expert minutes are stated."""
-    if all(record.expert_minutes is None for record in trials.records):
+    if not any(_stated(record) for record in trials.records):
         return Refused("no task states how long an expert needs")
     found: dict[str, Horizon] = {}
     for who, part in trials.by_entry.items():
-        stated = part.keep([bool(record.expert_minutes) for record in part.records])
+        stated = part.keep([_stated(record) for record in part.records])
         minutes = dict(zip(stated.tasks, (r.expert_minutes for r in stated.records), strict=True))
         if len(minutes) < 2:
             found[who] = Horizon(None, "fewer than 10 tasks", float("nan"), float("nan"))
@@ -281,3 +282,7 @@ def horizons(trials: Trials, level: float = 0.95) -> dict[str, Horizon] | Refuse
         lengths = np.array([minutes[task] for task in outcomes.tasks], dtype=float)
         found[who] = horizon(outcomes, lengths, level=level)
     return found
+
+
+def _stated(record: Record) -> bool:
+    return record.expert_minutes is not None and record.expert_minutes > 0

@@ -89,6 +89,8 @@ def _effects(study: Study, found: SkillEffects) -> Table:
         "Percentage points, partially pooled. Coloured: the interval leaves zero out. "
         "Grey: undecided."
     )
+    if study.trials.in_families:
+        caption += " Tasks are taken as independent, though some share a family: too narrow, then."
     return Table("effects", caption, columns, tuple(rows), look="heat")
 
 

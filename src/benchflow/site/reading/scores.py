@@ -124,7 +124,7 @@ def pairs_table(found: Findings) -> Section:
                 "A",
                 "B",
                 "A − B",
-                "95 % interval",
+                f"{100 * found.summary.level:.0f} % interval",
                 "p",
                 "p, sign flips",
                 "p corrected",

@@ -58,10 +58,11 @@ def difficulty(found: Findings) -> Section:
     ]
     if part.left_out:
         notes.append(f"Without {', '.join(part.left_out)}: solved nothing, or everything.")
+    level = f"{100 * found.summary.level:.0f} % interval"
     return Section(
         "Difficulty (Rasch)",
         tuple(said),
-        Table(("task", "resolved", "logits", "95 % interval", "outfit", "infit"), rows),
+        Table(("task", "resolved", "logits", level, "outfit", "infit"), rows),
         tuple(notes),
     )
 
@@ -95,7 +96,7 @@ def skills(found: Findings) -> Section:
                 "skill",
                 "tasks",
                 "effect",
-                "95 % interval",
+                f"{100 * found.summary.level:.0f} % interval",
                 "p corrected",
                 "detectable",
                 "decided",
@@ -106,6 +107,11 @@ def skills(found: Findings) -> Section:
         notes=(
             "Points above or below what the model's level and the tasks' difficulty predict, "
             f"partially pooled. {basis(**vars(part.basis))}",
+            *(
+                ["Tasks are taken as independent, though some share a family: too narrow, then."]
+                if any(entry.outcomes.families for entry in found.summary.entries)
+                else []
+            ),
         ),
         essential=bool(rows) and bool(decided.any()),
     )
