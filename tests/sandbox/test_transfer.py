@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from benchflow.errors import UsageError
-from benchflow.sandbox import Image, Mount, Sandbox, debian
+from benchflow.errors import InfrastructureError, UsageError
+from benchflow.sandbox import Image, Limits, Mount, Sandbox, debian
 
 
 @pytest.fixture(scope="module")
@@ -183,3 +185,105 @@ def test_a_lent_directory_comes_back_owned_and_disarmed(image: Image, tmp_path: 
     assert sorted(path.name for path in (lent / "new").iterdir()) == ["id", "link"]
     assert stat.S_IMODE((lent / "new" / "id").stat().st_mode) == 0o755
     assert {path.lstat().st_uid for path in lent.rglob("*")} == {os.getuid()}
+
+
+@pytest.fixture(scope="module")
+def fuse_server(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    program = tmp_path_factory.mktemp("fuse") / "fuse_server"
+    source = Path(__file__).with_name("fuse_server.c")
+    subprocess.run(["gcc", "-static", "-O1", "-o", program, source], check=True)
+    return program
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "mkdir /w; cd /w; ln -s itself itself; ln -s itself wanted",
+        "mkdir /w; ln -s wanted /w/wanted",
+        # `wanted` holds a path that is longer than any that the host could make.
+        "mkdir -p /w/wanted; cd /w/wanted; n=$(printf %0250d 0);"
+        " for i in $(seq 20); do mkdir $n && cd $n; done",
+        "mkdir -p /w/wanted; mount -t tmpfs t /w/wanted; truncate -s 8191P /w/wanted/huge",
+    ],
+    ids=["links in a circle", "link to itself", "deep", "larger than any disk"],
+)
+@pytest.mark.parametrize("below", ["", "/below"])
+def test_what_nobody_could_fetch_is_as_good_as_missing(
+    image: Image, tmp_path: Path, script: str, below: str
+) -> None:
+    """Whatever works inside could otherwise make its own failure look like the machine's."""
+    with Sandbox.start(image) as own:
+        assert own.exec(script).status == 0
+        wanted = f"/w/wanted{below}"
+        with contextlib.suppress(FileNotFoundError):
+            assert own.get(wanted, tmp_path / "out") == [wanted]
+
+
+def test_what_a_program_inside_serves_is_as_good_as_missing(
+    image: Image, fuse_server: Path, tmp_path: Path
+) -> None:
+    with Sandbox.start(image) as own:
+        own.put(fuse_server, "/fuse_server")
+        done = own.exec("mkdir /m && /fuse_server /m && cat /m/file")
+        assert (done.text, done.error_text) == ("fused", "")
+        with pytest.raises(FileNotFoundError, match="program"):
+            own.get("/m/file", tmp_path / "out")
+
+
+def test_a_program_that_never_answers_holds_nobody_up(
+    image: Image, fuse_server: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchflow.sandbox.transfer._GET_PATIENCE", 1.0)
+    with Sandbox.start(image) as own:
+        own.put(fuse_server, "/fuse_server")
+        done = own.exec("mkdir /m && echo below > /m/file && /fuse_server /m mute")
+        assert done.status == 0, done.error_text
+        with pytest.raises(InfrastructureError, match="answer"):
+            own.get("/m/file", tmp_path / "out")
+        own.kill()
+        own.get("/m/file", tmp_path / "out")
+    assert (tmp_path / "out").read_text() == "below\n"
+
+
+def test_after_death_nothing_that_was_done_to_the_root_is_in_the_way(
+    image: Image, tmp_path: Path
+) -> None:
+    with Sandbox.start(image) as own:
+        done = own.exec(
+            "echo 1 > /out; mkdir /x; mount --move /dev /x; umount -l /proc /sys;"
+            " rm -rf /tmp /etc /dev /proc /sys; ln -s /nowhere /tmp; ln -s etc /etc;"
+            " echo > /dev; ln -s /out /proc"
+        )
+        assert done.status == 0, done.error_text
+        own.kill()
+        own.get("/out", tmp_path / "linked")
+        own.get("/usr/bin/env", tmp_path / "env")
+    assert (tmp_path / "linked").read_text() == "1\n"
+
+
+def test_a_get_that_was_cut_off_can_be_done_again(image: Image, tmp_path: Path) -> None:
+    """What the first brought is replaced, and a symlink among it is not followed."""
+    away = tmp_path / "away"
+    away.mkdir()
+    with Sandbox.start(image) as own:
+        own.exec(f"mkdir -p /t/a/b; echo 1 > /t/a/b/c; ln -s {away} /t/d; echo > /t/e")
+        own.get("/t", tmp_path / "out")
+        own.exec("rm /t/d /t/e; mkdir -p /t/d /t/e; echo 2 > /t/d/f; echo 3 > /t/a/b/c")
+        own.get("/t", tmp_path / "out")
+    assert (tmp_path / "out" / "a" / "b" / "c").read_text() == "3\n"
+    assert (tmp_path / "out" / "d" / "f").read_text() == "2\n"
+    assert list(away.iterdir()) == []
+
+
+def test_no_more_is_fetched_than_may_be_written(image: Image, tmp_path: Path) -> None:
+    """One file can be mounted many times, and would be copied as often."""
+    with Sandbox.start(image, limits=Limits(disk_mb=64)) as own:
+        script = "mkdir /many; head -c 32M /dev/urandom > /big"
+        script += "; for i in $(seq 40); do touch /many/$i; mount --bind /big /many/$i; done"
+        assert own.exec(script).status == 0
+        own.exec("echo small > /small")
+        with pytest.raises(FileNotFoundError, match="more than may be copied"):
+            own.get("/many", tmp_path / "out")
+        own.get("/small", tmp_path / "small")
+    fetched = sum(path.stat().st_blocks for path in (tmp_path / "out").iterdir()) * 512
+    assert fetched <= (64 << 20) + (1 << 30)

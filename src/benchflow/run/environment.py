@@ -2,8 +2,10 @@
 
 Harbor collects artifacts as best it can: what could not be fetched is only logged, and the verifier
 then finds nothing and judges so. That is right where the agent delivered nothing, and wrong where
-our disk was full or the sandbox was gone. The second kind is written down beside the trial, and
-makes its verdict an error (`benchflow.results.verdict`).
+our disk was full. The second kind is written down beside the trial, and makes its verdict an error
+(`benchflow.results.verdict`). A sandbox that does not give up its files may be the agent's doing as
+well as ours, so where nobody needs it any more it is ended, and what is on its disk is handed over:
+what its agent left running, mounted or filled can neither spoil that nor excuse anything.
 
 The agent's own sandbox also shows the layer that its agent runs from (`benchflow.run.layers`), and
 has a door to the job's model gateway (`benchflow.run.models`). An agent that hangs is ended there
@@ -14,11 +16,12 @@ has a door to the job's model gateway (`benchflow.run.models`). An agent that ha
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, override
 
+from harbor.agents.installed.base import NonZeroAgentExitCodeError
 from harbor.environments.base import ExecResult
 
 from benchflow.errors import InfrastructureError, UsageError
@@ -26,7 +29,15 @@ from benchflow.gateway import process
 from benchflow.results.faults import add_fault
 from benchflow.run import continuing, layers, models, signs, stall
 from benchflow.sandbox import Image, Mount, Sandbox
-from benchflow.sandbox.environment import NamespaceEnvironment
+from benchflow.sandbox.environment import CommandTimeout, NamespaceEnvironment
+
+#: The agent's: it delivered nothing, or something else.
+_AGENTS = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+
+
+class AgentFilledMemory(NonZeroAgentExitCodeError):
+    """The agent's sandbox died of what the agent had put into its memory. Its failure: what it left
+    on the disk is verified."""
 
 
 class TrialEnvironment(NamespaceEnvironment):
@@ -40,6 +51,7 @@ class TrialEnvironment(NamespaceEnvironment):
         self._printed = 0
         self._is_watched = False
         self._is_metered = False
+        self._is_at_work = False
         #: What was kept of this trial when it was cut off, and is gone on with.
         self.continued: continuing.Kept | None = None
         super().__init__(*args, **kwargs)
@@ -93,6 +105,8 @@ class TrialEnvironment(NamespaceEnvironment):
         """Harbor wraps an agent's set-up and its run in this, and nothing else."""
         with ExitStack() as stack:
             stack.enter_context(super().scoped_exec_env(env))
+            stack.callback(setattr, self, "_is_at_work", self._is_at_work)
+            self._is_at_work = True
             if self._stall_seconds and not self._is_watched:
                 self._is_watched = True
                 stack.callback(setattr, self, "_is_watched", False)
@@ -111,7 +125,9 @@ class TrialEnvironment(NamespaceEnvironment):
         self._commands += 1
         try:
             return await super().exec(command, cwd, env, timeout_sec, user)
-        except InfrastructureError:
+        except InfrastructureError as error:
+            if self._is_at_work and await asyncio.to_thread(self._running().died_of_memory):
+                raise AgentFilledMemory(error.message) from error
             if self._is_agents():
                 continuing.note_death(self.trial_paths.trial_dir)
             raise
@@ -174,21 +190,50 @@ class TrialEnvironment(NamespaceEnvironment):
             await super().prepare_logs_for_host()
 
     @override
+    async def is_dir(self, path: str, user: str | int | None = None) -> bool:
+        """No where nobody can be asked: a file is fetched as what it is, be it a directory."""
+        if self._is_at_work:
+            return await super().is_dir(path, user)
+        try:
+            return self._running().alive and await super().is_dir(path, user)
+        except (InfrastructureError, CommandTimeout):
+            return False
+
+    @override
     async def download_file(self, source_path: str, target_path: Path | str) -> None:
-        await self._fetch(super().download_file(source_path, target_path), source_path)
+        download = super().download_file
+        await self._fetch(lambda: download(source_path, target_path), source_path)
 
     @override
     async def download_dir(self, source_dir: str, target_dir: Path | str) -> None:
-        await self._fetch(super().download_dir(source_dir, target_dir), source_dir)
+        download = super().download_dir
+        await self._fetch(lambda: download(source_dir, target_dir), source_dir)
 
-    async def _fetch(self, download: Any, source: str) -> None:
+    async def _fetch(self, download: Callable[[], Awaitable[None]], source: str) -> None:
         try:
-            await download
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            raise  # the agent's: it delivered nothing, or something else
+            await download()
+        except _AGENTS:
+            raise
         except (OSError, InfrastructureError) as error:
             if not self._has_started:
                 raise  # Harbor knows already why there is nothing to fetch
+            fault: Exception = error
+            if self._can_be_ended():
+                try:
+                    await asyncio.to_thread(self._running().kill)
+                    await download()
+                    return
+                except _AGENTS:
+                    raise
+                except (OSError, InfrastructureError) as again:
+                    fault = again
             trial = self.trial_paths.trial_dir
-            await asyncio.to_thread(add_fault, trial, f"hand-over of {source}", error)
-            raise
+            await asyncio.to_thread(add_fault, trial, f"hand-over of {source}", fault)
+            raise fault from None
+
+    def _can_be_ended(self) -> bool:
+        """Whether nobody needs the sandbox alive: its agent is done and judged elsewhere."""
+        config, box = self._task_config(), self._box
+        if config is None or box is None or self._is_at_work or self._modes() != (True, False):
+            return False
+        return not box.alive or not (config.steps or config.verifier.collect)

@@ -72,7 +72,7 @@ class NamespaceEnvironment(BaseEnvironment):
         self._abandoned = False
         self._lock = threading.Lock()
         self._report: dict[str, Any] = {}
-        self._verifier_modes: tuple[bool, bool] | None = None
+        self._config: TaskConfig | None = None
         super().__init__(*args, **kwargs)
 
     @staticmethod
@@ -115,16 +115,18 @@ class NamespaceEnvironment(BaseEnvironment):
 
     def _modes(self) -> tuple[bool, bool]:
         """Whether the task has separate verifiers, and whether it has shared ones."""
-        if self._verifier_modes is None:
+        config = self._task_config()
+        if config is None:
+            return False, True
+        return task_has_any_separate_verifier(config), task_has_any_shared_verifier(config)
+
+    def _task_config(self) -> TaskConfig | None:
+        """The task's own, in its agent's environment; else None."""
+        if self._config is None:
             task = getattr(self, "environment_dir", Path("/nonexistent")).parent / "task.toml"
-            if not self._is_agents() or not task.is_file():
-                return False, True
-            config = TaskConfig.model_validate_toml(task.read_text())
-            self._verifier_modes = (
-                task_has_any_separate_verifier(config),
-                task_has_any_shared_verifier(config),
-            )
-        return self._verifier_modes
+            if self._is_agents() and task.is_file():
+                self._config = TaskConfig.model_validate_toml(task.read_text())
+        return self._config
 
     @override
     def _validate_definition(self) -> None:
@@ -262,7 +264,7 @@ class NamespaceEnvironment(BaseEnvironment):
     async def prepare_logs_for_host(self) -> None:
         """Make the mounted directories safe and readable for the caller, while it all runs."""
         box = self._running()
-        if not box.id_map.privileged:
+        if not box.id_map.privileged and box.alive:
             targets = [mount.inside for mount in self._core_mounts() if not mount.read_only]
             await _in_thread(lambda: box.exec(["chmod", "-R", "a+rwX", *targets], user="root"))
         await _in_thread(lambda: self._disarm(self._lent()))

@@ -24,6 +24,11 @@ _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # Giving an overlay back writes out what its disk still holds in memory: 20 s and more have been
 # seen on two cores with fourteen guests. A trial is not lost over that.
 _STOP_TIMEOUT = 180.0
+_IMAGE_SHARE = 1 << 30
+_DEATH_TIMEOUT = 5.0
+#: A group is full at its limit, of which the kernel keeps a little back; a kill below it was for
+#: the host's own memory.
+_FULL = 0.95
 
 
 class Sandbox:
@@ -169,22 +174,30 @@ class Sandbox:
 
         Set-uid bits are dropped; symlinks in a tree are copied as they are and never followed.
         Left out and returned are device nodes, fifos, sockets, and `inside_path` itself when it
-        is a symlink. Raises FileNotFoundError when it does not exist. After `kill` a file that
-        the sandbox wrote is hard-linked where that is possible: no process is left to change it.
+        is a symlink. Raises FileNotFoundError when it does not exist, or when what is there (a
+        symlink in a circle, much more than the sandbox may write) is in nobody's reach. After
+        `kill` a file that the sandbox wrote is hard-linked where that is possible: no process is
+        left to change it; what was mounted inside is then gone.
         """
         host = Path(host_path)
+        disk_mb = self._plan.limits.disk_mb if self._plan else None
+        # Mounts inside can show a file many times over; what the image holds may be fetched, too.
+        limit = None if disk_mb is None else disk_mb * 1024 * 1024 + _IMAGE_SHARE
         if not self._stopped:
-            return transfer.get(self, inside_path, host)
+            return transfer.get(self, inside_path, host, limit)
         if self.id_map.privileged and transfer.link_out(self.state, inside_path, host):
             return []
         with self._reader() as reader:
-            return transfer.get(reader, inside_path, host)
+            return transfer.get(reader, inside_path, host, limit)
 
     def _reader(self) -> Sandbox:
-        """A sandbox over the files of this one, which is dead: it shows them as they were seen."""
+        """A sandbox over the files of this one, which is dead: it shows them as they were seen,
+        and nothing in them can keep it from its start."""
         if self._plan is None or not self.state.is_dir():
             raise InfrastructureError(f"sandbox {self.name} and its files are gone")
-        plan = dataclasses.replace(self._plan, mounts=(), network="none", limits=Limits())
+        plan = dataclasses.replace(
+            self._plan, mounts=(), network="none", limits=Limits(), only_files=True
+        )
         return _Reader(self.name, self.image, self.state, self.id_map, start.run(plan))
 
     def ask(self, message: wire.Message, fds: tuple[int, ...] = ()) -> None:
@@ -203,6 +216,18 @@ class Sandbox:
     def usage(self) -> Usage:
         """What has been used so far; after `stop`, what was used in all."""
         return self._running.usage(self.state)
+
+    def died_of_memory(self) -> bool:
+        """Whether it has ended of itself, because what it held filled the memory that it may have:
+        then the kernel kills one process after the other, process 1 too. Waits for a dying one."""
+        try:
+            self._running.helper.wait(_DEATH_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            return False
+        used, limit = self.usage(), self._plan and self._plan.limits.memory_mb
+        if self._stopped or not limit or not used.memory_kills:
+            return False
+        return (used.memory_peak_mb or 0) >= _FULL * limit
 
     def kill(self) -> None:
         """Kill every process inside at once; the files stay until `stop`."""

@@ -36,11 +36,14 @@ class Plan:
     limits: Limits
     hostname: str
     workdir: str
+    #: Only to read its files, in place of running anything: see `inside.mounts.build_files`.
+    only_files: bool = False
 
     def spec(self) -> wire.Message:
         """The plan as the helper reads it."""
         return {
             "privileged": self.id_map.privileged,
+            "only_files": self.only_files,
             "root_ids": [self.id_map.uid_base, self.id_map.gid_base],
             "layers": [str(layer) for layer in self.image.layers],
             "state": str(self.state / "fs"),

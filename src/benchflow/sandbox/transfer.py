@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import stat
@@ -15,9 +16,26 @@ from benchflow.sandbox.inside.sparse import copy
 if TYPE_CHECKING:
     from benchflow.sandbox.namespace import Sandbox
 
+#: Errors of the sandbox's side that may just as well be the machine's.
+_ANYBODYS = (errno.EIO, errno.ENOMEM, errno.ENFILE, errno.EAGAIN, None)
+#: Errors of the host's side that only what is copied can bring about.
+_THE_SOURCES = (errno.ENAMETOOLONG, errno.EFBIG)
+#: Seconds without a word after which nobody answers any more: a file system that is a program of
+#: the sandbox's may never do. What is put has to be copied before the answer.
+_GET_PATIENCE, _PUT_PATIENCE = 600.0, 3600.0
+#: What an entry takes at least, whatever is in it.
+_ENTRY_BYTES = 4096
 
-def _porter(box: Sandbox, request: wire.Message) -> socket.socket:
+
+class Unreadable(FileNotFoundError):
+    """What is asked for is there in a way in which nobody can have it: a symlink in a circle, a
+    name that is too long, more than the sandbox may write. That is the doing of who works inside.
+    """
+
+
+def _porter(box: Sandbox, request: wire.Message, patience: float) -> socket.socket:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.settimeout(patience)
     with theirs:
         try:
             box.ask({"porter": True}, (theirs.fileno(),))
@@ -28,7 +46,7 @@ def _porter(box: Sandbox, request: wire.Message) -> socket.socket:
     return ours
 
 
-def _next(channel: socket.socket, inside: str) -> tuple[wire.Message, list[int]]:
+def _next(channel: socket.socket) -> tuple[wire.Message, list[int]]:
     try:
         try:
             message, fds = wire.receive_packet(channel)
@@ -37,31 +55,49 @@ def _next(channel: socket.socket, inside: str) -> tuple[wire.Message, list[int]]
             message, fds = wire.receive_packet(channel)
     except (EOFError, ConnectionError) as error:
         raise InfrastructureError("the sandbox went away in the middle of a transfer") from error
-    if "error" in message:
-        if message["errno"] in (2, 20):
-            raise FileNotFoundError(message["errno"], "no such file in the sandbox", inside)
-        raise OSError(message["errno"] or 0, f"{inside} in the sandbox: {message['error']}")
+    except TimeoutError as error:
+        raise InfrastructureError("the sandbox does not answer in a transfer") from error
     return message, fds
 
 
-def get(box: Sandbox, inside: str, host: Path) -> list[str]:
-    """See `Sandbox.get`."""
+def get(box: Sandbox, inside: str, host: Path, limit: int | None = None) -> list[str]:
+    """See `Sandbox.get`; more than `limit` bytes are Unreadable."""
     refused: list[str] = []
     modes: list[tuple[Path, int]] = []
-    with _porter(box, {"get": _absolute(inside)}) as channel:
+    with _porter(box, {"get": _absolute(inside)}, _GET_PATIENCE) as channel:
         while True:
-            entry, fds = _next(channel, inside)
+            entry, fds = _next(channel)
+            if "error" in entry:
+                raise _reported(entry, inside)
             if "done" in entry:
                 break
             try:
-                if not _receive(entry, fds, host, modes):
-                    refused.append(f"{inside}/{entry['path']}".rstrip("/"))
+                stored = _receive(entry, fds, host, modes, limit)
+            except OSError as error:
+                if error.errno not in _THE_SOURCES:
+                    raise
+                raise Unreadable(
+                    error.errno, f"cannot be copied: {error.strerror}", inside
+                ) from error
             finally:
                 for fd in fds:
                     os.close(fd)
+            if stored is None:
+                refused.append(f"{inside}/{entry['path']}".rstrip("/"))
+            elif limit is not None:
+                limit -= max(stored, _ENTRY_BYTES)
     for path, mode in reversed(modes):
         path.chmod(mode)
     return refused
+
+
+def _reported(said: wire.Message, inside: str) -> OSError:
+    """What the porter met with while it read."""
+    number = said["errno"]
+    if number in (errno.ENOENT, errno.ENOTDIR):
+        return FileNotFoundError(number, "no such file in the sandbox", inside)
+    kind = OSError if number in _ANYBODYS else Unreadable
+    return kind(number or 0, f"{said['error']} in the sandbox", inside)
 
 
 def link_out(state: Path, inside: str, host: Path) -> bool:
@@ -93,42 +129,61 @@ def link_out(state: Path, inside: str, host: Path) -> bool:
 
 
 def _receive(
-    entry: wire.Message, fds: list[int], host: Path, modes: list[tuple[Path, int]]
-) -> bool:
+    entry: wire.Message,
+    fds: list[int],
+    host: Path,
+    modes: list[tuple[Path, int]],
+    limit: int | None,
+) -> int | None:
+    """Make one entry; the bytes that it took, None when it was refused."""
+    if limit is not None and limit < 0:
+        raise OSError(errno.EFBIG, "more than may be copied")
     target = host / entry["path"] if entry["path"] else host
     if entry["kind"] == "directory":
-        target.mkdir(mode=0o700, exist_ok=not entry["path"])
+        # One may be there from a get that was cut off; a symlink must not lead what follows away.
+        if entry["path"] and (target.is_symlink() or not target.is_dir()):
+            target.unlink(missing_ok=True)
+        target.mkdir(mode=0o700, exist_ok=True)
         modes.append((target, entry["mode"] & 0o777 | 0o700))
-        return True
+        return 0
     if entry["kind"] == "special" or (entry["kind"] == "link" and not entry["path"]):
-        return False
+        return None
     if target.is_symlink() or target.exists():
         target.unlink()
     if entry["kind"] == "link":
         target.symlink_to(entry["target"])
-        return True
+        return 0
+    try:
+        os.fstat(fds[0])
+    except PermissionError as error:
+        # fuse(8): what a program of the sandbox's serves is shown to nobody outside.
+        raise Unreadable(
+            error.errno, "served by a program of the sandbox's", entry["path"]
+        ) from error
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     file = os.open(target, flags, 0o600)
     try:
-        copy(fds[0], file)
+        stored = copy(fds[0], file, limit)
         os.fchmod(file, entry["mode"] & 0o777 | 0o400)
         os.utime(file, ns=(entry["mtime"], entry["mtime"]))
     finally:
         os.close(file)
-    return True
+    return stored
 
 
 def put(box: Sandbox, host: Path, inside: str) -> None:
     """See `Sandbox.put`."""
     if not host.exists():
         raise UsageError(f"cannot copy {host} into the sandbox: it does not exist")
-    with _porter(box, {"put": _absolute(inside)}) as channel:
+    with _porter(box, {"put": _absolute(inside)}, _PUT_PATIENCE) as channel:
         try:
             _send(channel, host, "", follow=True)
             wire.send_packet(channel, {"end": True})
-        except (BrokenPipeError, ConnectionResetError):
+        except (BrokenPipeError, ConnectionResetError, TimeoutError):
             pass  # the porter's own message, read below, says why it left
-        _next(channel, inside)
+        answer, _ = _next(channel)
+    if "error" in answer:
+        raise OSError(answer["errno"] or 0, f"{inside} in the sandbox: {answer['error']}")
 
 
 def _send(channel: socket.socket, path: Path, relative: str, *, follow: bool) -> None:

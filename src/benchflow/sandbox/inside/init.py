@@ -33,6 +33,23 @@ def run(owner: socket.socket, outside: socket.socket, spec: wire.Message) -> Non
         | os.CLONE_NEWNET
         | getattr(os, "CLONE_NEWCGROUP", 0)
     )
+    device_nodes = ""
+    if spec["only_files"]:
+        mounts.build_files(spec)
+        _forget_imports()
+    else:
+        _make_machine(outside, spec)
+        _forget_imports()
+        null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
+        for fd in (0, 1, 2):
+            os.dup2(null, fd)
+        kernel.set_name("benchflow-init")
+        device_nodes = _supervise(outside, spec)
+    wire.send_packet(owner, {"ready": True, "device_nodes": device_nodes})
+    serve.Server(owner, spec).run()
+
+
+def _make_machine(outside: socket.socket, spec: wire.Message) -> None:
     _loopback_up()
     ready = _request_network(outside, spec)
     socket.sethostname(spec["hostname"])
@@ -45,15 +62,12 @@ def run(owner: socket.socket, outside: socket.socket, spec: wire.Message) -> Non
         os.write(2, f"working directory: {error}\n".encode())
     if ready is not None and os.read(ready, 1) != b"1":
         raise RuntimeError("the user-mode network (slirp4netns) did not start")
-    # No module may be imported from the file system that the sandboxed programs write.
+
+
+def _forget_imports() -> None:
+    """No module may be imported from the file system that the sandboxed programs write."""
     sys.path.clear()
     sys.meta_path.clear()
-    null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
-    for fd in (0, 1, 2):
-        os.dup2(null, fd)
-    kernel.set_name("benchflow-init")
-    wire.send_packet(owner, {"ready": True, "device_nodes": _supervise(outside, spec)})
-    serve.Server(owner, spec).run()
 
 
 def _supervise(outside: socket.socket, spec: wire.Message) -> str:

@@ -108,8 +108,7 @@ def prepare_upper() -> None:
 
 def build(spec: Message) -> None:
     """Put the root together and make it `/`."""
-    lower = ":".join(f"{STAGE}/l{number}" for number in reversed(range(len(spec["layers"]))))
-    options = f"lowerdir={lower},upperdir={STATE}/upper,workdir={STATE}/work,userxattr"
+    options = f"lowerdir={_lower(spec)},upperdir={STATE}/upper,workdir={STATE}/work,userxattr"
     kernel.mount("overlay", ROOT, "overlay", 0, options)
     for name in ("proc", "sys", "dev", "tmp", "run", "etc"):
         os.makedirs(f"{ROOT}/{name}", exist_ok=True)
@@ -119,11 +118,26 @@ def build(spec: Message) -> None:
     _devices(spec)
     for number, item in enumerate(spec["mounts"]):
         _bind(f"{STAGE}/m{number}", item["inside"], item["read_only"])
+    _pivot()
+    os.chmod("/tmp", 0o1777)
+
+
+def build_files(spec: Message) -> None:
+    """Make what a sandbox left `/`, to be read: no directory need be what it was at a start."""
+    options = f"lowerdir={STATE}/upper:{_lower(spec)},userxattr"
+    kernel.mount("overlay", ROOT, "overlay", kernel.MS_RDONLY, options)
+    _pivot()
+
+
+def _lower(spec: Message) -> str:
+    return ":".join(f"{STAGE}/l{number}" for number in reversed(range(len(spec["layers"]))))
+
+
+def _pivot() -> None:
     os.chdir(ROOT)
     kernel.pivot_root(".", ".")
     kernel.unmount(".")
     os.chdir("/")
-    os.chmod("/tmp", 0o1777)
 
 
 def _devices(spec: Message) -> None:

@@ -8,12 +8,16 @@ descriptors."""
 from __future__ import annotations
 
 import _socket as socket
+import errno
 import os
 import stat
 import sys
 
 from benchflow.sandbox.inside import wire
 from benchflow.sandbox.inside.sparse import copy
+
+# A tree that is deeper cannot be made on the host, and its names do not fit into a packet.
+_PATH_MAX = 4096
 
 
 def main(fd: int) -> None:
@@ -38,6 +42,8 @@ def _give(channel: socket.socket, path: str) -> None:
 
 def _give_entry(channel: socket.socket, parent: int, name: str, relative: str) -> None:
     """Send one entry, and what is below it. Names are sent as surrogate-escaped text."""
+    if len(os.fsencode(relative)) >= _PATH_MAX:
+        raise OSError(errno.ENAMETOOLONG, "path too long")
     info = os.stat(name or ".", dir_fd=parent, follow_symlinks=False)
     entry: wire.Message = {"path": relative, "mode": stat.S_IMODE(info.st_mode)}
     entry["mtime"] = info.st_mtime_ns

@@ -65,6 +65,8 @@ class Server:
             if "exec" in request:
                 os.write(fds[3], f"benchflow: cannot start: {error.strerror}\n".encode())
                 _report(socket.socket(fileno=fds.pop(0)), 126)
+            else:
+                _refuse(socket.socket(fileno=fds.pop(0)), error)
             child = -1
         if child == 0:
             self._serve_one(request, fds)
@@ -147,6 +149,17 @@ def _report(control: socket.socket, status: int) -> None:
         pass
     finally:
         control.close()
+
+
+def _refuse(channel: socket.socket, error: OSError) -> None:
+    try:
+        wire.send_packet(
+            channel, {"error": f"cannot start: {error.strerror}", "errno": error.errno}
+        )
+    except OSError:  # the owner no longer waits for it
+        pass
+    finally:
+        channel.close()
 
 
 def _code(status: int) -> int:

@@ -10,27 +10,39 @@ _FICLONE = 0x40049409
 _CHUNK = 1 << 30
 
 
-def copy(source: int, target: int) -> None:
+def copy(source: int, target: int, limit: int | None = None) -> int:
     """Copy the whole of one open file into another, empty one: a reflink where the file system
-    can, else only its data."""
-    size = os.fstat(source).st_size
+    can, else only its data. Returns the bytes that were stored. Raises OSError; EFBIG when that
+    would be more than `limit`."""
+    info = os.fstat(source)
+    size, stored = info.st_size, info.st_blocks * 512
+    _bound(stored, limit)
     try:
         fcntl.ioctl(target, _FICLONE, source)
-        return
+        return stored
     except OSError:  # most file systems cannot, and none across two of them
         pass
     os.ftruncate(target, size)
-    position = 0
+    position = stored = 0
     while position < size:
         try:
             start = os.lseek(source, position, os.SEEK_DATA)
         except OSError as error:
             if error.errno == errno.ENXIO:  # nothing but a hole from here on
-                return
+                return stored
             raise
         end = min(os.lseek(source, start, os.SEEK_HOLE), size)
+        # Not every file system says truly how much a file takes.
+        stored += end - start
+        _bound(stored, limit)
         _copy_range(source, target, start, end)
         position = end
+    return stored
+
+
+def _bound(stored: int, limit: int | None) -> None:
+    if limit is not None and stored > limit:
+        raise OSError(errno.EFBIG, "more than may be copied")
 
 
 def _copy_range(source: int, target: int, start: int, end: int) -> None:
