@@ -123,6 +123,25 @@ def test_a_timeout_outruns_a_fork_bomb(box: Sandbox) -> None:
     assert box.exec("echo alive").text == "alive\n"
 
 
+@pytest.mark.parametrize(
+    "hide",
+    [
+        "mount -t tmpfs x /proc",
+        "echo 'no such line' > /forged; for p in /proc/[0-9]*; do"
+        " mount --bind /forged $p/stat; done",
+    ],
+    ids=["hidden", "forged"],
+)
+def test_a_timeout_finds_what_hides_behind_another_proc(image: Image, hide: str) -> None:
+    with Sandbox.start(image) as own:
+        result = own.exec(f"{hide}; setsid sleep 4328 & sleep 99", timeout=1)
+        assert result.timed_out
+        own.exec(
+            "while umount -l /proc/*/stat /proc 2>/dev/null; do :; done; mount -t proc p /proc"
+        )
+        assert "sleep 4328" not in processes(own) and "sleep 99" not in processes(own)
+
+
 def test_a_cancelled_command_ends_like_a_timed_out_one(box: Sandbox) -> None:
     read, write = os.pipe()
     threading.Timer(0.3, os.write, (write, b"c")).start()

@@ -3,7 +3,7 @@ the command itself. The warden leaves when the command ends well; what survives 
 process 1, as with a daemon started on purpose. At a timeout the warden kills the whole tree."""
 
 # pathlib would cost every sandbox some milliseconds of its start
-# ruff: noqa: PTH110, PTH123, PTH208
+# ruff: noqa: PTH110, PTH208
 
 from __future__ import annotations
 
@@ -27,6 +27,12 @@ _BACK_TO_DEFAULT = (
     signal.SIGCHLD,
 )  # fmt: skip
 _TABLE_LIMIT = 4 * 1024 * 1024
+_PROC = [-1]
+
+
+def hold_proc(place: int) -> None:
+    """Look for processes in this /proc (O_PATH): programs inside can put another over theirs."""
+    _PROC[0] = place
 
 
 def warden(fds: list[int], spec: wire.Message, tell: int) -> None:
@@ -132,15 +138,16 @@ def _signal(pid: int, number: int) -> None:
 def descendants(root: int) -> set[int]:
     """Living descendants of `root`; those that only wait to be reaped count, too."""
     children: dict[int, list[int]] = {}
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        try:
-            with open(f"/proc/{name}/stat", "rb") as file:
-                parent = int(file.read().rpartition(b")")[2].split()[1])
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        children.setdefault(parent, []).append(int(name))
+    flags = os.O_RDONLY | os.O_CLOEXEC
+    # Opened anew: a copy of the held one would share its position with every other process of ours.
+    held = _PROC[0]
+    proc = os.open("/proc", flags) if held < 0 else os.open(".", flags, dir_fd=held)
+    try:
+        for name in os.listdir(proc):
+            if name.isdigit() and (parent := _parent(name, proc)):
+                children.setdefault(parent, []).append(int(name))
+    finally:
+        os.close(proc)
     found: set[int] = set()
     queue = [root]
     while queue:
@@ -148,6 +155,20 @@ def descendants(root: int) -> set[int]:
             found.add(child)
             queue.append(child)
     return found
+
+
+def _parent(name: str, proc: int) -> int:
+    """The parent of a process; 0 when it is gone."""
+    try:
+        file = os.open(f"{name}/stat", os.O_RDONLY | os.O_CLOEXEC, dir_fd=proc)
+    except FileNotFoundError:
+        return 0
+    try:
+        return int(os.read(file, 4096).rpartition(b")")[2].split()[1])
+    except ProcessLookupError:
+        return 0
+    finally:
+        os.close(file)
 
 
 def _become(request: wire.Message, streams: list[int], spec: wire.Message) -> None:

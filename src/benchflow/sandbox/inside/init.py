@@ -14,7 +14,7 @@ import sys
 import warnings  # os.execvpe imports it, when nothing can be imported any more
 
 from benchflow.sandbox import notify
-from benchflow.sandbox.inside import kernel, mounts, serve, wire
+from benchflow.sandbox.inside import execs, kernel, mounts, serve, wire
 
 _ = warnings
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
@@ -53,7 +53,7 @@ def _make_machine(outside: socket.socket, spec: wire.Message) -> None:
     _loopback_up()
     ready = _request_network(outside, spec)
     socket.sethostname(spec["hostname"])
-    mounts.build(spec)
+    execs.hold_proc(mounts.build(spec))
     _write_files(spec["files"])
     # Where the image has something else in the way, each command will say so.
     try:

@@ -106,13 +106,17 @@ def prepare_upper() -> None:
         os.makedirs(f"{STATE}/{name}", mode=0o755, exist_ok=True)
 
 
-def build(spec: Message) -> None:
-    """Put the root together and make it `/`."""
+def build(spec: Message) -> int:
+    """Put the root together and make it `/`. Returns a /proc that only its holder sees."""
     options = f"lowerdir={_lower(spec)},upperdir={STATE}/upper,workdir={STATE}/work,userxattr"
     kernel.mount("overlay", ROOT, "overlay", 0, options)
     for name in ("proc", "sys", "dev", "tmp", "run", "etc"):
         os.makedirs(f"{ROOT}/{name}", exist_ok=True)
     hidden = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
+    # Over the one that all see, root inside may mount whatever it likes: no part of that is proof.
+    kernel.mount("proc", f"{ROOT}/proc", "proc", hidden)
+    own = os.open(f"{ROOT}/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    kernel.unmount(f"{ROOT}/proc")
     kernel.mount("proc", f"{ROOT}/proc", "proc", hidden)
     kernel.mount("sysfs", f"{ROOT}/sys", "sysfs", hidden | kernel.MS_RDONLY)
     _devices(spec)
@@ -120,6 +124,7 @@ def build(spec: Message) -> None:
         _bind(f"{STAGE}/m{number}", item["inside"], item["read_only"])
     _pivot()
     os.chmod("/tmp", 0o1777)
+    return own
 
 
 def build_files(spec: Message) -> None:
