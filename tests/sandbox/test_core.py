@@ -86,6 +86,23 @@ def test_big_output_on_both_streams_does_not_deadlock(box: Sandbox) -> None:
     assert (len(result.stdout), len(result.stderr)) == (20_000_000, 20_000_000)
 
 
+def test_of_endless_output_the_beginning_and_the_end_are_kept(
+    box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchflow.sandbox.execution._KEPT", 100_000)
+    seen = 0
+
+    def count(stream: str, data: bytes) -> None:
+        nonlocal seen
+        seen += len(data)
+
+    result = box.exec("printf first; head -c 1000000 /dev/zero; printf last", on_output=count)
+    assert seen == 1_000_009
+    assert result.stdout.startswith(b"first\0") and result.stdout.endswith(b"\0last")
+    assert b"[benchflow: 800009 bytes are left out here]" in result.stdout
+    assert len(result.stdout) < 201_000
+
+
 def test_stdin_is_empty_unless_given(box: Sandbox) -> None:
     assert box.exec("cat; echo end").text == "end\n"
     data = os.urandom(3_000_000)

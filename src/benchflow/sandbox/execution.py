@@ -17,6 +17,8 @@ from benchflow.sandbox.model import ExecResult
 OnOutput = Callable[[str, bytes], None]
 _CHUNK = 1 << 16
 _KILL_GRACE = 30.0
+#: Bytes of a stream that are kept from its beginning, and as many from its end.
+_KEPT = 32 * 1024 * 1024
 _GONE = "the sandbox is gone"
 
 
@@ -54,8 +56,36 @@ def run(
             raise InfrastructureError(_GONE)
         pumps.finish(channel)
         return ExecResult(
-            b"".join(pumps.data["stdout"]), b"".join(pumps.data["stderr"]), status, timed_out
+            pumps.data["stdout"].value(), pumps.data["stderr"].value(), status, timed_out
         )
+
+
+class _Kept:
+    """What is kept of a stream: all, or its beginning and its end around a line that says so."""
+
+    def __init__(self) -> None:
+        self._head, self._tail = bytearray(), bytearray()
+        self._left_out = 0
+
+    def add(self, data: bytes) -> None:
+        room = _KEPT - len(self._head)
+        self._head += data[:room]
+        self._tail += data[room:]
+        if len(self._tail) >= 2 * _KEPT:
+            self._trim()
+
+    def _trim(self) -> None:
+        surplus = len(self._tail) - _KEPT
+        if surplus > 0:
+            del self._tail[:surplus]
+            self._left_out += surplus
+
+    def value(self) -> bytes:
+        self._trim()
+        if not self._left_out:
+            return bytes(self._head + self._tail)
+        said = f"\n[benchflow: {self._left_out} bytes are left out here]\n"
+        return bytes(self._head + said.encode() + self._tail)
 
 
 class _Pumps:
@@ -70,7 +100,7 @@ class _Pumps:
         cancel: int | None,
     ) -> None:
         self.status: int | None = None
-        self.data: dict[str, list[bytes]] = {"stdout": [], "stderr": []}
+        self.data = {"stdout": _Kept(), "stderr": _Kept()}
         self._control = control
         self._on_output = on_output
         self._selector = stack.enter_context(selectors.DefaultSelector())
@@ -146,7 +176,7 @@ class _Pumps:
             os.close(fd)
             return False
         name = self._open.get(fd, "")
-        self.data[name].append(data)
+        self.data[name].add(data)
         if self._on_output is not None:
             self._on_output(name, data)
         return True

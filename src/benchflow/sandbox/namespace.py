@@ -146,9 +146,9 @@ class Sandbox:
         `user:group` of the sandbox's own tables. At the `timeout` (seconds) everything that the
         command started is killed, daemons too; after a command that ended by itself, what it left
         running stays. `on_output(stream, data)` sees output as it comes, in the calling thread;
-        streams are "stdout" and "stderr". When the descriptor `cancel` becomes readable, the
-        command ends as at its timeout. 126: could not be executed; 127: not found. Raises
-        InfrastructureError when the sandbox is gone.
+        streams are "stdout" and "stderr", of which the result has the first and the last 32 MiB.
+        When the descriptor `cancel` becomes readable, the command ends as at its timeout. 126:
+        could not be executed; 127: not found. Raises InfrastructureError when the sandbox is gone.
         """
         request = {
             "argv": command if isinstance(command, str) else list(command),
