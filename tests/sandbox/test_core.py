@@ -16,6 +16,7 @@ import pytest
 
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.sandbox import Image, Limits, Sandbox, cleanup, debian, paths, process
+from benchflow.sandbox.inside.disk import stored_bytes
 from benchflow.sandbox.limits import cpu_seconds, create_groups, memory_peak
 from benchflow.sandbox.neighbours import Clock, taken
 
@@ -416,6 +417,46 @@ def test_a_disk_bomb_is_stopped_at_the_limit_and_the_sandbox_lives(image: Image)
         assert own.exec("rm -f /f*; sleep 2; echo alive").text == "alive\n"
         own.kill()
         assert 40 < (own.usage().disk_mb or 0) < 4000
+
+
+def test_what_lies_deeper_than_any_path_counts_as_written(image: Image) -> None:
+    """A path has at most 4,096 bytes, a tree any depth."""
+    with Sandbox.start(image, limits=Limits(disk_mb=40)) as own:
+        deep = "cd /root; n=$(printf %0250d 0); for i in $(seq 20); do mkdir $n; cd $n; done"
+        result = own.exec(f"{deep}; head -c 60M /dev/zero > f; sleep 60", timeout=90)
+        assert result.status == 137 and not result.timed_out
+
+
+def test_a_tree_with_more_levels_than_descriptors_is_measured_whole(tmp_path: Path) -> None:
+    wanted = 0
+    above = os.open(tmp_path, os.O_RDONLY)
+    for level in range(600):
+        os.mkdir("side", dir_fd=above)
+        os.mkdir("way", dir_fd=above)
+        file = os.open("side/file", os.O_WRONLY | os.O_CREAT, dir_fd=above)
+        os.write(file, b"x" * level)
+        names = ("side", "way", "side/file")
+        os.fsync(file)
+        os.close(file)
+        wanted += sum(os.stat(name, dir_fd=above).st_blocks * 512 for name in names)
+        below = os.open("way", os.O_RDONLY, dir_fd=above)
+        os.close(above)
+        above = below
+    os.close(above)
+    assert stored_bytes(str(tmp_path)) == wanted > 0
+
+
+def test_only_its_own_process_is_killed_with_a_sandbox(image: Image) -> None:
+    """The number of a process 1 that died long ago may have become anybody's."""
+    own = Sandbox.start(image)
+    own._running.helper.kill()
+    own._running.helper.wait()
+    assert eventually(lambda: process.start_time(own.init_pid) is None)
+    with subprocess.Popen(["sleep", "60"]) as stranger:
+        own._running.init_pid = stranger.pid
+        own.stop()
+        assert stranger.poll() is None
+        stranger.kill()
 
 
 def test_a_stopped_sandbox_leaves_nothing(image: Image) -> None:
