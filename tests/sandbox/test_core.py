@@ -464,6 +464,11 @@ def test_a_stopped_sandbox_leaves_nothing(image: Image) -> None:
     own.exec(
         "mkdir -p /deep; cd /deep; for i in $(seq 200); do mkdir d; cd d; done; setsid sleep 99 &"
     )
+    for path in own._running.groups.paths.values():
+        # Where the kernel counts swap: what is swapped out is no memory to be had beside the limit.
+        for name, value in (("memory.swap.max", "0"), ("memory.memsw.limit_in_bytes", "134217728")):
+            if (path / name).is_file():
+                assert (path / name).read_text().strip() == value
     helper, groups = own._running.helper.pid, own._running.groups.paths.values()
     own.stop()
     assert not own.state.exists()

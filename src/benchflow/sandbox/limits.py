@@ -81,6 +81,10 @@ def _create_v1(groups: Groups, name: str, limits: Limits) -> None:
             groups.paths[kind] = path
             for file, value in _v1_settings(kind, limits):
                 (path / file).write_text(value)
+            # Memory and swap together, where the kernel counts that: what is swapped out is used.
+            both = path / "memory.memsw.limit_in_bytes"
+            if kind == "memory" and limits.memory_mb is not None and both.is_file():
+                both.write_text(str(limits.memory_mb * _MIB))
         except OSError as error:
             _refused(groups, kind, error)
             continue
@@ -124,7 +128,10 @@ def _create_unified(groups: Groups, name: str, limits: Limits) -> None:
         for kind in ("memory", "pids", "cpus"):
             _refused(groups, kind, error)
         return
+    # What is swapped out counts for nothing. There is no such file where the kernel has no swap.
+    swap = "0" if limits.memory_mb and (path / "memory.swap.max").is_file() else None
     for kind, file, value in (
+        ("memory", "memory.swap.max", swap),
         ("memory", "memory.max", limits.memory_mb and str(limits.memory_mb * _MIB)),
         ("pids", "pids.max", limits.pids and str(limits.pids)),
         ("cpus", "cpu.max", limits.cpus and f"{int(limits.cpus * _PERIOD)} {_PERIOD}"),
