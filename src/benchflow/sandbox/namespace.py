@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from benchflow.errors import InfrastructureError, UsageError
-from benchflow.sandbox import cleanup, execution, idmap, lending, paths, start, transfer
+from benchflow.sandbox import cleanup, execution, idmap, lending, paths, process, start, transfer
 from benchflow.sandbox.execution import OnOutput
 from benchflow.sandbox.inside import wire
 from benchflow.sandbox.model import ExecResult, Image, Limits, Mount, Network, Usage
@@ -48,6 +48,7 @@ class Sandbox:
         self._plan: start.Plan | None = None
         self._mounts: tuple[Mount, ...] = ()
         self._running = running
+        self._init_start = process.start_time(running.init_pid)
         self._lock = threading.Lock()
         self._stopped = False
 
@@ -237,8 +238,11 @@ class Sandbox:
             self._stopped = True
         self._running.usage(self.state)
         self._running.channel.close()
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.init_pid, signal.SIGKILL)
+        # It may have died long ago, and its number be another's.
+        begun = process.start_time(self.init_pid)
+        if begun is not None and begun == self._init_start:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.init_pid, signal.SIGKILL)
         try:
             self._running.helper.wait(_STOP_TIMEOUT)
         except subprocess.TimeoutExpired as error:
