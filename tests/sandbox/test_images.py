@@ -12,14 +12,27 @@ import tempfile
 import threading
 import time
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchflow.errors import InfrastructureError, TaskError
-from benchflow.sandbox import Sandbox, base, build, context, debian, idmap, images, layout, mirror
+from benchflow.sandbox import (
+    Sandbox,
+    base,
+    build,
+    context,
+    debian,
+    idmap,
+    images,
+    layout,
+    mirror,
+    userns,
+)
 from benchflow.sandbox.base import debian_suite
 from benchflow.sandbox.dockerfile import base_references
 
@@ -147,6 +160,65 @@ def test_no_registry_is_asked_when_told_so(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("BENCHFLOW_REGISTRY", "never")
     with pytest.raises(InfrastructureError, match="BENCHFLOW_REGISTRY=never"):
         build(write(tmp_path / "c", "FROM no-such-image:1\n"))
+
+
+@pytest.mark.parametrize(("mode", "pull"), [("auto", "false"), ("never", "never")])
+def test_a_base_that_is_there_is_not_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, pull: str
+) -> None:
+    """A registry may have another image under its name by now, and the key names this one."""
+    run, asked = userns.run, []
+
+    def spy(argv: Sequence[str], *rest: Any, **options: Any) -> tuple[int, bytes]:
+        asked.append(list(argv))
+        return run(argv, *rest, **options)
+
+    monkeypatch.setattr(userns, "run", spy)
+    monkeypatch.setenv("BENCHFLOW_REGISTRY", mode)
+    build(write(tmp_path / "c", f"FROM debian:bookworm\nENV ONE={uuid.uuid4().hex}\n"))
+    (bud,) = [argv for argv in asked if "bud" in argv]
+    assert f"--pull={pull}" in bud
+
+
+def test_a_context_that_changes_under_the_builder_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = write(
+        tmp_path / "c", f"FROM debian:bookworm\nCOPY data /{uuid.uuid4().hex}\n", data="1"
+    )
+    copy = context.snapshot
+
+    def late(root: Path, *rest: Any) -> None:
+        (root / "data").write_text("2")
+        copy(root, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(context, "snapshot", late)
+        with pytest.raises(TaskError, match="changed"):
+            build(where)
+    second = build(where)
+    (where / "data").write_text("1")
+    assert build(where).digest != second.digest
+
+
+def test_a_base_killed_in_its_making_leaves_nothing() -> None:
+    with tempfile.TemporaryDirectory(prefix="benchflow-home-", dir="/var/tmp") as home:
+        environment = {**os.environ, "BENCHFLOW_HOME": home}
+        script = "from benchflow.sandbox import debian; debian('bookworm')"
+        victim = subprocess.Popen([sys.executable, "-c", script], env=environment)
+        places: list[Path] = []
+        while not places and victim.poll() is None:
+            time.sleep(0.05)
+            places = list(Path(home).glob("**/mmdebstrap.*"))
+        victim.kill()
+        victim.wait()
+        time.sleep(1)  # its programs die with it, each in its own time
+        script = (
+            "from benchflow.sandbox import idmap; from benchflow.sandbox.builder import Builder;"
+            "Builder(idmap.current(), print).prepare()"
+        )
+        subprocess.run([sys.executable, "-c", script], env=environment, check=True)
+        assert places and not any(place.exists() for place in places)
 
 
 def test_two_builders_at_once_build_once(tmp_path: Path) -> None:

@@ -52,7 +52,8 @@ def bootstrap(
         )
     sources = mirror.debian_sources(suite, mirror.machine_sources(), mirror.codename())
     options = mirror.apt_options()
-    command = ["mmdebstrap", "--mode=root", "--variant=minbase", "--format=tar"]
+    command = ["sh", "-c", 'mkdir -p "$TMPDIR" && exec "$@"', "sh"]
+    command += ["mmdebstrap", "--mode=root", "--variant=minbase", "--format=tar"]
     command += ["--include=ca-certificates", f"--keyring={_KEYRING}"]
     command += [f"--aptopt={option.rstrip(';')}" for option in options]
     command += ["--dpkgopt=force-unsafe-io"]
@@ -65,7 +66,7 @@ def bootstrap(
         env={
             "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
             "HOME": "/mnt/out",
-            "TMPDIR": "/mnt/out",
+            "TMPDIR": "/mnt/out/tmp",  # the builder clears it when this is killed
             "SOURCE_DATE_EPOCH": _DATE,
         },
         on_output=on_output,

@@ -55,6 +55,7 @@ class Builder:
         shutil.rmtree(self.place / "base", ignore_errors=True)
         if (self.place / "root").is_dir():
             self._buildah("rm", "--all", what="clearing a killed build")
+        if (self.place / "tmp").is_dir():
             userns.check(
                 ["sh", "-c", "rm -rf /mnt/place/tmp /mnt/place/base.tar"],
                 self.id_map,
@@ -79,7 +80,7 @@ class Builder:
 
     def pull(self, reference: str) -> Image:
         """Fetch an image from its registry."""
-        if os.environ.get("BENCHFLOW_REGISTRY", "auto") == "never":
+        if _registry() == "never":
             raise InfrastructureError(
                 f"{reference} is not on this machine and BENCHFLOW_REGISTRY=never",
                 hint="start the Dockerfile from debian:<suite>, which needs no registry",
@@ -101,6 +102,8 @@ class Builder:
             "bud",
             "--isolation=chroot",
             "--layers",
+            # The bases are there: the key names what they hold, not what a registry has by now.
+            f"--pull={'never' if _registry() == 'never' else 'false'}",
             f"--jobs={len(os.sched_getaffinity(0))}",  # stages that do not wait for each other
             f"--file=/mnt/place/{context_dir.name}/{dockerfile_name}",
             f"--tag={tag}",
@@ -238,6 +241,10 @@ class Builder:
             env=env,
             on_output=lines,
         )
+
+
+def _registry() -> str:
+    return os.environ.get("BENCHFLOW_REGISTRY", "auto")
 
 
 def _names(suite: str) -> list[str]:

@@ -62,6 +62,8 @@ def build(
             shutil.rmtree(frozen, ignore_errors=True)
             try:
                 context.snapshot(root, frozen, id_map)
+                if _find(root, dockerfile_name, references, id_map) != record:
+                    raise TaskError(f"{root} changed while it was copied", hint="build it again")
                 image = builder.build(frozen, dockerfile_name, tag=f"benchflow/{record.stem[:32]}")
             finally:
                 shutil.rmtree(frozen, ignore_errors=True)
