@@ -8,6 +8,10 @@ die() { printf 'error: %s\n' "$1" >&2; [ -z "${2:-}" ] || printf 'hint: %s\n' "$
 # A company's own certificates are in the system's store, not in uv's.
 export UV_NATIVE_TLS=1 UV_SYSTEM_CERTS=1
 
+# Images for containers and CI often set it. Every start of Python then compiles Harbor and LiteLLM
+# anew, a second and more, and the tests start some hundred.
+unset PYTHONDONTWRITEBYTECODE
+
 # What the main job needs, as "program:package" (or "/file:package" where there is no program).
 BENCHFLOW_PACKAGES='
 bwrap:bubblewrap

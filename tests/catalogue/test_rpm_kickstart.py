@@ -14,6 +14,7 @@ import pytest
 from tests.catalogue import checkers
 
 from benchflow.boot import openpgp
+from benchflow.tasks.digest import files_below
 
 TASK = Path(__file__).parents[2] / "tasks/spin/rpm-kickstart"
 HELPERS = ("rpms", "metadata", "publisher", "hashes", "bench", "rootfs",
@@ -49,7 +50,7 @@ def kickstart() -> Iterator[ModuleType]:
 def test_what_the_oracle_and_its_cheats_edit_is_there() -> None:
     """A `sed` that finds nothing leaves the honest oracle, and nobody would see it."""
     solution = TASK / "solution"
-    text = {path.name: path.read_text() for path in solution.rglob("*") if path.is_file()}
+    text = {path.name: path.read_text() for path in files_below(solution)}
     assert "\nRelease: 2\n" in text["beacon.spec"] and "\n%preun\n" in text["beacon.spec"]
     assert "\nRestart=always\n" in text["beacon.service"]
     assert "\nbaseurl=$source\n" in text["almar.repo"]
