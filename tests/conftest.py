@@ -1,8 +1,10 @@
 """Slow tests run by turns: every run takes its share of them, so that some runs cover all.
 
-A share is one of twenty, or of what the marker says: `slow(every=10)`. The turn is the number of
-commits, so that consecutive commits take consecutive shares and a run can be repeated. `--slow all`
-runs every slow test, `--slow none` leaves them all out.
+A share is one of twenty, or of what the marker says: `slow(every=10)`. Who shares with whom follows
+from the names, and moves with every test that comes or goes; what is too heavy for that keeps a
+turn of the twenty: `slow(at=15)`. The turn is the number of commits, so that consecutive commits
+take consecutive shares and a run can be repeated. `--slow all` runs every slow test, `--slow none`
+leaves them all out.
 """
 
 from __future__ import annotations
@@ -51,11 +53,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _shares(slow: list[pytest.Item], turn: int) -> list[pytest.Item]:
     kinds: dict[int, list[pytest.Item]] = {}
+    placed: list[pytest.Item] = []
     for item in slow:
         marker = item.get_closest_marker("slow")
         assert marker is not None
-        kinds.setdefault(marker.kwargs.get("every", TURNS), []).append(item)
-    return [item for every, kind in kinds.items() for item in kind[turn % every :: every]]
+        if "at" not in marker.kwargs:
+            kinds.setdefault(marker.kwargs.get("every", TURNS), []).append(item)
+        elif (turn - marker.kwargs["at"]) % TURNS == 0:
+            placed.append(item)
+    return placed + [item for every, kind in kinds.items() for item in kind[turn % every :: every]]
 
 
 def _nodeid(item: pytest.Item) -> str:
