@@ -12,23 +12,23 @@ import json
 import os
 import signal
 import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.catalogue.conftest import Gates, by_gate
 from tests.conftest import TURNS
-from tests.run.plain import hear
+from tests.run.plain import BENCHFLOW, hear
 
 from benchflow.tasks import names
 
-BENCHFLOW = str(Path(sys.executable).parent / "benchflow")
 ROOT = Path(__file__).parents[2]
 FULL_SECONDS = 10 * 60
 
 
-def check(*arguments: str, timeout: float | None = None) -> dict[str, dict[str, Any]]:
-    """Task → gate → result; when time is over, what is remembered by then."""
+def check(*arguments: str, timeout: float) -> Gates:
+    """All gates; when time is over, what is remembered by then."""
     command = [BENCHFLOW, "check", *arguments, "--json"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, cwd=ROOT, preexec_fn=hear
@@ -38,9 +38,8 @@ def check(*arguments: str, timeout: float | None = None) -> dict[str, dict[str, 
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGINT)
             process.communicate()
-            return {name: remembered(name) for name in arguments if "/" in name}
-    tasks = json.loads(output)["tasks"]
-    return {name: {result["gate"]: result for result in results} for name, results in tasks.items()}
+            return {name: remembered(name) for name in arguments}
+    return by_gate(output)
 
 
 def remembered(name: str) -> dict[str, Any]:
@@ -76,12 +75,12 @@ def weak(results: dict[str, Any]) -> dict[str, list[str]]:
 
 
 @pytest.fixture(scope="module")
-def fast() -> dict[str, dict[str, Any]]:
-    return check("*/*", "--fast", "--gate", "offline")
+def fast(fast_gates: Callable[[], Gates]) -> Gates:
+    return fast_gates()
 
 
 @pytest.mark.parametrize("name", names())
-def test_the_fast_gates_hold(name: str, fast: dict[str, dict[str, Any]]) -> None:
+def test_the_fast_gates_hold(name: str, fast: Gates) -> None:
     assert set(fast[name]) >= {"schema", "coverage", "leaks", "nop", "offline"}
     assert weak(fast[name]) == {}
 
@@ -94,7 +93,8 @@ def test_the_record_is_of_tasks_that_exist_and_of_gates_that_hold() -> None:
 
 
 @pytest.mark.slow(at=15)  # beside one oracle (embedded/locked-down's), which most turns have two of
-def test_every_gate_holds_for_what_changed() -> None:
+def test_every_gate_holds_for_what_changed(fast: Gates) -> None:
+    """After the fast ones, whose trials of the same tasks it would meet under way."""
     tasks = touched()
     if not tasks:
         pytest.skip(f"no task changed in {TURNS} commits")
