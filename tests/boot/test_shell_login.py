@@ -94,7 +94,10 @@ def test_nothing_is_typed_while_a_password_is_looked_at(guests: Callable[[Reply]
     assert guest.typed == ["root\n", "wrong\n"]
 
 
-def test_a_shell_without_a_prompt_is_asked_in_the_end(guests: Callable[[Reply], Guest]) -> None:
+def test_a_shell_without_a_prompt_is_asked_in_the_end(
+    guests: Callable[[Reply], Guest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchflow.boot.shell.CHECKED_SECONDS", 3.0)
     guest = guests({**ASKED, "toor\n": [(0.1, "\r\n")]}.get)
     guest.prints((0, "gw login: "))
     guest.shell.log_in("toor", 60)
