@@ -129,7 +129,9 @@ def test_a_call_that_had_no_end_is_named(tmp_path: Path) -> None:
 
         asking = threading.Thread(target=ask)
         asking.start()
+        end = time.monotonic() + 60
         while not bench.client.trial("t")["under_way"]:
+            assert asking.is_alive() and time.monotonic() < end, caught
             time.sleep(0.02)
         os.kill(bench.client.pid, signal.SIGKILL)
         asking.join(20)
@@ -276,5 +278,7 @@ def test_tokens_of_answers_count_for_the_minute(tmp_path: Path) -> None:
             ask()
         assert answered.is_set()
         answered.clear()
-        threading.Thread(target=ask, daemon=True).start()
+        third = threading.Thread(target=ask, daemon=True)
+        third.start()
         assert not answered.wait(3)
+        assert third.is_alive(), "it was refused, and does not wait"
