@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -72,7 +71,6 @@ def test_a_sparse_terabyte_costs_nothing(tmp_path: Path) -> None:
         file.truncate(1 << 40)
     overlay = Overlay(Disk(image), tmp_path / "overlay.qcow2")
     assert overlay.size == 1 << 40
-    assert shutil.disk_usage(tmp_path).used < 1 << 40
     assert overlay.path.stat().st_blocks * 512 < 10 << 20
 
 
