@@ -29,7 +29,7 @@ def test_what_is_left_is_in_reference_seconds(
         Machine(disks=[Disk(sector, bus="ide")]) as machine,
     ):
         machine.boot()
-        machine._watch.speed = 0.25
+        machine._watch.speed = 0.5
         one = getattr(loaded[module], name)(machine, *more)
         with pytest.raises(GuestTimeout, match=r"within (2|1\.\d+) reference seconds"):
             getattr(one, wait)("word", 2)
