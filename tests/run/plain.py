@@ -107,7 +107,9 @@ def kill_all(process: subprocess.Popen[Any], job: Path) -> None:
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
     process.communicate()
+    end = time.monotonic() + 60
     while lock.is_held(job):
+        assert time.monotonic() < end, "who runs the job outlived its death"
         time.sleep(0.01)
 
 
