@@ -60,10 +60,15 @@ def test_a_shell_is_found_behind_a_huge_line(start: Start) -> None:
     assert machine.attach().run("echo here").stdout == "here\n"
 
 
-def test_forged_prompts_and_a_parrot_do_not_log_anyone_in(start: Start) -> None:
+def test_forged_prompts_and_a_parrot_do_not_log_anyone_in(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchflow.boot.shell.LOGIN_SECONDS", 5.0)
     machine = start(FAKE_LOGIN, append=QUIET)
+    machine.expect("gw login: ", timeout=60)
     with pytest.raises((GuestTimeout, LoginFailed)):
         machine.login("root", "toor", timeout=5)
+    assert "stty -echo" in machine.console.text, "it was not asked, so it repeated nothing"
 
 
 def test_a_parrot_is_no_shell(start: Start) -> None:
@@ -176,7 +181,9 @@ def test_a_loop_of_reboots_ends(tmp_path: Path) -> None:
         with pytest.raises(RebootLoop):
             machine.expect("what never comes", timeout=1000)
         assert machine.boots == 1  # it never printed anything
+        end = time.monotonic() + 120
         while machine._hardware.ask("query-status")["status"] != "shutdown":
+            assert time.monotonic() < end
             time.sleep(0.1)
         assert machine.flatten().read_bytes() == sector.read_bytes()
 
