@@ -18,8 +18,8 @@ from plain import BENCHFLOW, benchflow, hear, kill_all, run_json
 from benchflow.home import home
 from benchflow.results import lock
 
-#: Unlikely enough to be found in the process table by its argument alone.
-MARK = "86399.25"
+#: Found in the process table by its argument alone; no other run of these tests has the same.
+MARK = f"86399.{os.getpid():07}"
 #: Delivers, then hangs until somebody ends its sleep.
 HANG = f"#!/bin/bash\necho done > /app/out.txt\nsleep {MARK}\n"
 

@@ -39,7 +39,7 @@ def processes(box: Sandbox) -> list[str]:
     return [line for line in lines if line and "/proc/" not in line and "tr" not in line.split()]
 
 
-def eventually(truth: object, seconds: float = 5.0) -> bool:
+def eventually(truth: object, seconds: float = 30.0) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if truth():  # type: ignore[operator]
