@@ -21,12 +21,14 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import cache
 from typing import Any
+from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from benchflow.gateway import sse
+from benchflow.gateway import sse, wall
 from benchflow.gateway.calls import Call, Outcome, Report
 from benchflow.gateway.config import Route
+from benchflow.gateway.fields import translatable
 from benchflow.gateway.protocols import Failure, Protocol, auth_headers, failure_body
 from benchflow.gateway.reading import Reader
 
@@ -39,11 +41,13 @@ _SPEAKERS = {
 
 
 class Translator:
-    """Translates calls. `home` is this gateway's own URL, `keys` are the providers'."""
+    """Translates calls. `home` is this gateway's own URL, `keys` are the providers'. `walled`: no
+    provider is called by LiteLLM itself, so that it has nowhere to go but home."""
 
-    def __init__(self, home: str, keys: Mapping[str, str]) -> None:
+    def __init__(self, home: str, keys: Mapping[str, str], *, walled: bool) -> None:
         self._home = home
         self._keys = keys
+        self._walled = walled
         self._thread = _Thread()
 
     async def forward(self, call: Call, body: dict[str, Any], token: str) -> web.StreamResponse:
@@ -51,7 +55,14 @@ class Translator:
         LiteLLM calls itself, and for no others: theirs is settled where the call comes back."""
         comes_back = bool(call.route.protocols)
         settle: Callable[[Report], None] = _nothing if comes_back else call.settle
-        asked = body | self._options(call.route, token)
+        try:
+            asked = translatable(call.meaning.protocol, body) | self._options(call.route, token)
+        except ValueError as error:
+            return _refuse(call, str(error), settle)
+        if self._walled:
+            where = urlsplit(self._home)
+            wall.build(str(where.hostname), int(where.port or 80))
+            self._walled = False
         items = self._thread.ask(call.meaning.protocol, call.is_stream, asked)
         try:
             first = await anext(items)
@@ -133,12 +144,21 @@ class _Thread:
 def _load() -> Any:
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # nothing is fetched at import
     import litellm
+    from litellm.litellm_core_utils import url_utils
 
+    # What it downloads for a model that takes no URLs, it would download from this host.
+    url_utils.validate_url = _fetch_nothing
     litellm.suppress_debug_info = True
     litellm.drop_params = True
     litellm.num_retries = 0
     logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
     return litellm
+
+
+def _fetch_nothing(url: str) -> tuple[str, str]:
+    from litellm.litellm_core_utils.url_utils import SSRFError
+
+    raise SSRFError("the gateway fetches nothing for an agent")
 
 
 async def _ask(litellm: Any, protocol: Protocol, is_stream: bool, body: dict[str, Any]) -> Any:
@@ -195,6 +215,12 @@ def _count(call: Call, whole: bytes, settle: Callable[[Report], None]) -> None:
     reader.feed(whole)
     reader.finish()
     settle(Report("answered", 200, 1, usage=reader.usage, answer=whole))
+
+
+def _refuse(call: Call, message: str, settle: Callable[[Report], None]) -> web.Response:
+    settle(Report("refused", 400, 0, error=message))
+    body = failure_body(call.meaning.protocol, Failure(400, message))
+    return web.json_response(body, status=400)
 
 
 def _failed(call: Call, error: Exception, settle: Callable[[Report], None]) -> web.Response:

@@ -8,6 +8,15 @@ from typing import Any
 
 _SHORTEST = 6
 _TOKEN = re.compile(r"bf-[0-9a-f]{40}")
+_KEY_NAMES = ("_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN", "_BEARER_TOKEN", "_API_TOKEN")
+_KEYS_TOO = frozenset(
+    {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "HF_TOKEN", "GITHUB_TOKEN"}
+)
+
+
+def is_key(name: str) -> bool:
+    """Whether a variable of this name is one by which agents and LiteLLM find a key."""
+    return name.endswith(_KEY_NAMES) or name in _KEYS_TOO
 
 
 class Redactor:

@@ -28,7 +28,8 @@ from benchflow.gateway.config import Config, Place
 from benchflow.gateway.control import PREFIX, Control
 from benchflow.gateway.doors import Doors, Inhabitant
 from benchflow.gateway.foreign import Translator
-from benchflow.gateway.redact import Redactor
+from benchflow.gateway.providers import PROVIDERS
+from benchflow.gateway.redact import Redactor, is_key
 from benchflow.gateway.server import Gateway
 from benchflow.gateway.trials import Trials
 
@@ -38,9 +39,17 @@ _SWEEP = 2.0
 
 
 def take_keys(config: Config) -> dict[str, str]:
-    """The keys that the routes name, taken out of the environment."""
-    names = {place.key_env for route in config.routes for place in route.places if place.key_env}
-    return {name: os.environ.pop(name, "") for name in names}
+    """The keys that the routes name, taken out of the environment; and all others too, but those
+    by which LiteLLM finds its way to a provider whose key has a name that only it knows."""
+    places = [(route, place) for route in config.routes for place in route.places]
+    names = {place.key_env for _, place in places if place.key_env}
+    found = {name: os.environ.pop(name, "") for name in names}
+    finds_itself = any(not route.protocols and not place.key_env for route, place in places)
+    known = {name for provider in PROVIDERS.values() for name in provider.key_envs}
+    for name in [*os.environ]:
+        if name in known or (is_key(name) and not finds_itself):
+            del os.environ[name]
+    return found
 
 
 async def serve(folder: Path) -> None:
@@ -56,7 +65,8 @@ async def serve(folder: Path) -> None:
     listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     redact = Redactor([*keys.values(), secret])
-    gateway = Gateway(config, trials, forwarder, Translator(url, keys), redact)
+    translator = Translator(url, keys, walled=all(route.protocols for route in config.routes))
+    gateway = Gateway(config, trials, forwarder, translator, redact)
     doors = Doors(gateway.handle)
     control = Control(trials, doors, secret)
 

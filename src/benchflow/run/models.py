@@ -18,6 +18,7 @@ from benchflow.gateway import process, providers
 from benchflow.gateway.config import Budget, Config, Limits, Route
 from benchflow.gateway.meter import replay
 from benchflow.gateway.process import GatewayClient
+from benchflow.gateway.redact import is_key
 from benchflow.results import metered
 from benchflow.results.faults import add_fault
 from benchflow.results.files import write_json
@@ -33,11 +34,6 @@ LEDGER = "calls.jsonl"
 _ANSWER_SECONDS, _LOOK_SECONDS = 120.0, 0.2
 #: Whose calls cannot be told apart by trial: agents in our own process that read its environment.
 HOST = "(this process)"
-#: Variables by which agents find keys; gone from our environment once the gateway has them.
-_KEY_NAMES = ("_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN", "_BEARER_TOKEN", "_API_TOKEN")
-_KEYS_TOO = frozenset(
-    {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "HF_TOKEN", "GITHUB_TOKEN"}
-)
 
 
 def folder(job: Path) -> Path:
@@ -224,7 +220,7 @@ def _take_keys(models: Models, config: Config) -> None:
     in this process and knows no better is metered as `HOST`, where the job has but one model.
     """
     for name in [*os.environ]:
-        if name.endswith(_KEY_NAMES) or name in _KEYS_TOO:
+        if is_key(name):
             _taken[name] = os.environ.pop(name)
     if len(config.routes) == 1:
         opened = models.client.open(HOST, config.routes[0].model, Budget(turns=10**9))
