@@ -123,6 +123,43 @@ def test_errors_are_run_again_only_when_that_is_asked_for(sweep: Path) -> None:
     assert len(results(sweep.parent)) == 4 and not before.items() & results(sweep.parent).items()
 
 
+def test_a_trial_that_was_stopped_is_no_result(sweep: Path) -> None:
+    """Harbor writes one at Ctrl-C."""
+    sweep.write_text(FILE.replace("attempts = 2", "attempts = 1"))
+    call(sweep)
+    (stopped, _) = sorted(results(sweep.parent))
+    written = json.loads(stopped.read_text())
+    now = written["finished_at"]
+    raised = {"exception_type": "CancelledError", "exception_message": "", "occurred_at": now}
+    written |= {"verifier_result": None, "exception_info": raised | {"exception_traceback": ""}}
+    stopped.write_text(json.dumps(written))
+    assert call(sweep, "--plan")["finished"] == 1
+    done = call(sweep)
+    assert (done["finished"], len(done["jobs"])) == (2, 1)
+    assert {cell["error"] for cell in done["cells"]} == {0}
+
+
+def test_a_hint_more_runs_no_cheat_again(sweep: Path) -> None:
+    (sweep.parent / "test" / "words" / "hints").mkdir()
+    (sweep.parent / "test" / "words" / "hints" / "1.md").write_text("Count.\n")
+    file = 'tasks = ["./test/words"]\nhints = [0]\n[[entry]]\nagent = "exploit:forge"\n'
+    sweep.write_text(file)
+    assert call(sweep)["finished"] == 1
+    sweep.write_text(file.replace("[0]", "[0, 1]"))
+    plan = call(sweep, "--plan")
+    assert (plan["planned"], plan["finished"]) == (2, 1)
+
+
+def test_agents_are_made_for_the_sandbox_of_the_file(sweep: Path) -> None:
+    (sweep.parent / "policy.toml").write_text('schema = 1\n[[turns]]\nsay = "."\n')
+    sweep.write_text(
+        'tasks = ["./test/words"]\nsandbox = "docker"\n[[entry]]\nagent = "claude-code"\n'
+        'models = ["scripted/policy.toml"]\n'
+    )
+    error = call(sweep, "--plan")["error"]
+    assert error["message"] == "the model gateway reaches the namespace sandbox, not docker"
+
+
 @pytest.mark.parametrize("everything", [False, True], ids=["the command alone", "all of it"])
 def test_a_killed_sweep_goes_on(sweep: Path, everything: bool) -> None:
     sweep.write_text(FILE.replace("attempts = 2", "attempts = 4\nconcurrent = 1"))

@@ -6,15 +6,24 @@ from pathlib import Path
 
 import click
 
-from benchflow.cli.options import jobs_dir_option, json_option
+from benchflow.cli.options import jobs_dir_option, json_option, pairs
 
 
 @click.command("resume")
 @click.argument("job")
 @click.option("--errors", is_flag=True, help="Run the trials again whose verdict is error, too.")
+@click.option(
+    "--agent-env",
+    multiple=True,
+    callback=pairs,
+    metavar="KEY=VALUE",
+    help="A variable of the agents' again that looks like a secret: it is in no file.",
+)
 @jobs_dir_option
 @json_option
-def command(job: str, errors: bool, jobs_dir: Path, as_json: bool) -> int:
+def command(
+    job: str, errors: bool, agent_env: dict[str, str], jobs_dir: Path, as_json: bool
+) -> int:
     """Go on with a job that was stopped, killed or cut off.
 
     JOB is the name of a job or the path of its folder. Finished trials are kept as they are; what
@@ -39,5 +48,11 @@ def command(job: str, errors: bool, jobs_dir: Path, as_json: bool) -> int:
     folder = job_folder(job, jobs_dir)
     say = telling_what_is_mended()
     with display_alone(quiet=as_json) as listener:
-        finished = resume(folder, listener, retry_errors=errors, on_mended=say)
+        finished = resume(
+            folder,
+            listener,
+            retry_errors=errors,
+            variables=lambda agent: agent_env,
+            on_mended=say,
+        )
     return finish(finished, as_json=as_json)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 OURS = ("ladder", "exploit", "scripted")
 _MODULE = "benchflow.agents"
+EXPLOIT = f"{_MODULE}.scripts:ExploitAgent"
 
 
 @dataclass(frozen=True)
@@ -124,8 +125,7 @@ def _ours(kind: str, argument: str, request: RunRequest, tasks: list[PlannedTask
     elif kind == "exploit":
         _require(argument, tasks, _exploits, "exploit", "--agent exploit:NAME")
         sources = {str(planned.staged): str(planned.task.path) for planned in tasks}
-        path = f"{_MODULE}.scripts:ExploitAgent"
-        return AgentConfig(import_path=path, kwargs={"exploit": argument, "sources": sources})
+        return AgentConfig(import_path=EXPLOIT, kwargs={"exploit": argument, "sources": sources})
     else:
         from benchflow.agents.scripted import read_script
 

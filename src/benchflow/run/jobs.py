@@ -19,6 +19,7 @@ from benchflow.run.models import Models
 from benchflow.run.phases import Phases
 from benchflow.run.plan import Plan
 from benchflow.run.spending import BudgetSpent, Gate
+from benchflow.run.variables import Given, give_again
 from benchflow.run.watch import Watch
 from benchflow.run.worker import Interrupted
 from benchflow.tasks import Task, load, stage
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from harbor.models.job.config import JobConfig
 
 #: The cause of a trial that was under way when its job was stopped.
-_CANCELLED = "CancelledError"
+CANCELLED = "CancelledError"
 
 
 def start(
@@ -84,6 +85,7 @@ def resume(
     retry_errors: bool = False,
     gate: Gate | None = None,
     change: Callable[[Config], Config] = lambda config: config,
+    variables: Given = lambda agent: {},
     on_mended: Callable[[Problem], None] = lambda problem: None,
 ) -> Job:
     """Runs what is left of a job: trials without a result, cut off or cancelled.
@@ -91,11 +93,12 @@ def resume(
     Of those, an agent that can take up its session again goes on in its sandbox, which was kept.
     With `retry_errors` those whose verdict is `error` too. Finished trials are never run again.
     `gate`: the budget of the job's sweep; `change`: what its gateway is to do otherwise from now
-    on. A job that a process works on goes on there as it is, and we look on until its end.
-    `on_mended` is told, before anything runs, what was torn or cut off, and what becomes of it.
+    on; `variables`: see `run.variables`. A job that a process works on goes on there as it is, and
+    we look on until its end. `on_mended` is told, before anything runs, what was torn or cut off,
+    and what becomes of it.
 
-    Raises UsageError, Interrupted when somebody
-    stopped a job that we looked on, and what `engine.run` and `worker.run` raise.
+    Raises UsageError, Interrupted when somebody stopped a job that we looked on, and what
+    `engine.run` and `worker.run` raise.
     """
     continuing.forget_lost(job.parent)
     clean_up()
@@ -106,6 +109,8 @@ def resume(
             config, mended = _mend(job, saved, retry_errors=retry_errors)
             for problem in mended:
                 on_mended(problem)
+            if len([*job.glob("*/result.json")]) < int(saved["n_trials"]):
+                give_again(config, variables)
             _go_on(config, held, saved, listener, gate, change)
     except lock.JobInUse:
         return _look_on(job, saved, listener)
@@ -133,7 +138,7 @@ def _look_on(job: Path, saved: dict[str, Any], listener: Listener) -> Job:
     board = _board(job, saved)
     worker.look_on(job, lambda: Watch(job, board, listener).look)
     found = read_job(job)
-    if sum(trial.cause != _CANCELLED for trial in found.trials) < board.planned:
+    if sum(trial.cause != CANCELLED for trial in found.trials) < board.planned:
         raise Interrupted(
             f"{job}: whoever worked on this job has stopped; finished trials are kept",
             hint=f"go on with: benchflow resume {job.name}",
@@ -208,7 +213,7 @@ def _mend_trial(trial: Path, job: Path, *, retry_errors: bool) -> list[Problem]:
     except (UnreadableRecord, ValueError) as error:
         why = str(error) if isinstance(error, UnreadableRecord) else "is not a trial's result"
         return [Problem(path, f"{why}; moved to {_set_aside(trial, job)}, to run again")]
-    if finished.cause == _CANCELLED:
+    if finished.cause == CANCELLED:
         return [_cut_off(trial, job)]
     if retry_errors and finished.verdict is Verdict.ERROR:
         how = continuing.settle(trial)

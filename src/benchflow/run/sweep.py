@@ -8,7 +8,7 @@ lose: the file may grow by attempts, tasks and agents, and a task that changed i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,13 +20,14 @@ from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.model import Job, Problem, Trial, Verdict
 from benchflow.results.read import read_job
 from benchflow.run import jobs, limits, models, record
-from benchflow.run.agents import PlannedTask, configure, who
+from benchflow.run.agents import EXPLOIT, PlannedTask, configure, who
 from benchflow.run.board import Listener
 from benchflow.run.metered import is_metered
 from benchflow.run.plan import Plan, assemble
 from benchflow.run.request import RunRequest
 from benchflow.run.spending import BudgetSpent, Gate, Purse, Spent, spent_in
 from benchflow.run.sweepfile import SweepFile, lock_of
+from benchflow.run.variables import give_again
 from benchflow.run.worker import Interrupted
 from benchflow.tasks import Task, select, stage
 
@@ -75,6 +76,11 @@ class Sweep:
         """Trials of the matrix that have a verdict, at most `attempts` a cell."""
         return sum(min(len(cell.trials), self.file.attempts) for cell in self.cells)
 
+    def variables(self, agent: AgentConfig) -> Mapping[str, str]:
+        """The variables that the file gives an agent of one of the sweep's jobs."""
+        known = {_key("", config): config.env for config in self.agents}
+        return known.get(_key("", agent), {})
+
     def who(self, agent: int) -> str:
         """Agent and model, as tables name them."""
         return who(self.agents[agent].model_dump(mode="json", exclude_defaults=True))
@@ -98,6 +104,7 @@ def survey(file: SweepFile, jobs_dir: Path) -> Sweep:
                 models=tuple(entry.models),
                 agent_options=entry.options,
                 agent_env=entry.env,
+                sandbox=file.sandbox,
             ),
             tasks,
         )
@@ -106,7 +113,7 @@ def survey(file: SweepFile, jobs_dir: Path) -> Sweep:
     made = tuple(read_job(job) for job in record.of_sweep(file.name, jobs_dir))
     finished: dict[str, list[Trial]] = defaultdict(list)
     for job in made:
-        for trial in job.trials:
+        for trial in _judged(job):
             finished[_key_of(trial.path)].append(trial)
     cells = [
         Cell(planned, n, tuple(finished.pop(_key(str(planned.staged), config), ())))
@@ -159,8 +166,9 @@ def _run(
             models.settle(folder)
     for job in (begun := survey(file, jobs_dir)).jobs:
         # Our own record is whole; Harbor's result.json may be torn, or not be there yet.
-        left = int(record.read(job.path)["n_trials"]) - len(job.trials)
-        left += job.count(Verdict.ERROR) if retry_errors else 0
+        judged = _judged(job)
+        left = int(record.read(job.path)["n_trials"]) - len(judged)
+        left += sum(trial.verdict is Verdict.ERROR for trial in judged) if retry_errors else 0
         if left > 0 and _goes_on(job, begun):
             gate = _gate(file, jobs_dir, job.path)
             on_job(job.path, left)
@@ -170,6 +178,7 @@ def _run(
                 retry_errors=retry_errors,
                 gate=gate,
                 change=lambda config: _changed(config, file),
+                variables=begun.variables,
                 on_mended=on_mended,
             )
     for plan in missing(survey(file, jobs_dir)):
@@ -248,10 +257,23 @@ def missing(sweep: Sweep) -> Iterator[Plan]:
         yield assemble(request, tasks, [sweep.agents[agent] for agent in those])
 
 
+def _judged(job: Job) -> list[Trial]:
+    """The finished trials of a job; Harbor writes a result for those that were stopped, too."""
+    return [trial for trial in job.trials if trial.cause != jobs.CANCELLED]
+
+
 def _goes_on(job: Job, sweep: Sweep) -> bool:
-    """Not where a task changed since: what is missing of the others gets a job of its own."""
+    """Not where a task or an agent's secret changed since: what is missing of the others gets a job
+    of its own."""
+    from harbor.models.job.config import JobConfig
+
+    saved = record.read(job.path)
     staged = {str(cell.planned.staged) for cell in sweep.cells}
-    return all(task["staged"] in staged for task in record.read(job.path)["tasks"])
+    try:
+        give_again(JobConfig.model_validate(saved["harbor"]), sweep.variables)
+    except UsageError:
+        return False
+    return all(task["staged"] in staged for task in saved["tasks"])
 
 
 def _chosen(file: SweepFile) -> list[Task]:
@@ -282,4 +304,7 @@ def _key_of(trial: Path) -> str:
 def _key(staged: str, agent: AgentConfig) -> str:
     """Environment variables are left out: a key that was renewed is not another agent."""
     asked = (agent.name, agent.import_path, agent.model_name)
-    return repr((staged, asked, sorted(agent.kwargs.items(), key=repr)))
+    # A cheat is told of all tasks of its job: another task beside this one is not another agent.
+    left_out = "sources" if agent.import_path == EXPLOIT else ""
+    options = [item for item in agent.kwargs.items() if item[0] != left_out]
+    return repr((staged, asked, sorted(options, key=repr)))
