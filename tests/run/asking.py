@@ -10,6 +10,7 @@ from typing import Any, override
 import aiohttp
 from harbor.agents.base import BaseAgent
 from harbor.agents.capabilities import AgentCapabilities
+from harbor.agents.installed.base import UnknownApiError
 from harbor.environments.base import BaseEnvironment
 from harbor.models.agent.context import AgentContext
 
@@ -103,6 +104,24 @@ class Yielding(Remembering):
     ) -> None:
         with contextlib.suppress(aiohttp.ClientError):
             await super().run(instruction, environment, context)
+
+
+class Printing(Remembering):
+    """Ends with what Harbor makes of a provider's error in an agent's output."""
+
+    @staticmethod
+    @override
+    def name() -> str:
+        return "printing"
+
+    @override
+    async def run(
+        self, instruction: str, environment: BaseEnvironment, context: AgentContext
+    ) -> None:
+        try:
+            await super().run(instruction, environment, context)
+        except aiohttp.ClientError as error:
+            raise UnknownApiError("API Error: 400") from error
 
 
 class Hanging(_Ready):

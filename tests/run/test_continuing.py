@@ -302,10 +302,14 @@ def test_after_a_verifier_that_broke_only_the_verification_is_done_again(place: 
     assert not (paths.sandboxes() / sandbox_name(trial)).exists()
 
 
-def test_work_that_a_failing_model_ended_is_begun_anew(place: Path) -> None:
-    policy = QUICK.replace('say = "Done."', 'say = "."\nfault = { kind = "status", status = 401 }')
+@pytest.mark.parametrize(("agent", "status"), [("Yielding", 401), ("Printing", 400)])
+def test_work_that_a_failing_model_ended_is_begun_anew(
+    place: Path, agent: str, status: int
+) -> None:
+    fault = f'say = "."\nfault = {{ kind = "status", status = {status} }}'
+    policy = QUICK.replace('say = "Done."', fault)
     (place / "policy.toml").write_text(policy.replace("one two three", "one two"))
-    process = start(place, "asking:Yielding")
+    process = start(place, f"asking:{agent}")
     process.communicate(timeout=180)
     job = place / "jobs" / "job"
     trial = only_trial(job)

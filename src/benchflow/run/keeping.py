@@ -15,6 +15,7 @@ from benchflow.results import metered
 from benchflow.results.files import UnreadableRecord
 from benchflow.results.model import Verdict
 from benchflow.results.read import read_trial
+from benchflow.results.verdict import PROVIDER_FAULTS
 from benchflow.run.continuing import (
     Ending,
     Kept,
@@ -101,8 +102,10 @@ class Keeping:
         raised = event.result.exception_info
         if raised is not None and raised.exception_type == "CancelledError":
             return
-        # A model that failed ended the agent's work: verifying that again would help nobody.
-        if metered.totals(trial).get("failing") or not _is_error(trial):
+        # A model that failed ended the agent's work: verifying that again would help nobody. Harbor
+        # finds it in what the agent printed, the gateway in the calls.
+        failed = metered.totals(trial).get("failing") or kept.ended.kind in PROVIDER_FAULTS
+        if failed or not _is_error(trial):
             await asyncio.to_thread(drop, trial)
 
     def _marker(self, event: TrialHookEvent, before: Kept | None) -> Kept:
