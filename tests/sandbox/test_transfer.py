@@ -265,6 +265,18 @@ def test_after_death_nothing_that_was_done_to_the_root_is_in_the_way(
     assert (tmp_path / "linked").read_text() == "1\n"
 
 
+def test_what_is_taken_from_a_dead_sandbox_stays_that_of_who_goes_on_with_it(
+    image: Image, tmp_path: Path
+) -> None:
+    with Sandbox.start(image, keep_while=[tmp_path]) as own:
+        own.exec("echo 1 > /out")
+        own.kill()
+        own.get("/out", tmp_path / "out")
+        left = (own.state / "fs" / "upper" / "out").stat()
+        assert (left.st_uid, left.st_nlink) == (own.id_map.uid_base, 1)
+    assert (tmp_path / "out").read_text() == "1\n"
+
+
 def test_a_get_that_was_cut_off_can_be_done_again(image: Image, tmp_path: Path) -> None:
     """What the first brought is replaced, and a symlink among it is not followed."""
     away = tmp_path / "away"

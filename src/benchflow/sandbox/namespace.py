@@ -51,6 +51,7 @@ class Sandbox:
         self._init_start = process.start_time(running.init_pid)
         self._lock = threading.Lock()
         self._stopped = False
+        self._is_kept = False
 
     @classmethod
     def start(
@@ -113,6 +114,7 @@ class Sandbox:
         cleanup.record(state, image.digest, running.init_pid, running.groups, keep_while)
         box = cls(name, image, state, id_map, running)
         box._plan = plan
+        box._is_kept = bool(keep_while)
         box._mounts = tuple(mounts)
         box.env = {"PATH": _PATH, **image.config.env, **(env or {})}
         box.workdir = plan.workdir
@@ -177,8 +179,8 @@ class Sandbox:
         Left out and returned are device nodes, fifos, sockets, and `inside_path` itself when it
         is a symlink. Raises FileNotFoundError when it does not exist, or when what is there (a
         symlink in a circle, much more than the sandbox may write) is in nobody's reach. After
-        `kill` a file that the sandbox wrote is hard-linked where that is possible: no process is
-        left to change it; what was mounted inside is then gone.
+        `kill` a file that the sandbox wrote is hard-linked where that is possible and nobody may
+        take the sandbox over: no process is left to change it. What was mounted is gone by then.
         """
         host = Path(host_path)
         disk_mb = self._plan.limits.disk_mb if self._plan else None
@@ -186,7 +188,9 @@ class Sandbox:
         limit = None if disk_mb is None else disk_mb * 1024 * 1024 + _IMAGE_SHARE
         if not self._stopped:
             return transfer.get(self, inside_path, host, limit)
-        if self.id_map.privileged and transfer.link_out(self.state, inside_path, host):
+        # A link has one owner: who takes the sandbox over needs its files to be its own.
+        may_link = self.id_map.privileged and not self._is_kept
+        if may_link and transfer.link_out(self.state, inside_path, host):
             return []
         with self._reader() as reader:
             return transfer.get(reader, inside_path, host, limit)
