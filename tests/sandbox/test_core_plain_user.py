@@ -42,6 +42,9 @@ with Sandbox.start(image, network="user", limits=Limits(memory_mb=256, pids=99),
     said["timeout"] = [timed.status, timed.timed_out]
     said["left"] = box.exec("grep -l 43 /proc/[0-9]*/cmdline; true").text
     state = box.state
+    box.kill()
+    box.get("/root/f", home / "f")
+    said["got of the dead"] = (home / "f").read_text()
 said["lent"] = {str(p.relative_to(lent)): [p.lstat().st_uid, p.lstat().st_mode & 0o7777]
                 for p in lent.rglob("*")}
 said["state left"] = state.exists() or os.listdir(state.parent)
@@ -72,6 +75,7 @@ def test_a_plain_user_s_sandbox_does_all_that_root_s_does(place: Path) -> None:
     assert said["identity"] == ["0", "0", "0"] and said["nobody"] == "65534"
     assert said["map"] == ["0", str(plain_user.SUB_BASE), "65536"]
     assert said["secret"] == "of the task" and said["got"] == "closed\n"
+    assert said["got of the dead"] == "closed\n"
     assert said["apt"].strip().endswith("Hello, world!")
     assert said["timeout"] == [137, True] and "4329" not in said["left"]
     assert all(text.startswith(("enforced", "not enforced")) for text in said["limits"].values())
