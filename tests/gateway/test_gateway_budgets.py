@@ -67,16 +67,16 @@ def test_time_in_which_a_trial_was_closed_is_none_of_its_minutes() -> None:
 
 @pytest.mark.parametrize(
     ("budget", "turns"),
-    [(Budget(tokens=1500), 3), (Budget(usd=0.0025), 3), (Budget(minutes=0.00001), 1)],
+    [(Budget(tokens=1500), 3), (Budget(usd=0.0025), 3), (Budget(minutes=0.005), 1)],
     ids=["tokens", "usd", "minutes"],
 )
 def test_other_budgets(tmp_path: Path, budget: Budget, turns: int) -> None:
     with running(tmp_path, {"loop": LOOP}, budget=budget) as bench:
         agent = bench.talk("t", "anthropic")
-        time.sleep(0.01)
         with refused(402):
             for _ in range(10):
                 agent.result(agent.ask("x"), "")
+                time.sleep(0.35)
         totals = bench.client.trial("t")
         assert totals["turns"] == turns
         assert totals["budget_exhausted"] in budget.model_dump(exclude_none=True)

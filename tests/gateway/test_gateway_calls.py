@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import itertools
 import os
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
-from gateways import KEY, PROTOCOLS, Bench, running
+from gateways import KEY, PROTOCOLS, Bench, running, scripted_route
 from model_clients import TALKS, refused
 
+from benchflow.errors import UsageError
+from benchflow.gateway.config import Config
 from benchflow.gateway.meter import replay
-from benchflow.gateway.scripted import Fault, Policy, Tokens, Turn
+from benchflow.gateway.scripted import Fault, Policy, ScriptedModel, Tokens, Turn, of_commands
 from benchflow.gateway.usage import Usage
+from benchflow.run import models
 
 TOKENS = Tokens(input=700, cache_read=200, output=31)
 _trials = itertools.count()
@@ -195,3 +201,37 @@ def test_no_key_is_in_any_file(bench: Bench) -> None:
 def test_its_own_user_cannot_read_the_gateways_environment(bench: Bench) -> None:
     with pytest.raises(PermissionError):
         Path(f"/proc/{bench.client.pid}/environ").read_bytes()
+
+
+def test_a_key_that_was_corrected_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = tmp_path / "jobs/j"
+    with (
+        mock.patch.dict(os.environ),
+        ScriptedModel.start({"m": of_commands(["ls"])}, key=KEY) as model,
+    ):
+        config = Config(routes=(scripted_route(model.url, "m"),))
+        models.prepare(job, config)
+        pids = []
+        for key, answer in (("wrong", 401), (KEY, 200), (KEY, 200), ("", 200)):
+            monkeypatch.setattr(models, "_taken", {})
+            os.environ["THE_KEY"] = key
+            found = models.again(job, lambda config: config)
+            assert found is not None
+            pids.append(found.client.pid)
+            opened = found.client.open("t", "scripted/m")
+            asked = urllib.request.Request(
+                f"{found.client.url}/v1/chat/completions",
+                data=b'{"model": "m", "messages": [{"role": "user", "content": "x"}]}',
+                headers={"Authorization": f"Bearer {opened.token}"},
+            )
+            try:
+                with urllib.request.urlopen(asked, timeout=60) as told:
+                    assert told.status == answer
+            except urllib.error.HTTPError as error:
+                with error:
+                    assert error.code == answer
+        assert len({*pids}) == 2
+        monkeypatch.setattr(models, "_taken", {})
+        with pytest.raises(UsageError, match="THE_KEY is not set"):
+            models.again(job, lambda config: config.model_copy(update={"linger": 1.0}))
+        found.client.stop()

@@ -90,6 +90,24 @@ def test_a_restarted_gateway_opens_the_doors_again(bench: Bench, box: Sandbox) -
     assert '"command": "ls"' in ask(box, opened.token, opened.urls["anthropic"])
 
 
+_MANY = """
+use IO::Socket::INET;
+my @open = map { IO::Socket::INET->new(PeerAddr => "127.0.0.1", PeerPort => $ARGV[0]) } 1 .. 600;
+my $last = pop @open;
+local $SIG{ALRM} = sub { print "waits"; exit };
+alarm 50;
+my $read = sysread($last, my $nothing, 1);
+print defined $read && $read == 0 ? "closed" : "reset";
+"""
+
+
+def test_a_sandbox_has_so_many_connections_and_no_more(bench: Bench, box: Sandbox) -> None:
+    opened = bench.client.door(bench.client.open(box.name, "scripted/m"), box.init_pid)
+    port = opened.urls["anthropic"].rpartition(":")[2]
+    assert box.exec(["perl", "-e", _MANY, port], timeout=60).text in ("closed", "reset")
+    assert '"command": "ls"' in ask(box, opened.token, opened.urls["anthropic"])
+
+
 def test_a_closed_trial_has_no_door(bench: Bench, box: Sandbox) -> None:
     opened = bench.client.door(bench.client.open(box.name, "scripted/m"), box.init_pid)
     bench.client.close(box.name)

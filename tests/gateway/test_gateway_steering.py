@@ -177,6 +177,11 @@ def test_tools_that_the_agent_does_not_run_are_dropped(kind: object) -> None:
         assert kept == [group | {"tools": [{"type": "function"}]}]
 
 
+def test_half_a_surrogate_pair_is_translated(gateway: GatewayClient) -> None:
+    body = {"messages": [{"role": "user", "content": "\ud83d"}], "tools": [CHAT_TOOL]}
+    assert ask(gateway, "scripted/good", "/v1/chat/completions", body)[0] == 200
+
+
 def test_a_call_without_a_question_is_the_agents_fault(gateway: GatewayClient) -> None:
     status, answer = ask(gateway, "hosted_vllm/good", "/v1/messages", {"messages": QUESTION})
     assert (status, answer["error"]["message"]) == (400, "the request has no max_tokens")

@@ -14,6 +14,7 @@ from aiohttp import web
 
 from benchflow.gateway import pacing, upstream
 from benchflow.gateway.config import Config, Place, Route
+from benchflow.gateway.meter import Tally
 from benchflow.gateway.protocols import Endpoint, Failure, failure_body
 from benchflow.gateway.reading import Reader, message_of
 from benchflow.gateway.upstream import Outgoing
@@ -23,6 +24,7 @@ from benchflow.gateway.usage import Usage
 #: provider: the provider's side failed (down, busy, key refused); says nothing about the agent.
 Outcome = Literal["answered", "refused", "provider"]
 _NO_QUOTA = "insufficient_quota"
+NO_RETRY = {"x-should-retry": "false"}
 _OVERFLOW = "context_length_exceeded"
 _MAX_ERROR = 1 << 20
 #: Of a request in JSON: a rule of thumb, until the provider has counted.
@@ -47,16 +49,27 @@ class Report:
 @dataclass(slots=True)
 class Call:
     """One call under way. `settle` writes the report down; it is called once, before the agent can
-    see the answer's end. `moved` is called whenever bytes come from the provider."""
+    see the answer's end. `moved` is called whenever bytes come from the provider. `stopped`: why
+    the call must not be sent any more, asked whenever it has waited."""
 
     asked: web.BaseRequest
     meaning: Endpoint
     route: Route
-    trial: str
+    tally: Tally
     out: Outgoing
     is_stream: bool
     settle: Callable[[Report], None]
     moved: Callable[[], None]
+    stopped: Callable[[], Failure | None]
+
+    def refuse(self, failure: Failure, report: Report | None = None) -> web.Response:
+        """Answer for the provider, which is not asked (again)."""
+        report = report or Report()
+        report.outcome, report.status, report.error = "refused", failure.status, failure.message
+        self.settle(report)
+        body = failure_body(self.meaning.protocol, failure)
+        headers = NO_RETRY if failure.code == _NO_QUOTA else None
+        return web.json_response(body, status=failure.status, headers=headers)
 
 
 class _TryAgain(Exception):
@@ -112,6 +125,10 @@ class Forwarder:
         pacer = self._pacers[call.route.model]
         async with pacer.slot(len(call.out.body) // _BYTES_A_TOKEN) as share:
             try:
+                # Budgets are spent, and agents killed, while a call waits for its turn.
+                if (failure := call.stopped()) is not None:
+                    report.tries -= 1
+                    return call.refuse(failure, report)
                 async with self._places[call.route.model].at(place):
                     return await self._once(call, place, report)
             finally:
@@ -122,7 +139,7 @@ class Forwarder:
         protocol = call.meaning.protocol
         address = upstream.url(place, call.route, call.meaning, call.asked.query)
         key = self._keys.get(place.key_env, "")
-        sent = upstream.headers(call.asked.headers, protocol, key, call.route, call.trial)
+        sent = upstream.headers(call.asked.headers, protocol, key, call.route, call.tally.trial)
         started = time.monotonic()
         response: web.StreamResponse | None = None
         try:
@@ -154,10 +171,11 @@ class Forwarder:
     ) -> web.StreamResponse:
         body = await answer.content.read(_MAX_ERROR)
         report.error = message_of(body)
-        lasting = _NO_QUOTA.encode() in body
+        # A complaint about a request may quote it: only where it is about money it says that.
+        lasting = answer.status in (402, 403, 429) and _NO_QUOTA.encode() in body
         if answer.status in pacing.PASSING and not lasting:
             raise _TryAgain(Failure(answer.status, report.error), answer.headers, body)
-        theirs = lasting or answer.status in (401, 402, 403, 404) or answer.status < 400
+        theirs = lasting or is_theirs(answer.status, call.tally) or answer.status < 400
         report.outcome = "provider" if theirs else "refused"
         call.settle(report)
         headers = upstream.returned_headers(answer.headers)
@@ -198,13 +216,13 @@ class Forwarder:
                 # An agent that was killed no longer listens; what it asked for is paid for all
                 # the same, so the rest is read and counted.
                 shown = hider.feed(chunk) if hider else chunk
-                listening = await _write(call, response, shown)
+                listening = await write(call, response, shown)
         if not report.is_settled:
             reader.finish()
             report.answer = b"".join(kept)
             _settle(call, reader, report)
         if listening:
-            await _write(call, response, hider.rest() if hider else b"")
+            await write(call, response, hider.rest() if hider else b"")
         return response
 
     def _give_up(self, call: Call, again: _TryAgain, report: Report) -> web.StreamResponse:
@@ -245,7 +263,14 @@ def _settle(call: Call, reader: Reader, report: Report) -> None:
     call.settle(report)
 
 
-async def _write(call: Call, response: web.StreamResponse, data: bytes) -> bool:
+def is_theirs(status: int, tally: Tally) -> bool:
+    """Whether a provider's refusal is its own affair: of a key, or of a model that is not there.
+    Once the model has answered, there is a key and a model, and what is missing or forbidden is
+    something else that the request names."""
+    return status in (401, 402) or (status in (403, 404) and not tally.turns)
+
+
+async def write(call: Call, response: web.StreamResponse, data: bytes) -> bool:
     """Send bytes to the agent; says whether it still listens."""
     with contextlib.suppress(ConnectionError, RuntimeError):
         if not response.prepared:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from aiohttp import web
@@ -21,13 +21,19 @@ HEADER = "X-Benchflow-Control"
 type _Verb = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
+def digest(secret: str, key: str) -> str:
+    """What tells that two who know the gateway's secret have the same key, and does not tell it."""
+    return hmac.new(secret.encode(), key.encode(), "sha256").hexdigest()
+
+
 class Control:
     """Answers below `/benchflow/`, to those alone who know the gateway's secret. Never by a door:
     the gateway gives doors to agents."""
 
-    def __init__(self, trials: Trials, doors: Doors, secret: str) -> None:
+    def __init__(self, trials: Trials, doors: Doors, secret: str, keys: Mapping[str, str]) -> None:
         self._trials = trials
         self._doors = doors
+        self._keys = keys
         self._secret = secret.encode()
         self._watchers: set[Inhabitant] = set()
         self.stopped = asyncio.Event()
@@ -52,6 +58,7 @@ class Control:
     def _verbs(self) -> dict[str, _Verb]:
         return {
             "health": self._health,
+            "keys": self._has_keys,
             "open": self._open,
             "door": self._door,
             "close": self._close,
@@ -70,6 +77,10 @@ class Control:
         if watcher is not None:
             self._watchers.add(watcher)
         return {"schema": 1, "models": [*self._trials.routes]}
+
+    async def _has_keys(self, body: dict[str, Any]) -> dict[str, Any]:
+        given, secret = body["keys"], self._secret.decode()
+        return {"same": all(digest(secret, self._keys.get(n, "")) == given[n] for n in given)}
 
     async def _open(self, body: dict[str, Any]) -> dict[str, Any]:
         budget = Budget.model_validate(body["budget"]) if body.get("budget") else None

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import override
 
 from aiohttp import web
 
@@ -16,6 +17,10 @@ from benchflow.errors import InfrastructureError
 #: Where a sandbox finds the gateway, on its own loopback.
 PORT = 4141
 _PROGRAM = Path(__file__).with_name("doorway.py")
+
+#: Connections of one sandbox; each costs the host a descriptor and memory. Those that come in one
+#: turn of the loop (100) see the same count, so there may be as many more.
+_MOST = 256
 
 type Handler = Callable[[web.BaseRequest, str], Awaitable[web.StreamResponse]]
 
@@ -44,6 +49,14 @@ class Inhabitant:
         return Inhabitant.of(self.pid) == self
 
 
+class _Full(asyncio.Protocol):
+    """Closes what is one connection too many."""
+
+    @override
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        transport.close()
+
+
 class Doors:
     """Opens doors and closes those whose sandbox is gone."""
 
@@ -63,7 +76,11 @@ class Doors:
             self.close(trial)
         listener = await asyncio.to_thread(listen_inside, inhabitant.pid, PORT)
         server = web.Server(lambda asked: self._handle(asked, trial), access_log=None)
-        listening = await asyncio.get_running_loop().create_server(server, sock=listener)
+
+        def welcome() -> asyncio.BaseProtocol:
+            return server() if len(server.connections) < _MOST else _Full()
+
+        listening = await asyncio.get_running_loop().create_server(welcome, sock=listener)
         self._open[trial] = (inhabitant, listening)
         return f"http://127.0.0.1:{PORT}"
 

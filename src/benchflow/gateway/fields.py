@@ -9,6 +9,7 @@ anyway.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from benchflow.gateway.protocols import Protocol
@@ -62,7 +63,11 @@ def translatable(protocol: Protocol, body: dict[str, Any]) -> dict[str, Any]:
         tools = [_tool(protocol, tool) for tool in given] if isinstance(given, list) else []
         if any(tools):
             kept["tools"] = [tool for tool in tools if tool]
-    return kept
+    # Halves of surrogate pairs, which have no UTF-8: agents cut strings in the middle of an emoji.
+    found: dict[str, Any] = json.loads(
+        json.dumps(kept, ensure_ascii=False).encode("utf-8", "replace")
+    )
+    return found
 
 
 def _tool(protocol: Protocol, tool: Any) -> dict[str, Any]:
@@ -76,6 +81,7 @@ def _tool(protocol: Protocol, tool: Any) -> dict[str, Any]:
         kind == each or kind.startswith(f"{each}_") for each in _TOOLS
     )
     if known and kind == "namespace":
-        inner = [_tool(protocol, each) for each in tool.get("tools") or []]
+        given = tool.get("tools")
+        inner = [_tool(protocol, each) for each in given] if isinstance(given, list) else []
         return tool | {"tools": [each for each in inner if each]}
     return tool if known else {}

@@ -26,9 +26,10 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from benchflow.gateway import sse, wall
-from benchflow.gateway.calls import Call, Outcome, Report
+from benchflow.gateway.calls import Call, Outcome, Report, is_theirs, write
 from benchflow.gateway.config import Route
 from benchflow.gateway.fields import translatable
+from benchflow.gateway.pacing import PASSING
 from benchflow.gateway.protocols import Failure, Protocol, auth_headers, failure_body
 from benchflow.gateway.reading import Reader
 
@@ -55,10 +56,12 @@ class Translator:
         LiteLLM calls itself, and for no others: theirs is settled where the call comes back."""
         comes_back = bool(call.route.protocols)
         settle: Callable[[Report], None] = _nothing if comes_back else call.settle
+        if not comes_back and (failure := call.stopped()) is not None:
+            return call.refuse(failure)
         try:
             asked = translatable(call.meaning.protocol, body) | self._options(call.route, token)
-        except ValueError as error:
-            return _refuse(call, str(error), settle)
+        except (ValueError, RecursionError) as error:
+            return call.refuse(Failure(400, str(error)))
         if self._walled:
             where = urlsplit(self._home)
             wall.build(str(where.hostname), int(where.port or 80))
@@ -183,16 +186,16 @@ async def _stream(
     call: Call, first: bytes, rest: AsyncIterator[bytes], settle: Callable[[Report], None]
 ) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
-    reader, kept = Reader(call.meaning.protocol, is_stream=True), []
+    reader, kept, listening = Reader(call.meaning.protocol, is_stream=True), [], True
     try:
-        await response.prepare(call.asked)
         async for data in _chain(first, rest):
             call.moved()
             reader.feed(data)
             kept.append(data)
-            await response.write(data)
-        if call.meaning.protocol is Protocol.CHAT:
-            await response.write(sse.encode("[DONE]"))
+            # The answer is paid for, whoever still reads it.
+            listening = listening and await write(call, response, data)
+        if listening and call.meaning.protocol is Protocol.CHAT:
+            await write(call, response, sse.encode("[DONE]"))
     except Exception as error:
         # The head is sent: all that is left to say is that the stream broke.
         settle(Report("provider", 0, 1, error=f"{type(error).__name__}: {error}"))
@@ -217,17 +220,12 @@ def _count(call: Call, whole: bytes, settle: Callable[[Report], None]) -> None:
     settle(Report("answered", 200, 1, usage=reader.usage, answer=whole))
 
 
-def _refuse(call: Call, message: str, settle: Callable[[Report], None]) -> web.Response:
-    settle(Report("refused", 400, 0, error=message))
-    body = failure_body(call.meaning.protocol, Failure(400, message))
-    return web.json_response(body, status=400)
-
-
 def _failed(call: Call, error: Exception, settle: Callable[[Report], None]) -> web.Response:
     # The status is right innermost; what the provider said stands in the message that wraps it.
     status = _status(_innermost(error)) or 502
     message = str(error).partition("\nTraceback")[0][:2000] or type(error).__name__
-    refused = status in (400, 413, 422)
+    passing = status in PASSING or status >= 500
+    refused = not passing and not is_theirs(status, call.tally)
     settle(Report("refused" if refused else "provider", status, 1, error=message))
     body = failure_body(call.meaning.protocol, Failure(status, message))
     return web.json_response(body, status=status)

@@ -17,7 +17,7 @@ from typing import Any
 
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.gateway.config import Budget, Config
-from benchflow.gateway.control import HEADER, PREFIX
+from benchflow.gateway.control import HEADER, PREFIX, digest
 from benchflow.gateway.doors import Inhabitant
 from benchflow.gateway.protocols import base_urls
 
@@ -74,6 +74,11 @@ class GatewayClient:
         """All trials' totals, and the ledger's torn lines."""
         return self._ask("totals", {})
 
+    def has(self, keys: Mapping[str, str]) -> bool:
+        """Whether these are the providers' keys that the gateway was started with."""
+        told = {name: digest(self.secret, key) for name, key in keys.items()}
+        return bool(self._ask("keys", {"keys": told})["same"])
+
     def watch(self) -> None:
         """Keep the gateway alive for as long as this process lives."""
         self._ask("health", {"pid": os.getpid()})
@@ -98,13 +103,22 @@ class GatewayClient:
                 return found
         except urllib.error.HTTPError as error:
             with error:
-                told = json.loads(error.read() or b"{}")
+                told = _told(error.read())
             kind = UsageError if error.code == 400 else InfrastructureError
             raise kind(told.get("error", str(error)), hint=told.get("hint", "")) from error
         except OSError as error:
             raise InfrastructureError(
                 f"the model gateway does not answer: {error}", hint="benchflow resume starts it"
             ) from error
+
+
+def _told(body: bytes) -> dict[str, Any]:
+    """What a refusal says; nothing where the gateway itself broke down."""
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def prepare(folder: Path, config: Config, ledger: Path) -> None:
@@ -140,13 +154,16 @@ def ensure(
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        running = _answering(folder) or _start(folder, config, ledger, keys)
+        running = answering(folder) or _start(folder, config, ledger, keys)
     running.watch()
     return running
 
 
-def _answering(folder: Path) -> GatewayClient | None:
-    """The gateway that runs and answers; one that is dying is waited for."""
+def answering(folder: Path) -> GatewayClient | None:
+    """The gateway that runs and answers; one that is dying is waited for, None is left of it.
+
+    Raises InfrastructureError when it runs for a minute more and does not answer.
+    """
     end = time.monotonic() + _START_TIMEOUT
     while (found := find(folder)) is not None:
         try:

@@ -68,7 +68,7 @@ async def serve(folder: Path) -> None:
     translator = Translator(url, keys, walled=all(route.protocols for route in config.routes))
     gateway = Gateway(config, trials, forwarder, translator, redact)
     doors = Doors(gateway.handle)
-    control = Control(trials, doors, secret)
+    control = Control(trials, doors, secret, keys)
 
     async def handle(asked: web.BaseRequest) -> web.StreamResponse:
         if asked.path.startswith(PREFIX):

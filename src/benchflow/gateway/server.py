@@ -6,12 +6,13 @@ import hmac
 import json
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from aiohttp import web
 
 from benchflow.gateway import upstream
-from benchflow.gateway.calls import Call, Forwarder, Report
+from benchflow.gateway.calls import NO_RETRY, Call, Forwarder, Report
 from benchflow.gateway.config import Config, Route
 from benchflow.gateway.foreign import Translator
 from benchflow.gateway.meter import Tally
@@ -19,10 +20,11 @@ from benchflow.gateway.protocols import Endpoint, Failure, Protocol, endpoint, f
 from benchflow.gateway.redact import Redactor
 from benchflow.gateway.trials import Trials
 
-MAX_BODY = 256 << 20
+MAX_BODY = 64 << 20
+#: Of all requests of a trial that are read and answered at a moment.
+MAX_BODIES = 256 << 20
 #: Budgets end a trial: clients retry what is 429, and must not retry this.
 _SPENT = {Protocol.MESSAGES: 402, Protocol.CHAT: 403, Protocol.RESPONSES: 403, Protocol.GEMINI: 403}
-_NO_RETRY = {"x-should-retry": "false"}
 
 
 class Gateway:
@@ -59,18 +61,29 @@ class Gateway:
         route = self._trials.routes[tally.model]
         if meaning.purpose == "models":
             return web.json_response(_models(meaning.protocol, route.model))
-        try:
-            raw = await _read(asked)
-            body = json.loads(raw)
-            if not isinstance(body, dict):
-                raise ValueError("the body is not a JSON object")
-        except ValueError as error:
-            return _fail(meaning.protocol, Failure(400, str(error)))
+        with self._trials.holding(tally.trial) as hold:
+            try:
+                raw = await _read(asked, hold)
+                body = json.loads(raw)
+                if not isinstance(body, dict):
+                    raise ValueError("the body is not a JSON object")
+            except (ValueError, RecursionError) as error:
+                return _fail(meaning.protocol, Failure(400, str(error)))
+            if (failure := self._spent(meaning.protocol, tally)) is not None:
+                return _fail(meaning.protocol, failure, NO_RETRY)
+            return await self._forward(asked, meaning, tally, route, raw, body)
+
+    def _spent(self, protocol: Protocol, tally: Tally) -> Failure | None:
         spent = self._trials.exhausted(tally)
-        if spent:
-            failure = Failure(_SPENT[meaning.protocol], spent, "insufficient_quota")
-            return _fail(meaning.protocol, failure, _NO_RETRY)
-        return await self._forward(asked, meaning, tally, route, raw, body)
+        return Failure(_SPENT[protocol], spent, "insufficient_quota") if spent else None
+
+    def _stopped(self, asked: web.BaseRequest, protocol: Protocol, tally: Tally) -> Failure | None:
+        """Why a call that has waited is not sent any more."""
+        if asked.transport is None:
+            return Failure(408, "nobody waits for the answer")
+        if tally.closed:
+            return Failure(401, "the trial is over", "invalid_api_key")
+        return self._spent(protocol, tally)
 
     async def _forward(
         self,
@@ -91,16 +104,19 @@ class Gateway:
             asked=asked,
             meaning=meaning,
             route=route,
-            trial=tally.trial,
+            tally=tally,
             out=_same(route, raw) if is_free else upstream.outgoing(route, meaning, raw, body),
             is_stream=meaning.stream or body.get("stream") is True,
             settle=self._settler(tally.trial, meaning, body) if is_counted else _ignore,
             moved=lambda: self._trials.moved(tally.trial),
+            stopped=lambda: self._stopped(asked, meaning.protocol, tally),
         )
-        if not is_native:
+        # What comes back here takes its place then: two for one call could wait for each other.
+        async with self._trials.slot(tally.trial) if is_counted else nullcontext():
+            if is_native:
+                return await self._forwarder.forward(call)
             token = self._trials.token(tally.trial)
             return await self._translator.forward(call, body, token)
-        return await self._forwarder.forward(call)
 
     def _settler(
         self, trial: str, meaning: Endpoint, body: dict[str, Any]
@@ -135,12 +151,14 @@ def _same(route: Route, raw: bytes) -> upstream.Outgoing:
     return upstream.Outgoing(json.dumps(body).encode())
 
 
-async def _read(asked: web.BaseRequest) -> bytes:
+async def _read(asked: web.BaseRequest, hold: Callable[[int], int]) -> bytes:
     pieces, size = [], 0
     async for piece in asked.content.iter_any():
         size += len(piece)
         if size > MAX_BODY:
             raise ValueError(f"the request is larger than {MAX_BODY >> 20} MiB")
+        if hold(len(piece)) > MAX_BODIES:
+            raise ValueError(f"the trial's requests are larger than {MAX_BODIES >> 20} MiB in all")
         pieces.append(piece)
     return b"".join(pieces)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -17,13 +20,19 @@ from benchflow.gateway.config import Budget, Config, Route
 from benchflow.gateway.meter import Meter, Tally, replay
 from benchflow.gateway.prices import GRAIN, Price
 
+#: Calls of one trial that are with the provider at once: no more go beyond its budget.
+AT_ONCE = 16
+
 
 @dataclass(slots=True)
 class Live:
-    """What is known of a trial while it runs: calls under way, and when something last moved."""
+    """What is known of a trial while it runs: calls under way, when something last moved, bytes of
+    requests that are held, and the places at the provider."""
 
     calls: int = 0
     moved: float = field(default_factory=time.monotonic)
+    held: int = 0
+    slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
 
 class Trials:
@@ -110,6 +119,26 @@ class Trials:
             usd=None if usd is None else float(usd),
             **facts,
         )
+
+    def slot(self, trial: str) -> asyncio.Semaphore:
+        """The places of a trial's calls at the provider."""
+        return self.live.setdefault(trial, Live()).slots
+
+    @contextmanager
+    def holding(self, trial: str) -> Iterator[Callable[[int], int]]:
+        """Count bytes of a trial's requests until the block ends; tells how many it holds."""
+        live, mine = self.live.setdefault(trial, Live()), 0
+
+        def hold(size: int) -> int:
+            nonlocal mine
+            mine += size
+            live.held += size
+            return live.held
+
+        try:
+            yield hold
+        finally:
+            live.held -= mine
 
     def moved(self, trial: str) -> None:
         """Note that bytes came for a trial."""

@@ -55,7 +55,7 @@ def outgoing(route: Route, meaning: Endpoint, raw: bytes, body: dict[str, Any]) 
         changed["stream_options"] = asked | {"include_usage": True}
     if changed == body:
         return Outgoing(raw)
-    return Outgoing(json.dumps(changed, ensure_ascii=False).encode(), hides)
+    return Outgoing(json.dumps(changed).encode(), hides)
 
 
 def url(place: Place, route: Route, meaning: Endpoint, query: Mapping[str, str]) -> str:

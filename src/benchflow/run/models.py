@@ -104,11 +104,20 @@ class Models:
         job.on_trial_ended(self._ended)
 
     async def _ended(self, event: TrialHookEvent) -> None:
+        from benchflow.run.metered import is_metered
+
         trial = event.config.trials_dir / event.config.trial_name
         task = asyncio.current_task()
-        if task is None or not task.cancelling():  # who stops a job does not wait for a provider
-            await self._answers(trial.name)
-        self.finish(trial)
+        try:
+            if task is None or not task.cancelling():  # who stops a job waits for no provider
+                await self._answers(trial.name)
+            self.finish(trial)
+        except InfrastructureError as error:
+            # The agent found no gateway either. Its trial has a result already, and the totals that
+            # a later command reads from the ledger know of no call that was never taken.
+            if is_metered(event.config.agent):
+                add_fault(trial, "the model gateway", error)
+            raise
 
     async def _answers(self, trial: str) -> None:
         """Wait for answers that nobody reads any more: they are paid for, so they are counted."""
@@ -182,7 +191,8 @@ def start(job: Path, config: Config | None) -> Models | None:
 def again(job: Path, change: Callable[[Config], Config]) -> Models | None:
     """The gateway of a job that is gone on with; None when the job has none.
 
-    One that still runs is found again, unless `change` makes another configuration of its own.
+    One that still runs is found again, unless `change` makes another configuration of its own, or
+    a key was corrected meanwhile.
     """
     path = folder(job) / "config.json"
     try:
@@ -191,17 +201,13 @@ def again(job: Path, change: Callable[[Config], Config]) -> Models | None:
         return None
     except (OSError, ValueError, KeyError) as error:
         raise UsageError(f"{path}: cannot be read ({error})", hint="start a new job") from error
-    missing = [
-        place.key_env
-        for route in config.routes
-        for place in route.places
-        if place.key_env and not os.environ.get(place.key_env) and not _taken.get(place.key_env)
-    ]
-    if missing and process.find(folder(job)) is None:
+    names = {place.key_env for route in config.routes for place in route.places if place.key_env}
+    keys = {name: os.environ.get(name) or _taken.get(name, "") for name in sorted(names)}
+    missing = [name for name, key in keys.items() if not key]
+    running, wanted = process.answering(folder(job)), change(config)
+    if missing and (running is None or wanted != config):
         raise UsageError(f"no key for the job's models: {', '.join(missing)} is not set")
-    wanted = change(config)
-    running = process.find(folder(job))
-    if wanted != config and running is not None:
+    if running is not None and (wanted != config or not (missing or running.has(keys))):
         running.stop()
     models = start(job, wanted)
     if models is not None:
