@@ -400,7 +400,7 @@ def test_writable_places_run_no_programs(unit):
         shell.run(f"rm {program}")
     # A folder of /data may be shown elsewhere, too: that is the same place on the disk.
     writable = {
-        place: (device, {"nosuid", "nodev", "noexec"} - options)
+        place: (device, frozenset({"nosuid", "nodev", "noexec"} - options))
         for place, (kind, options, device) in table.items()
         if "rw" in options and kind in ("ext4", "ext2", "vfat")
     }
