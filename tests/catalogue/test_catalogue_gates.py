@@ -12,12 +12,11 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.catalogue.conftest import Gates, by_gate
+from tests.beside import Gates, by_gate
 from tests.conftest import TURNS
 from tests.run.plain import BENCHFLOW, hear
 
@@ -77,11 +76,6 @@ def weak(results: dict[str, Any]) -> dict[str, list[str]]:
         for gate, result in results.items()
         if result and result["status"] in ("failed", "error")
     }
-
-
-@pytest.fixture(scope="module")
-def fast(fast_gates: Callable[[], Gates]) -> Gates:
-    return fast_gates()
 
 
 @pytest.mark.parametrize("name", names())

@@ -17,7 +17,7 @@ from benchflow.gateway.providers import SCRIPTED_PRICE
 from benchflow.gateway.scripted import Policy, ScriptedModel
 
 KEY = "provider-key-1234567890"
-QUICK = Patience(seconds=5, shortest=0.01, longest=0.1, silence=2)
+QUICK = Patience(seconds=5, shortest=0.01, longest=0.1, silence=4)
 PROTOCOLS = tuple(TALKS)
 
 

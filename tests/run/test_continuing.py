@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -238,8 +239,19 @@ def begin_verifying(
     process = start(place, agent)
     journal = place / "jobs" / "job" / "phases.jsonl"
     until(lambda: journal.exists() and '"boot"' in journal.read_text(), process)
+    until(lambda: verifiers(place / "jobs" / "job"), process)
     time.sleep(2)
     return process
+
+
+def verifiers(job: Path) -> list[dict[str, Any]]:
+    """Owners' records of the job's sandboxes, but that of its one trial."""
+    agents, found = sandbox_name(only_trial(job)), []
+    for path in paths.sandboxes().glob("*/owner.json"):
+        with contextlib.suppress(FileNotFoundError):  # another job's, which has just ended
+            found.append(json.loads(path.read_text()) | {"name": path.parent.name})
+    worker = lock.holder(job)
+    return [o for o in found if o["pid"] == worker and o.get("init") and o["name"] != agents]
 
 
 def answers(job: Path) -> int:
@@ -288,9 +300,7 @@ def test_after_a_verifier_that_broke_only_the_verification_is_done_again(place: 
     job = place / "jobs" / "job"
     process = begin_verifying(place)
     trial = only_trial(job)
-    others = {path.name for path in paths.sandboxes().iterdir()} - {sandbox_name(trial)}
-    owners = [json.loads((paths.sandboxes() / n / "owner.json").read_text()) for n in others]
-    (verifier,) = [o for o in owners if o["pid"] == lock.holder(job)]
+    (verifier,) = verifiers(job)
     os.kill(verifier["init"], signal.SIGKILL)
     process.communicate(timeout=120)
     assert read_trial(trial)[0].verdict == "error"

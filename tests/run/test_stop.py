@@ -3,6 +3,7 @@ finished trial is lost or run again."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -36,8 +37,18 @@ def processes(text: str) -> list[int]:
     return found
 
 
-def sandboxes() -> set[str]:
-    return {path.name for path in (home() / "sandboxes").iterdir()}
+def owners() -> dict[str, int]:
+    """Sandbox → the process that owns it; of all that have one yet."""
+    found = {}
+    for path in (home() / "sandboxes").glob("*/owner.json"):
+        with contextlib.suppress(FileNotFoundError):  # its owner has just ended it
+            found[path.parent.name] = json.loads(path.read_text())["pid"]
+    return found
+
+
+def left() -> set[str]:
+    """Sandboxes whose owner is gone: another benchflow may run beside these tests."""
+    return {name for name, pid in owners().items() if not Path(f"/proc/{pid}").exists()}
 
 
 def mounts() -> set[str]:
@@ -88,7 +99,7 @@ def finished(job: Path) -> list[Path]:
 def test_a_signal_stops_every_sandbox_and_keeps_what_is_finished(
     half: Path, number: signal.Signals
 ) -> None:
-    before = sandboxes()
+    before = left()
     process = begin(half)
     (first,) = finished(half / "jobs" / "job")
     kept = (first / "result.json").read_bytes()
@@ -99,7 +110,7 @@ def test_a_signal_stops_every_sandbox_and_keeps_what_is_finished(
     assert "benchflow resume job" in errors
     assert "Traceback" not in errors
     assert processes(MARK) == []
-    assert sandboxes() <= before
+    assert left() <= before
     assert mounts() == set()
     assert (first / "result.json").read_bytes() == kept
 
@@ -123,7 +134,7 @@ def test_resume_runs_only_what_was_not_finished(half: Path) -> None:
 
 
 def test_kill_minus_nine_leaves_nothing_that_the_next_command_does_not_clean(half: Path) -> None:
-    before = sandboxes()
+    before = left()
     process = begin(half)
     kill_all(process, half / "jobs" / "job")
     until(lambda: not processes(MARK), 20)
@@ -133,13 +144,15 @@ def test_kill_minus_nine_leaves_nothing_that_the_next_command_does_not_clean(hal
     assert state["running"] is False
     resumed = start(half, "resume", "job", "--json")
     until(lambda: processes(MARK) or resumed.poll() is not None)
-    assert len(sandboxes() - before) == 1
+    worker = lock.holder(half / "jobs" / "job")
+    assert [*owners().values()].count(worker) == 1
+    assert left() <= before
     for pid in processes(MARK):
         os.kill(pid, signal.SIGTERM)
     output, errors = resumed.communicate(timeout=60)
     assert resumed.returncode == 0, errors
     assert json.loads(output)["jobs"][0]["counts"]["resolved"] == 2
-    assert sandboxes() <= before
+    assert left() <= before
     assert mounts() == set()
 
 

@@ -558,13 +558,14 @@ def test_the_living_are_not_collected(box: Sandbox) -> None:
 
 
 def test_a_start_that_fails_says_why_and_leaves_nothing(image: Image, tmp_path: Path) -> None:
-    before = sorted(paths.sandboxes().iterdir())
+    name = f"broken-{os.getpid()}"
     broken = Image("sha256:0", (tmp_path / "missing",), image.config)
     with pytest.raises(InfrastructureError, match="missing"):
-        Sandbox.start(broken)
+        Sandbox.start(broken, name=name)
+    assert not (paths.sandboxes() / name).exists()
     with pytest.raises(UsageError):
-        Sandbox.start(image, name="../out")
-    assert sorted(paths.sandboxes().iterdir()) == before
+        Sandbox.start(image, name=f"../{name}")
+    assert not (paths.sandboxes().parent / name).exists()
 
 
 def test_two_sandboxes_cannot_share_a_name(image: Image) -> None:
