@@ -9,6 +9,7 @@ leaves them all out.
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from pathlib import Path
 
@@ -26,6 +27,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="turn",
         help=f"slow tests: one share of {TURNS} (or as marked) by turns (default), all, or none",
     )
+
+
+def pytest_configure() -> None:
+    # A script's `&` has its programs ignore Ctrl-C, and so would all that they start.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def current_turn() -> int:
