@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -11,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchflow.home import home
 from benchflow.results import lock
 
 BENCHFLOW = str(Path(sys.executable).parent / "benchflow")
@@ -99,6 +101,15 @@ def hear() -> None:
     """Ignore no signal, whatever started these tests (nohup, `&` in a script)."""
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
+
+
+def owners() -> dict[str, dict[str, Any]]:
+    """Sandbox → its owner's record, of all on this machine that have one yet."""
+    found = {}
+    for path in (home() / "sandboxes").glob("*/owner.json"):
+        with contextlib.suppress(FileNotFoundError):  # its owner has just ended it
+            found[path.parent.name] = json.loads(path.read_text())
+    return found
 
 
 def kill_all(process: subprocess.Popen[Any], job: Path) -> None:

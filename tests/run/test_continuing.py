@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import signal
@@ -18,7 +17,7 @@ from harbor.agents.installed.base import NonZeroAgentExitCodeError
 from harbor.models.agent.context import AgentContext
 from tests.run.asking import Asking
 from tests.run.ours import CHECKS, words
-from tests.run.plain import BENCHFLOW, hear, kill_all
+from tests.run.plain import BENCHFLOW, hear, kill_all, owners
 
 from benchflow.errors import InfrastructureError
 from benchflow.results import lock
@@ -246,12 +245,9 @@ def begin_verifying(
 
 def verifiers(job: Path) -> list[dict[str, Any]]:
     """Owners' records of the job's sandboxes, but that of its one trial."""
-    agents, found = sandbox_name(only_trial(job)), []
-    for path in paths.sandboxes().glob("*/owner.json"):
-        with contextlib.suppress(FileNotFoundError):  # another job's, which has just ended
-            found.append(json.loads(path.read_text()) | {"name": path.parent.name})
-    worker = lock.holder(job)
-    return [o for o in found if o["pid"] == worker and o.get("init") and o["name"] != agents]
+    agents, worker = sandbox_name(only_trial(job)), lock.holder(job)
+    others = [owner for name, owner in owners().items() if name != agents]
+    return [owner for owner in others if owner["pid"] == worker and owner.get("init")]
 
 
 def answers(job: Path) -> int:

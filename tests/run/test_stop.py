@@ -3,7 +3,6 @@ finished trial is lost or run again."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import plain
 import pytest
-from plain import BENCHFLOW, benchflow, hear, kill_all, run_json
+from plain import BENCHFLOW, benchflow, hear, kill_all, owners, run_json
 
 from benchflow.home import home
 from benchflow.results import lock
@@ -37,18 +36,9 @@ def processes(text: str) -> list[int]:
     return found
 
 
-def owners() -> dict[str, int]:
-    """Sandbox → the process that owns it; of all that have one yet."""
-    found = {}
-    for path in (home() / "sandboxes").glob("*/owner.json"):
-        with contextlib.suppress(FileNotFoundError):  # its owner has just ended it
-            found[path.parent.name] = json.loads(path.read_text())["pid"]
-    return found
-
-
 def left() -> set[str]:
     """Sandboxes whose owner is gone: another benchflow may run beside these tests."""
-    return {name for name, pid in owners().items() if not Path(f"/proc/{pid}").exists()}
+    return {name for name, o in owners().items() if not Path(f"/proc/{o['pid']}").exists()}
 
 
 def mounts() -> set[str]:
@@ -145,7 +135,7 @@ def test_kill_minus_nine_leaves_nothing_that_the_next_command_does_not_clean(hal
     resumed = start(half, "resume", "job", "--json")
     until(lambda: processes(MARK) or resumed.poll() is not None)
     worker = lock.holder(half / "jobs" / "job")
-    assert [*owners().values()].count(worker) == 1
+    assert [owner["pid"] for owner in owners().values()].count(worker) == 1
     assert left() <= before
     for pid in processes(MARK):
         os.kill(pid, signal.SIGTERM)
