@@ -123,6 +123,10 @@ def test_the_ladder_names_what_passes_early_and_what_never_does(task: Task) -> N
     assert judge.ladder(task, good).status is Status.PASSED
     early = judge.ladder(task, {**good, "lit": trial(passed=("lit", "warm"))})
     assert early.findings == ("stopped after lit, warm pass too early",)
+    ended = msgspec.structs.replace(good["lit"], cause="NonZeroAgentExitCodeError")
+    assert judge.ladder(task, {**good, "lit": ended}).findings == (
+        "stopped after lit, solve.sh did not run to its end (NonZeroAgentExitCodeError)",
+    )
     never = judge.ladder(task, {**good, "warm": trial(passed=("lit",))})
     assert never.findings == ("stopped after warm, warm do not pass",)
     assert "was not stopped there" in judge.ladder(task, {"lit": good["lit"]}).findings[0]

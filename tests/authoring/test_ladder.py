@@ -93,7 +93,8 @@ def test_a_climb_that_ends_in_the_middle_is_no_last_rung(task: Path) -> None:
     goes_on(task, GOES_ON.replace("  [ ", "  [ $rung != warm ] || exit 1\n  [ "))
     found = gates(task, "ladder")["ladder"]
     assert found["status"] == "failed"
-    assert found["findings"] == ["warm: the oracle was not stopped there"]
+    ended = "solve.sh did not run to its end (NonZeroAgentExitCodeError)"
+    assert found["findings"] == [f"stopped after warm, {ended}"]
 
 
 def test_a_rung_that_is_too_high_is_named(task: Path) -> None:

@@ -1,9 +1,10 @@
-"""An oracle that goes on where it stopped: the ladder gate builds all rungs in one sandbox."""
+"""What goes on where it stopped: rungs of an oracle, or cheats, that one sandbox builds in turn."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -18,12 +19,14 @@ from ours import SOLVE, words
 from plain import BENCHFLOW, hear
 
 from benchflow.authoring.check import AS_USUAL, BUSY
+from benchflow.authoring.review import review
 from benchflow.errors import UsageError
 from benchflow.home import home
 from benchflow.results.read import read_job
 from benchflow.run.plan import plan
 from benchflow.run.request import RunRequest
 from benchflow.sandbox import cleanup
+from benchflow.tasks import load
 
 GOES_ON = """#!/bin/bash
 mkdir -p /app/out
@@ -176,3 +179,72 @@ def test_a_verdict_that_depends_on_the_memory_is_found_and_goes_on_where_it_stop
     assert unexcused(gate(folder, "determinism")) == findings
     conditions = [each.replace(" ", "-") for each in (*AS_USUAL, *BUSY)]
     assert {path.name for path in of_one.iterdir()} == {*conditions, "as-usual-again.2"}
+
+
+#: Each needs what the first has built, and what another delivered must not be there.
+CHEAT = """#!/bin/bash
+set -e
+mkdir -p /app/out
+[ ! -e /app/out/words.txt ]
+echo NAME >> /built
+WORK
+"""
+
+
+def cheating(folder: Path, **cheats: tuple[str, list[str]]) -> None:
+    """Gives the task in `folder` cheats that go on: name → what it does, what it may gain."""
+    config = folder / "task.toml"
+    text = config.read_text()
+    for name, (work, allowed) in cheats.items():
+        script = folder / "exploits" / f"{name}.sh"
+        script.write_text(CHEAT.replace("NAME", name).replace("WORK", work))
+        text += f"""
+[[metadata.benchflow.exploits]]
+script = "{name}"
+allowed = {json.dumps(allowed)}
+why = "so many words are honest"
+goes_on = true
+"""
+    config.write_text(text)
+
+
+def test_cheats_that_go_on_share_a_sandbox_and_each_is_verified(
+    climbing: Callable[[str], Path],
+) -> None:
+    before = set(left())
+    folder = climbing(GOES_ON)
+    cheating(
+        folder,
+        early=("echo one > /app/out/words.txt", ["one"]),
+        later=("grep -qx early /built; echo one two > /app/out/words.txt", ["one", "two"]),
+        least=("grep -qx later /built; echo one > /app/out/words.txt", ["one"]),
+    )
+    result = gate(folder, "exploits")
+    assert (result["status"], result["findings"]) == ("passed", [])
+    job = next(p for p in set(left()) - before if re.fullmatch(r".*-exploits-\w{8}", p.name))
+    assert sorted(trial.agent for trial in read_job(job).trials) == ["exploit:*", "exploit:forge"]
+    shown = {row.name: row.gained for row in review(load(folder)).cheats if not row.common}
+    assert shown == {"early": ("one",), "later": ("one", "two"), "least": ("one",), "forge": ()}
+
+
+def test_a_cheat_that_fails_where_others_have_built_is_named_and_none_after_it_was_tried(
+    climbing: Callable[[str], Path],
+) -> None:
+    folder = climbing(GOES_ON)
+    (folder / "exploits" / "forge.sh").unlink()
+    cheating(
+        folder,
+        early=("echo one > /app/out/words.txt", ["one"]),
+        later=("false", ["one"]),
+        least=("echo one > /app/out/words.txt", ["one"]),
+    )
+    result = gate(folder, "exploits")
+    assert result["status"] == "failed"
+    later, least = result["findings"]
+    assert later.startswith("later did not run to its end (NonZeroAgentExitCodeError)")
+    assert least == "least was not tried"
+
+
+def test_cheats_that_start_anew_share_no_sandbox(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="none of its cheats says that it goes on"):
+        plan(RunRequest(tasks=(str(words(tmp_path)),), agents=("exploit:*",)))

@@ -107,15 +107,36 @@ class LadderAgent(ScriptAgent):
         await self.play(environment, PurePosixPath("/solution/solve.sh"), env)
 
 
-class ClimbAgent(ScriptAgent):
-    """The oracle, run to each milestone in turn in one sandbox, its deliverables kept each time.
+class InTurnAgent(ScriptAgent):
+    """Runs scripts in turn in one sandbox, and keeps the deliverables of each.
 
-    For oracles that build for long and go on where they stopped. What was delivered after
-    milestone M lies in `rungs/M/` of the trial's folder, at the deliverable's own path (the agent's
-    own folder is the sandbox's while it runs); the trial itself ends like the oracle's.
+    For what builds for long and goes on where it stopped. What was delivered after N lies in
+    `rungs/N/` of the trial's folder, at the deliverable's own path (the agent's own folder is the
+    sandbox's while it runs); the trial itself ends like the last.
     """
 
     RUNGS = "rungs"
+
+    async def keep(self, environment: BaseEnvironment, name: str) -> None:
+        for path in delivered(environment):
+            kept = self.logs_dir.parent / self.RUNGS / name / path.lstrip("/")
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            if await environment.is_dir(path):
+                await environment.download_dir(path, kept)
+            else:
+                await environment.download_file(path, kept)
+
+
+def delivered(environment: BaseEnvironment) -> list[str]:
+    """The paths of the deliverables of the task that an agent's environment was made from."""
+    from harbor.models.task.task import Task
+
+    artifacts = Task(task_folder(environment)).config.artifacts
+    return [str(getattr(artifact, "source", artifact)) for artifact in artifacts]
+
+
+class ClimbAgent(InTurnAgent):
+    """The oracle, run to each milestone in turn."""
 
     def __init__(self, logs_dir: Path, milestones: list[str], **kwargs: Any) -> None:
         super().__init__(logs_dir=logs_dir, **kwargs)
@@ -134,21 +155,12 @@ class ClimbAgent(ScriptAgent):
     async def run(
         self, instruction: str, environment: BaseEnvironment, context: AgentContext
     ) -> None:
-        from harbor.models.task.task import Task
-
-        staged = task_folder(environment)
-        delivered = [str(getattr(a, "source", a)) for a in Task(staged).config.artifacts]
-        await environment.upload_dir(source_dir=staged / "solution", target_dir="/solution")
+        solution = task_folder(environment) / "solution"
+        await environment.upload_dir(source_dir=solution, target_dir="/solution")
         for milestone in self._milestones:
             env = {"STOP_AFTER": milestone}
             await self.play(environment, PurePosixPath("/solution/solve.sh"), env)
-            for path in delivered:
-                kept = self.logs_dir.parent / self.RUNGS / milestone / path.lstrip("/")
-                kept.parent.mkdir(parents=True, exist_ok=True)
-                if await environment.is_dir(path):
-                    await environment.download_dir(path, kept)
-                else:
-                    await environment.download_file(path, kept)
+            await self.keep(environment, milestone)
 
 
 class ExploitAgent(ScriptAgent):
@@ -179,12 +191,55 @@ class ExploitAgent(ScriptAgent):
     async def run(
         self, instruction: str, environment: BaseEnvironment, context: AgentContext
     ) -> None:
-        staged = task_folder(environment)
-        source = Path(self._sources.get(str(staged), staged))
-        script = source / "exploits" / f"{self._exploit}.sh"
-        if not script.is_file():
-            raise UsageError(f"{source}: no exploit {self._exploit!r}")
-        await environment.upload_dir(source_dir=script.parent, target_dir="/exploits")
-        if (staged / "solution").is_dir():
-            await environment.upload_dir(source_dir=staged / "solution", target_dir="/solution")
-        await self.play(environment, PurePosixPath("/exploits") / script.name, {})
+        await upload_cheats(environment, self._sources, [self._exploit])
+        await self.play(environment, PurePosixPath(f"/exploits/{self._exploit}.sh"), {})
+
+
+class ExploitsAgent(InTurnAgent):
+    """The cheats that go on, in turn; see ExploitAgent.
+
+    What one of them has delivered is gone before the next begins, but for what lay there at first.
+    """
+
+    def __init__(
+        self, logs_dir: Path, exploits: list[str], sources: dict[str, str], **kwargs: Any
+    ) -> None:
+        super().__init__(logs_dir=logs_dir, **kwargs)
+        self._exploits = exploits
+        self._sources = sources
+
+    @staticmethod
+    @override
+    def name() -> str:
+        return "exploits"
+
+    @override
+    def label(self) -> str:
+        return "exploit:*"
+
+    @override
+    async def run(
+        self, instruction: str, environment: BaseEnvironment, context: AgentContext
+    ) -> None:
+        await upload_cheats(environment, self._sources, self._exploits)
+        paths = " ".join(quote(path) for path in delivered(environment))
+        unmade = await environment.exec(f'for f in {paths}; do [ -e "$f" ] || echo "$f"; done')
+        remove = " ".join(["rm -rf --", *map(quote, (unmade.stdout or "").splitlines())])
+        for exploit in self._exploits:
+            await environment.exec(remove)
+            await self.play(environment, PurePosixPath(f"/exploits/{exploit}.sh"), {})
+            await self.keep(environment, exploit)
+
+
+async def upload_cheats(
+    environment: BaseEnvironment, sources: dict[str, str], names: list[str]
+) -> None:
+    """The folder of cheats goes to /exploits, the task's solution to /solution. UsageError."""
+    staged = task_folder(environment)
+    folder = Path(sources.get(str(staged), staged)) / "exploits"
+    for name in names:
+        if not (folder / f"{name}.sh").is_file():
+            raise UsageError(f"{folder.parent}: no exploit {name!r}")
+    await environment.upload_dir(source_dir=folder, target_dir="/exploits")
+    if (staged / "solution").is_dir():
+        await environment.upload_dir(source_dir=staged / "solution", target_dir="/solution")

@@ -81,6 +81,10 @@ def ladder(task: Task, stopped: dict[str, Trial]) -> GateResult:
         early, missing = sorted(got - want), sorted(want - got)
         if early:
             findings.append(f"stopped after {name}, {', '.join(early)} pass too early")
+        if stopped[name].cause and stopped[name].verdict is not Verdict.ERROR:
+            findings.append(
+                f"stopped after {name}, solve.sh did not run to its end ({stopped[name].cause})"
+            )
         if missing:
             beside = _beside(stopped[name])
             findings.append(f"stopped after {name}, {', '.join(missing)} do not pass{beside}")

@@ -60,8 +60,11 @@ class Trials:
 
     @functools.cached_property
     def scripts(self) -> str:
-        """The task's own cheats, as one word; `key` does not depend on it."""
-        return digest_of(self.task.path, ["exploits"])[:8]
+        """The task's own cheats and how they are run, as one word; `key` does not depend on it."""
+        scripts = digest_of(self.task.path, ["exploits"])
+        if self._going_on:
+            scripts = hashlib.sha256(repr((scripts, self._going_on)).encode()).hexdigest()
+        return scripts[:8]
 
     @functools.cached_property
     def declared(self) -> str:
@@ -86,8 +89,7 @@ class Trials:
     def put_aside(self, gate: str) -> None:
         """The trials of a gate stay as evidence, beside those that are run anew. JobInUse."""
         put_aside(self.folder(gate))
-        if gate == "ladder":
-            put_aside(self._rungs)
+        put_aside(self._rungs(gate))
 
     def nop(self) -> tuple[Trial, ...]:
         """One trial in which nothing is done."""
@@ -120,26 +122,37 @@ class Trials:
             if whole is None or not lower:
                 return self._stopped(names)
             return {**self._stopped(lower), last: whole}
-        from benchflow.agents.scripts import ClimbAgent
-
         climb = self._job("ladder", ["ladder:*"]).trials[0]
-        if climb.verdict is Verdict.ERROR:
-            return dict.fromkeys(names, climb)
-        rungs = climb.path / ClimbAgent.RUNGS
-        delivered = [name for name in names if (rungs / name).is_dir()]
-        top = {names[-1]: climb} if delivered == names else {}
-        below = [name for name in delivered if name not in top]
-        requests = [self._rung(rungs / name) for name in below]
-        verified = self.verified(requests, a_core=_RUNGS_A_CORE)
-        return {**dict(zip(below, verified, strict=True)), **top}
+        return self._verified_in_turn("ladder", climb, names)
+
+    def _verified_in_turn(self, gate: str, shared: Trial, names: Sequence[str]) -> dict[str, Trial]:
+        """Each by itself, the last as the sandbox's own trial. Where a script failed, it is the
+        last, and those after it have none."""
+        if shared.verdict is Verdict.ERROR:
+            return dict.fromkeys(names, shared)
+        below, last = self._in_turn(gate, shared, names)
+        verified = self.verified(list(below.values()), a_core=_RUNGS_A_CORE)
+        return {**dict(zip(below, verified, strict=True)), last: shared}
 
     def _stopped(self, names: list[str]) -> dict[str, Trial]:
         agents = [f"ladder:{name}" for name in names]
         return by_argument(self._job("ladder", agents, a_core=_RUNGS_A_CORE).trials, names)
 
     def cheats(self, names: list[str]) -> dict[str, Trial]:
-        """The task's own cheats, by name."""
-        return by_argument(self._job("exploits", [f"exploit:{n}" for n in names]).trials, names)
+        """The task's own cheats, by name.
+
+        Those that go on have one sandbox, in which each is run where the one before has built, and
+        each is verified by itself.
+        """
+        alone = [name for name in names if name not in self._going_on]
+        in_turn = [name for name in names if name in self._going_on]
+        agents = [*(["exploit:*"] if in_turn else []), *(f"exploit:{name}" for name in alone)]
+        trials = self._job("exploits", agents).trials
+        found = by_argument(trials, alone)
+        shared = by_argument(trials, ["*"]).get("*")
+        if shared is None:
+            return found
+        return {**found, **self._verified_in_turn("exploits", shared, in_turn)}
 
     def common(self, cheats: list[Exploit], folder: Path) -> dict[str, Trial]:
         """The common cheats that were written to `folder`, by name."""
@@ -176,23 +189,23 @@ class Trials:
                 raise
 
     def _verified(self, request: VerifyRequest) -> Trial:
-        # One that was cut off or broke keeps its folder as evidence; the next is beside it.
-        from benchflow.run.verify import read_again, verify
+        from benchflow.run.verify import verify
 
-        folder, n = request.folder, 1
-        while folder.exists():
-            known = read_again(replace(request, folder=folder))
-            if known is not None and known.verdict is not Verdict.ERROR:
-                return known
-            n += 1
-            # No milestone has a dot in its name.
-            folder = folder.with_name(f"{request.folder.name}.{n}")
+        known, folder = _ended(request)
+        if known is not None:
+            return known
         folder.parent.mkdir(parents=True, exist_ok=True)
         return verify(replace(request, folder=folder), self.listener).trial
 
     def known(self, gate: str) -> dict[str, Trial]:
         """Finished trials of a gate's job by what stands behind their agent's colon."""
-        return {trial.agent.partition(":")[2]: trial for trial in self._finished(gate)}
+        found = {trial.agent.partition(":")[2]: trial for trial in self._finished(gate)}
+        shared = found.pop("*", None)
+        if gate == "exploits" and shared is not None:
+            below, last = self._in_turn(gate, shared, self._going_on)
+            known = {name: _ended(request)[0] for name, request in below.items()}
+            found |= {name: trial for name, trial in known.items() if trial} | {last: shared}
+        return found
 
     def known_oracles(self) -> tuple[Trial, ...]:
         """Finished trials of the oracle; nothing is run."""
@@ -204,15 +217,33 @@ class Trials:
         folder = self.folder(gate)
         return read_job(folder).trials if folder.is_dir() else ()
 
-    def _rung(self, delivered: Path) -> VerifyRequest:
+    def _in_turn(
+        self, gate: str, shared: Trial, names: Sequence[str]
+    ) -> tuple[dict[str, VerifyRequest], str]:
+        """What was built in turn in one sandbox: how to verify it, and the name of the last.
+
+        The last is what the sandbox's own trial has judged: all names were delivered, or the script
+        of this one failed.
+        """
+        from benchflow.agents.scripts import InTurnAgent
         from benchflow.run.verify import VerifyRequest
 
-        given = {d.path: delivered / d.path.lstrip("/") for d in self.task.deliverables}
-        return VerifyRequest(self.task, given, self._rungs / delivered.name)
+        kept = shared.path / InTurnAgent.RUNGS
+        delivered = [name for name in names if (kept / name).is_dir()]
+        last = names[min(len(delivered), len(names) - 1)]
+        requests = {}
+        for name in delivered:
+            given = {d.path: kept / name / d.path.lstrip("/") for d in self.task.deliverables}
+            requests[name] = VerifyRequest(self.task, given, self._rungs(gate) / name)
+        requests.pop(last, None)
+        return requests, last
 
-    @property
-    def _rungs(self) -> Path:
-        return self.folder("ladder").with_name(f"{self.folder('ladder').name}-rungs")
+    def _rungs(self, gate: str) -> Path:
+        return self.folder(gate).with_name(f"{self.folder(gate).name}-rungs")
+
+    @functools.cached_property
+    def _going_on(self) -> tuple[str, ...]:
+        return tuple(cheat.name for cheat in self.task.exploits if cheat.goes_on)
 
     def _at_once(self, a_core: int) -> int:
         from benchflow.run.agents import PlannedTask
@@ -245,6 +276,24 @@ class Trials:
 
     def _run(self, gate: str, prepare: Callable[[], Plan], wanted: int) -> Job:
         return whole_job(self.folder(gate), prepare, wanted, self.listener)
+
+
+def _ended(request: VerifyRequest) -> tuple[Trial | None, Path]:
+    """An earlier verification that came to an end, or where the next one is to be.
+
+    One that was cut off or broke keeps its folder as evidence; the next is beside it.
+    """
+    from benchflow.run.verify import read_again
+
+    folder, n = request.folder, 1
+    while folder.exists():
+        known = read_again(replace(request, folder=folder))
+        if known is not None and known.verdict is not Verdict.ERROR:
+            return known, folder
+        n += 1
+        # No milestone and no cheat has a dot in its name.
+        folder = folder.with_name(f"{request.folder.name}.{n}")
+    return None, folder
 
 
 def put_aside(folder: Path) -> None:

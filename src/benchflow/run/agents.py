@@ -6,6 +6,7 @@ module.path:Class              any Harbor agent that can be imported
 ladder:MILESTONE               the oracle, stopped at a milestone   (or: ladder with --stop-after)
 ladder:*                       the oracle, stopped at each in turn in one sandbox (oracle_goes_on)
 exploit:NAME                   one of the task's cheats in place of a solution
+exploit:*                      those that go on where others were run, in turn in one sandbox
 scripted:FILE                  plays commands from a file           (or: scripted with --script)
 """
 
@@ -122,10 +123,15 @@ def _ours(kind: str, argument: str, request: RunRequest, tasks: list[PlannedTask
         milestone = argument or request.stop_after
         _require(milestone, tasks, _milestones, "milestone", "--stop-after MILESTONE")
         path, options = f"{_MODULE}.scripts:LadderAgent", {"stop_after": milestone}
+    elif kind == "exploit" and argument == "*":
+        return AgentConfig(
+            import_path=f"{_MODULE}.scripts:ExploitsAgent",
+            kwargs={"exploits": _going_on(tasks), "sources": _sources(tasks)},
+        )
     elif kind == "exploit":
         _require(argument, tasks, _exploits, "exploit", "--agent exploit:NAME")
-        sources = {str(planned.staged): str(planned.task.path) for planned in tasks}
-        return AgentConfig(import_path=EXPLOIT, kwargs={"exploit": argument, "sources": sources})
+        cheat: dict[str, Any] = {"exploit": argument, "sources": _sources(tasks)}
+        return AgentConfig(import_path=EXPLOIT, kwargs=cheat)
     else:
         from benchflow.agents.scripted import read_script
 
@@ -135,6 +141,22 @@ def _ours(kind: str, argument: str, request: RunRequest, tasks: list[PlannedTask
         read_script(script)
         path, options = f"{_MODULE}.scripted:ScriptedAgent", {"script": str(script.resolve())}
     return AgentConfig(import_path=path, kwargs=options, env=dict(request.agent_env))
+
+
+def _sources(tasks: list[PlannedTask]) -> dict[str, str]:
+    return {str(planned.staged): str(planned.task.path) for planned in tasks}
+
+
+def _going_on(tasks: list[PlannedTask]) -> list[str]:
+    if len(tasks) != 1:
+        raise UsageError("--agent 'exploit:*' tries one task's cheats", hint="name one task")
+    names = [exploit.name for exploit in tasks[0].task.exploits if exploit.goes_on]
+    if not names:
+        raise UsageError(
+            f"{tasks[0].task.name}: none of its cheats says that it goes on where others were run",
+            hint="goes_on = true in its [[metadata.benchflow.exploits]], or --agent exploit:NAME",
+        )
+    return names
 
 
 def _climb(tasks: list[PlannedTask]) -> list[str]:

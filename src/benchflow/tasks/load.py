@@ -233,6 +233,7 @@ def _assemble(
             path=path,
             allowed=tuple(declared[path.stem].allowed) if path.stem in declared else (),
             why=declared[path.stem].why if path.stem in declared else "",
+            goes_on=path.stem in declared and declared[path.stem].goes_on,
         )
         for path in sorted((folder / "exploits").glob("*.sh"))
     )

@@ -23,12 +23,17 @@ class Deliverable:
 
 @dataclass(frozen=True)
 class Exploit:
-    """A cheat shipped with the task. `allowed`: milestones that it may reach, and `why`."""
+    """A cheat shipped with the task. `allowed`: milestones that it may reach, and `why`.
+
+    `goes_on`: it may be run where others that go on have run, after what they built, and leaves
+    nothing there that would change what the next one delivers.
+    """
 
     name: str
     path: Path
     allowed: tuple[str, ...] = ()
     why: str = ""
+    goes_on: bool = False
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,7 @@ class Exploit(_Strict):
     script: Name
     allowed: list[str] = Field(min_length=1)
     why: Annotated[str, StringConstraints(min_length=10)]
+    goes_on: bool = False
 
 
 class CommonExploit(_Strict):
