@@ -62,8 +62,8 @@ def left() -> list[Path]:
     return sorted((home() / "checks").glob("test-words-*"))
 
 
-def gate(folder: Path, name: str = "ladder") -> dict[str, Any]:
-    command = [BENCHFLOW, "check", str(folder), "--gate", name]
+def gate(folder: Path, name: str = "ladder", *options: str) -> dict[str, Any]:
+    command = [BENCHFLOW, "check", str(folder), "--gate", name, *options]
     done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
     assert done.stdout, done.stderr
     result: dict[str, Any] = json.loads(done.stdout)["tasks"]["test/words"][0]
@@ -186,6 +186,7 @@ CHEAT = """#!/bin/bash
 set -e
 mkdir -p /app/out
 [ ! -e /app/out/words.txt ]
+[ -e /app/given ]
 echo NAME >> /built
 WORK
 """
@@ -208,11 +209,21 @@ goes_on = true
     config.write_text(text)
 
 
+def also_delivered(folder: Path) -> None:
+    """Two more deliverables of the task: one lies there at first, one is made by nobody."""
+    config = folder / "task.toml"
+    entry = '[[metadata.benchflow.deliverables]]\npath = "/app/{}"\nkind = "file"\nmax_mb = 1\n'
+    config.write_text(config.read_text() + entry.format("given") + entry.format("out/never"))
+    with (folder / "environment" / "Dockerfile").open("a") as dockerfile:
+        dockerfile.write("RUN echo given > /app/given\n")
+
+
 def test_cheats_that_go_on_share_a_sandbox_and_each_is_verified(
     climbing: Callable[[str], Path],
 ) -> None:
     before = set(left())
     folder = climbing(GOES_ON)
+    also_delivered(folder)
     cheating(
         folder,
         early=("echo one > /app/out/words.txt", ["one"]),
@@ -225,12 +236,16 @@ def test_cheats_that_go_on_share_a_sandbox_and_each_is_verified(
     assert sorted(trial.agent for trial in read_job(job).trials) == ["exploit:*", "exploit:forge"]
     shown = {row.name: row.gained for row in review(load(folder)).cheats if not row.common}
     assert shown == {"early": ("one",), "later": ("one", "two"), "least": ("one",), "forge": ()}
+    assert gate(folder, "exploits", "--again")["status"] == "passed"
+    aside = {path.name for path in left()} - {path.name for path in before}
+    assert {f"{job.name}.1", f"{job.name}-rungs.1"} <= aside, "old verdicts of what is built anew"
 
 
 def test_a_cheat_that_fails_where_others_have_built_is_named_and_none_after_it_was_tried(
     climbing: Callable[[str], Path],
 ) -> None:
     folder = climbing(GOES_ON)
+    also_delivered(folder)
     (folder / "exploits" / "forge.sh").unlink()
     cheating(
         folder,

@@ -112,14 +112,16 @@ class InTurnAgent(ScriptAgent):
 
     For what builds for long and goes on where it stopped. What was delivered after N lies in
     `rungs/N/` of the trial's folder, at the deliverable's own path (the agent's own folder is the
-    sandbox's while it runs); the trial itself ends like the last.
+    sandbox's while it runs), as far as it was delivered; the trial itself ends like the last.
     """
 
     RUNGS = "rungs"
 
     async def keep(self, environment: BaseEnvironment, name: str) -> None:
-        for path in delivered(environment):
-            kept = self.logs_dir.parent / self.RUNGS / name / path.lstrip("/")
+        top = self.logs_dir.parent / self.RUNGS / name
+        top.mkdir(parents=True)
+        for path in await lying(environment, delivered(environment)):
+            kept = top / path.lstrip("/")
             kept.parent.mkdir(parents=True, exist_ok=True)
             if await environment.is_dir(path):
                 await environment.download_dir(path, kept)
@@ -133,6 +135,21 @@ def delivered(environment: BaseEnvironment) -> list[str]:
 
     artifacts = Task(task_folder(environment)).config.artifacts
     return [str(getattr(artifact, "source", artifact)) for artifact in artifacts]
+
+
+async def lying(environment: BaseEnvironment, paths: list[str]) -> list[str]:
+    """Those of `paths` where something lies in the sandbox, be it a link that leads nowhere."""
+    tests = (f"[ -e {p} ] || [ -h {p} ] && echo {p}" for p in map(quote, paths))
+    return (await done(environment, "; ".join((*tests, "true")))).splitlines()
+
+
+async def done(environment: BaseEnvironment, command: str) -> str:
+    """What `command` printed. NonZeroAgentExitCodeError where it does not exit with 0: a script
+    that ran before it has spoilt the sandbox."""
+    result = await environment.exec(command)
+    if result.return_code != 0:
+        raise NonZeroAgentExitCodeError(f"{command} exited with status {result.return_code}")
+    return result.stdout or ""
 
 
 class ClimbAgent(InTurnAgent):
@@ -222,11 +239,11 @@ class ExploitsAgent(InTurnAgent):
         self, instruction: str, environment: BaseEnvironment, context: AgentContext
     ) -> None:
         await upload_cheats(environment, self._sources, self._exploits)
-        paths = " ".join(quote(path) for path in delivered(environment))
-        unmade = await environment.exec(f'for f in {paths}; do [ -e "$f" ] || echo "$f"; done')
-        remove = " ".join(["rm -rf --", *map(quote, (unmade.stdout or "").splitlines())])
+        paths = delivered(environment)
+        given = await lying(environment, paths)
+        made = [quote(path) for path in paths if path not in given]
         for exploit in self._exploits:
-            await environment.exec(remove)
+            await done(environment, " ".join(("rm -rf --", *made)))
             await self.play(environment, PurePosixPath(f"/exploits/{exploit}.sh"), {})
             await self.keep(environment, exploit)
 

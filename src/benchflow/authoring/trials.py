@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
+import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -233,7 +234,8 @@ class Trials:
         last = names[min(len(delivered), len(names) - 1)]
         requests = {}
         for name in delivered:
-            given = {d.path: kept / name / d.path.lstrip("/") for d in self.task.deliverables}
+            files = {d.path: kept / name / d.path.lstrip("/") for d in self.task.deliverables}
+            given = {path: file for path, file in files.items() if os.path.lexists(file)}
             requests[name] = VerifyRequest(self.task, given, self._rungs(gate) / name)
         requests.pop(last, None)
         return requests, last

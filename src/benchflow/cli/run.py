@@ -144,7 +144,6 @@ def command(
       benchflow run ./my-task -a mini-swe-agent -m scripted/policy.toml   no key needed
       benchflow run repair/dead-server -a ladder --stop-after kernel   the oracle, stopped there
       benchflow run spin/appliance -a exploit:NAME                     a cheat; it should fail
-      benchflow run from-source/tiny-linux -a 'exploit:*'              its long ones, in turn
       benchflow run ./my-task -a scripted --script commands.txt
       benchflow run repair/dead-server -a my_package.agent:MyAgent --sandbox docker
 
