@@ -19,7 +19,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from gateways import Bench, running
+from gateways import PROTOCOLS, Bench, running
 from harbor.job import Job
 from harbor.models.trial.config import AgentConfig
 from model_clients import refused
@@ -27,8 +27,9 @@ from model_clients import refused
 from benchflow.errors import InfrastructureError
 from benchflow.gateway import ledger
 from benchflow.gateway.config import Budget, Limits, Patience
+from benchflow.gateway.plainly import CALLER
 from benchflow.gateway.process import GatewayClient
-from benchflow.gateway.scripted import Fault, Policy, Turn
+from benchflow.gateway.scripted import Closed, Fault, Policy, Turn
 from benchflow.gateway.server import MAX_BODY
 from benchflow.gateway.trials import AT_ONCE
 from benchflow.results.faults import first_fault
@@ -146,10 +147,30 @@ def test_what_is_missing_after_an_answer_is_the_requests_fault(tmp_path: Path, s
             agent.ask()
         assert bench.records()[-1]["outcome"] == "refused"
         assert bench.client.trial("t")["failing"] == 0
+        assert bench.model.totals()[CALLER].failures == 0, "asked plainly, it answered"
     with running(tmp_path / "b", {"m": Policy(turns=(gone,))}) as bench:
         with refused(status):
             bench.talk("t", "anthropic").ask("x")
         assert bench.client.trial("t")["failing"] == 1
+
+
+@pytest.mark.parametrize("status", [403, 404])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_an_account_that_is_closed_meanwhile_is_the_providers_fault(
+    tmp_path: Path, status: int, protocol: str
+) -> None:
+    """The model refuses everything after one answer: a trial that ends so is an error."""
+    policy = Policy(turns=(Turn(run="ls"),), closed=Closed(after=1, status=status))
+    with running(tmp_path, {"m": policy}) as bench:
+        agent = bench.talk("t", protocol)
+        agent.result(agent.ask("x"), "")
+        with refused(status):
+            agent.ask()
+        last = bench.records()[-1]
+        assert (last["outcome"], last["status"]) == ("provider", status)
+        assert f"and {status} to a call that names nothing but the model" in last["error"]
+        trial = bench.client.trial("t")
+        assert (trial["turns"], trial["failing"]) == (1, 1)
 
 
 def test_a_complaint_that_quotes_a_request_is_not_about_money(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from aiohttp import web
 from benchflow.gateway import pacing, upstream
 from benchflow.gateway.config import Config, Place, Route
 from benchflow.gateway.meter import Tally
+from benchflow.gateway.plainly import Plainly
 from benchflow.gateway.protocols import Endpoint, Failure, failure_body
 from benchflow.gateway.reading import Reader, message_of
 from benchflow.gateway.upstream import Outgoing
@@ -29,6 +30,8 @@ _OVERFLOW = "context_length_exceeded"
 _MAX_ERROR = 1 << 20
 #: Of a request in JSON: a rule of thumb, until the provider has counted.
 _BYTES_A_TOKEN = 4
+#: Of a key or a model that is gone, or of something that the request names.
+_DOUBTFUL = (403, 404)
 
 
 @dataclass(slots=True)
@@ -99,6 +102,7 @@ class Forwarder:
             read_bufsize=1 << 18,
             auto_decompress=True,
         )
+        self._plainly = Plainly(self._session, keys)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -149,7 +153,7 @@ class Forwarder:
                 call.moved()
                 report.status = answer.status
                 if not 200 <= answer.status < 300:
-                    return await self._failed(call, answer, report)
+                    return await self._failed(call, place, answer, report)
                 report.first = time.monotonic() - started
                 if not call.is_stream:
                     return await self._whole(call, answer, report)
@@ -167,7 +171,7 @@ class Forwarder:
             raise _TryAgain(Failure(503, message), {}) from error
 
     async def _failed(
-        self, call: Call, answer: aiohttp.ClientResponse, report: Report
+        self, call: Call, place: Place, answer: aiohttp.ClientResponse, report: Report
     ) -> web.StreamResponse:
         body = await answer.content.read(_MAX_ERROR)
         report.error = message_of(body)
@@ -176,6 +180,11 @@ class Forwarder:
         if answer.status in pacing.PASSING and not lasting:
             raise _TryAgain(Failure(answer.status, report.error), answer.headers, body)
         theirs = lasting or is_theirs(answer.status, call.tally) or answer.status < 400
+        if not theirs and answer.status in _DOUBTFUL:
+            asked = self._plainly.refused(place, call.route, call.meaning.protocol)
+            if shut := await asked:
+                theirs = True
+                report.error += f" (and {shut} to a call that names nothing but the model)"
         report.outcome = "provider" if theirs else "refused"
         call.settle(report)
         headers = upstream.returned_headers(answer.headers)
@@ -265,9 +274,9 @@ def _settle(call: Call, reader: Reader, report: Report) -> None:
 
 def is_theirs(status: int, tally: Tally) -> bool:
     """Whether a provider's refusal is its own affair: of a key, or of a model that is not there.
-    Once the model has answered, there is a key and a model, and what is missing or forbidden is
-    something else that the request names."""
-    return status in (401, 402) or (status in (403, 404) and not tally.turns)
+    Once the model has answered, what is missing or forbidden may be something else that the request
+    names: `plainly` tells, where the provider is ours to ask."""
+    return status in (401, 402) or (status in _DOUBTFUL and not tally.turns)
 
 
 async def write(call: Call, response: web.StreamResponse, data: bytes) -> bool:

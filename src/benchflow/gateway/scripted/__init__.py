@@ -12,10 +12,11 @@ policies it was given. docs/models.md describes policies.
 
 from __future__ import annotations
 
-from benchflow.gateway.scripted.policy import Fault, Policy, Tokens, Turn, load, of_commands
+from benchflow.gateway.scripted.policy import Closed, Fault, Policy, Tokens, Turn, load, of_commands
 from benchflow.gateway.scripted.process import ScriptedModel
 
 __all__ = [
+    "Closed",
     "Fault",
     "Policy",
     "ScriptedModel",

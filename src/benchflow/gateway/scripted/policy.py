@@ -97,6 +97,15 @@ class Pace(_Strict):
     pieces: Annotated[int, Field(ge=1, le=10000)] = 4
 
 
+class Closed(_Strict):
+    """An account that is closed: `after` so many answers, to whomever, every call for the model is
+    refused with `status`."""
+
+    after: Annotated[int, Field(ge=0)]
+    status: Annotated[int, Field(ge=400, le=499)] = 403
+    message: str = "this account is closed"
+
+
 class OracleScript(_Strict):
     """Turns made from a task's `solution/` folder; `folder` is relative to the policy's file.
 
@@ -115,7 +124,8 @@ class Policy(_Strict):
     """A whole policy. Exactly one of `turns` and `oracle` is given.
 
     `usage` holds for turns that do not say their own, `aside` for answers on the side (a title, a
-    summary). `tool_calls` false: a model that refuses requests which offer tools.
+    summary). `tool_calls` false: a model that refuses requests which offer tools. `closed`: when it
+    stops to answer anybody.
     """
 
     schema_: Literal[1] = Field(default=1, alias="schema")
@@ -126,6 +136,7 @@ class Policy(_Strict):
     pace: Pace = Pace()
     turns: tuple[Turn, ...] = ()
     oracle: OracleScript | None = None
+    closed: Closed | None = None
 
     @model_validator(mode="after")
     def _one_source(self) -> Policy:

@@ -80,6 +80,9 @@ class ScriptedServer:
             known = ", ".join(self._players)
             message = f"the model {view.model!r} does not exist; known: {known}"
             return self._fail(meaning.protocol, Failure(404, message, "model_not_found"))
+        closed = player.policy.closed
+        if closed is not None and self._answers() >= closed.after:
+            return self._fail(meaning.protocol, Failure(closed.status, closed.message))
         if meaning.purpose == "count":
             return web.json_response(_count(meaning.protocol, view))
         if view.tools and not player.policy.tool_calls:
@@ -155,6 +158,9 @@ class ScriptedServer:
         if asked.transport is not None:
             asked.transport.abort()
         return response
+
+    def _answers(self) -> int:
+        return sum(served.answers for served in self._served.values())
 
     def _fail(
         self, protocol: Protocol, failure: Failure, fault: Fault | None = None
