@@ -93,7 +93,7 @@ def test_a_climb_that_ends_in_the_middle_is_no_last_rung(task: Path) -> None:
     goes_on(task, GOES_ON.replace("  [ ", "  [ $rung != warm ] || exit 1\n  [ "))
     found = gates(task, "ladder")["ladder"]
     assert found["status"] == "failed"
-    ended = "solve.sh did not run to its end (NonZeroAgentExitCodeError)"
+    ended = "solve.sh did not run to its end: its script ended with status 1 (agent/script.txt)"
     assert found["findings"] == [f"stopped after warm, {ended}"]
 
 

@@ -256,7 +256,7 @@ def test_a_cheat_that_fails_where_others_have_built_is_named_and_none_after_it_w
     result = gate(folder, "exploits")
     assert result["status"] == "failed"
     later, least = result["findings"]
-    assert later.startswith("later did not run to its end (NonZeroAgentExitCodeError)")
+    assert later.startswith("later did not run to its end: its script ended with status 1 (")
     assert least == "least was not tried"
 
 

@@ -9,6 +9,7 @@ from benchflow.authoring.gate import GateResult, Status, judged
 from benchflow.authoring.memory import sizes
 from benchflow.results.model import Trial, Verdict
 from benchflow.results.sandboxes import USED_UP, crowded, others_share
+from benchflow.results.script_end import script_end
 from benchflow.tasks import Exploit, Task
 
 #: Limits are at least this many times what the oracle and its verification took.
@@ -50,7 +51,7 @@ def oracle(trials: Sequence[Trial], times: int) -> GateResult:
     """The reference solution resolves the task, every time from scratch."""
     resolved = sum(trial.verdict is Verdict.RESOLVED for trial in trials)
     findings = [
-        f"{trial.name}: {trial.verdict}, stops at {_stop(trial)}{_beside(trial)}"
+        f"{trial.name}: {trial.verdict}, stops at {_stop(trial)}{_beside(trial)}{_ended(trial)}"
         for trial in trials
         if trial.verdict is not Verdict.RESOLVED
     ]
@@ -83,7 +84,7 @@ def ladder(task: Task, stopped: dict[str, Trial]) -> GateResult:
             findings.append(f"stopped after {name}, {', '.join(early)} pass too early")
         if stopped[name].cause and stopped[name].verdict is not Verdict.ERROR:
             findings.append(
-                f"stopped after {name}, solve.sh did not run to its end ({stopped[name].cause})"
+                f"stopped after {name}, solve.sh did not run to its end{_why(stopped[name])}"
             )
         if missing:
             beside = _beside(stopped[name])
@@ -121,7 +122,7 @@ def exploits(cheats: Sequence[Exploit], tried: dict[str, Trial]) -> GateResult:
             findings.append(f"{cheat.name} gains {', '.join(gained)}")
         elif trial.verdict is Verdict.FAILED and trial.cause:
             findings.append(
-                f"{cheat.name} did not run to its end ({trial.cause}), so what it would gain is "
+                f"{cheat.name} did not run to its end{_why(trial)}, so what it would gain is "
                 f"not known: see agent/script.txt in {trial.path}"
             )
         elif missed:
@@ -277,6 +278,16 @@ def _stop(trial: Trial) -> str:
             failure = milestone.first_failure
             return f"{milestone.id}: {failure.message[:160]}" if failure else milestone.id
     return "nothing"
+
+
+def _ended(trial: Trial) -> str:
+    ended = script_end(trial)
+    return f"; {ended}" if ended else ""
+
+
+def _why(trial: Trial) -> str:
+    ended = script_end(trial)
+    return f": {ended}" if ended else f" ({trial.cause})"
 
 
 def _beside(trial: Trial) -> str:

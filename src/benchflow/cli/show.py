@@ -13,6 +13,7 @@ from benchflow.cli.table import duration, ladder, side_by_side, summary, trials_
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.results import dump
 from benchflow.results.model import Job, Problem, Trial, Verdict
+from benchflow.results.script_end import script_end
 from benchflow.results.text import one_line
 
 #: Up to this many trials of one task, their ladders are shown beside each other.
@@ -53,6 +54,8 @@ def print_trial(trial: Trial) -> None:
     reward = "" if trial.reward is None else f", reward {trial.reward:.3f}"
     cause = f" ({trial.cause}: {trial.cause_message})" if trial.cause else ""
     click.echo(f"  {trial.verdict.value}{reward}{cause}")
+    if ended := script_end(trial):
+        click.echo(f"  {ended}")
     if trial.milestones:
         click.echo(ladder(trial.milestones))
     if trial.metrics:
@@ -117,6 +120,8 @@ def _print_ladders(job: Job) -> None:
         if failed and failed.first_failure:
             click.echo(f"\n{trial.agent} stopped at {failed.id}:")
             click.echo(ladder([failed]))
+        if ended := script_end(trial):
+            click.echo(f"\n{trial.agent}: {ended}")
 
 
 def _print_state(job: Job) -> None:
