@@ -8,10 +8,12 @@ import pty
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from rich.console import Console
 
+from benchflow.cli.gateline import GateLine
 from benchflow.cli.live import Plain, panel
 from benchflow.cli.table import duration, table
 from benchflow.results.text import printable
@@ -64,6 +66,52 @@ def test_plain_output_of_many_trials_has_one_line_a_trial() -> None:
     few = board(2)
     plain.phase(few, few.trials["t0"])
     assert stream.getvalue().rstrip().endswith("task  agent0  boot (limit 10 min 00 s)")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_gate_tells_its_beginning_and_each_trials_end() -> None:
+    stream, two = io.StringIO(), board(2)
+    line = GateLine(stream)
+    line.begin("ladder")
+    for trial in two.trials.values():
+        line.phase(two, trial)
+        line.milestone(two, trial, "m0")
+        line.tick(two)
+    first = two.trials["t0"]
+    first.note = "result.json cannot be read"
+    first.enter(Phase.DONE)
+    line.phase(two, first)
+    line.clear()
+    begins, ends = stream.getvalue().splitlines()
+    assert begins == "  running        ladder"
+    assert re.fullmatch(r" +0\.\d s  agent0  done, but result\.json cannot be read", ends)
+
+
+def test_on_a_terminal_a_gate_is_one_line_that_fits_and_makes_room() -> None:
+    stream, many = Terminal(), board(50)
+    many.trials["t0"].agent = "/kept/\x1b[31mrungs/" + "deep/" * 90 + "boots/app/out/disk.img"
+    line = GateLine(stream, width=100)
+    line.begin("ladder")
+    for trial in many.trials.values():
+        line.phase(many, trial)
+    time.sleep(0.6)
+    line.tick(many)
+    line.tick(many)
+    line.clear()
+    line.begin("exploits")
+    text = stream.getvalue()
+    assert "\n" not in text
+    drawn = text.split("\r\x1b[2K")
+    assert all(len(each) < 100 for each in drawn)
+    assert "\x1b" not in "".join(drawn)
+    assert drawn[-1].rstrip().startswith("  running        exploits")
+    assert drawn[-2] == "", "room was made for a line on stdout"
+    assert "deep/boots/app/out/disk.img boot" in drawn[-3]
+    assert len(drawn) == 5, "not at every tick"
 
 
 def test_every_duration_has_a_unit() -> None:

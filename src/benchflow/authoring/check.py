@@ -50,10 +50,12 @@ def check(
     listener: Listener,
     report: Report,
     *,
+    begin: Callable[[str], None] | None = None,
     again: bool = False,
     nops: Nops | None = None,
 ) -> list[GateResult]:
     """Runs `gates` in their order, reports each as it is known, returns all of them.
+    `begin` is told the name of each that has to be run.
 
     A gate that passed or failed on the same task and the same `boot` is not run again unless
     `again`, with new trials then, the old ones beside them; one that ended in `error` always is.
@@ -72,6 +74,8 @@ def check(
         result = None if again else runner.remembered(gate)
         if result is None:
             started = time.monotonic()
+            if begin is not None:
+                begin(gate)
             if again:
                 runner.forget(gate)
             try:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from benchflow.run.board import Listener
     from benchflow.tasks import Task
 
+#: Gates that read files alone: they are through before anybody could read a line about them.
+_READ = ("schema", "coverage", "leaks")
+
 
 @click.command("check")
 @click.argument("task", nargs=-1, required=True)
@@ -69,7 +72,8 @@ def command(
     from benchflow.authoring.nops import Nops
     from benchflow.authoring.standing import due as not_recorded
     from benchflow.authoring.standing import record as keep
-    from benchflow.cli.live import display
+    from benchflow.cli.gateline import GateLine
+    from benchflow.run.board import Silence
     from benchflow.tasks import select
 
     chosen = (*gates, *(FAST if fast else ())) or GATES
@@ -81,6 +85,8 @@ def command(
     idle = [one for one in found if "nop" in wanted[one.name]]
     idle = [one for one in idle if again or "nop" not in remembered(one)]
     nops = Nops(idle if len(found) > 1 else (), again=again)
+    line = GateLine()
+    listener = Silence() if as_json else line
     table = {}
     worst = 0
     for one in found:
@@ -93,14 +99,22 @@ def command(
             if record:
                 keep(task)
             if not as_json:
+                line.clear()
                 _line(result)
 
+        def begin(gate: str) -> None:
+            if not as_json and gate not in _READ:
+                line.begin(gate)
+
         try:
-            with display(quiet=True) as listener:
-                results = check(one, wanted[one.name], listener, show, again=again, nops=nops)
-                changes = _write(one, listener) if write else []
+            results = check(
+                one, wanted[one.name], listener, show, begin=begin, again=again, nops=nops
+            )
+            changes = _write(one, listener) if write else []
         except Interrupted as error:
             raise Interrupted(error.message, hint="call it again to go on") from error
+        finally:
+            line.clear()
         if record:
             changes.append(str(keep(one)))
         for change in () if as_json else changes:
