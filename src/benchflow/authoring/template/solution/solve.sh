@@ -30,6 +30,7 @@ truncate -s 48M "$disk"
 echo '2048,,0c,*' | sfdisk --quiet "$disk"
 dd if=/usr/lib/syslinux/mbr/mbr.bin of="$disk" conv=notrunc status=none
 volume="$disk@@1M"
+# FAT32 (-F) begins at about 33 MiB; a smaller volume is made without it.
 mformat -i "$volume" -F -T 96256 -h 64 -s 32 -H 2048 ::
 cat > /tmp/syslinux.cfg <<'END'
 SERIAL 0 115200
