@@ -68,6 +68,17 @@ def test_schema_knows_the_words_for_skills(edit: Edit) -> None:
     assert all(f"| `{word}` | {meaning} |" in page for word, meaning in SKILLS.items())
 
 
+def test_schema_finds_memory_that_the_checks_fix(lamp: Path) -> None:
+    """Determinism would find it after four verifications; another machine's memory is its own."""
+    memory = load(lamp).machine_memory_mb
+    bench = lamp / "tests" / "bench.py"
+    bench.write_text(f"def lit(make):\n    return make('a', memory_mb={memory + 1})\n")
+    before = static.schema(lamp).findings
+    bench.write_text(f"def lit(make):\n    return make('a', memory_mb={memory})\n")
+    (found,) = set(static.schema(lamp).findings) - set(before)
+    assert found.startswith(f"tests/bench.py:2 fixes memory_mb={memory}, which task.toml says")
+
+
 def test_coverage_finds_a_demand_that_nothing_proves(lamp: Path) -> None:
     assert static.coverage(load(lamp)).status is Status.PASSED
     text = (lamp / "instruction.md").read_text()

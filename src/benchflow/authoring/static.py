@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,8 +46,27 @@ def schema(task_path: Path) -> GateResult:
         f"{have} {what}, {least} are asked for" for have, least, what in counts if have < least
     ]
     findings += unknown(task.skills)
+    findings += [
+        f"{where} fixes memory_mb={task.machine_memory_mb}, which task.toml says already: leave it "
+        "out, or determinism's quarter more reaches no machine"
+        for where in _fixed_memory(task)
+    ]
     summary = ", ".join(f"{have} {what}" for have, _, what in counts)
     return judged("schema", summary, findings)
+
+
+def _fixed_memory(task: Task) -> Iterator[str]:
+    """Where the checks give a machine, by a number, the memory that it has anyway."""
+    for path in sorted((task.path / "tests").rglob("*.py")):
+        try:
+            tree = ast.parse(path.read_bytes())
+        except (SyntaxError, ValueError):  # checks.py has been read; what it needs may be generated
+            continue
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            for given in call.keywords:
+                value = given.value.value if isinstance(given.value, ast.Constant) else None
+                if given.arg == "memory_mb" and value == task.machine_memory_mb:
+                    yield f"{path.relative_to(task.path).as_posix()}:{given.value.lineno}"
 
 
 def matrix(task: Task) -> list[Row]:
