@@ -78,6 +78,29 @@ def test_what_rests_on_an_oracle_is_forgotten_with_it(folder: Path) -> None:
     assert not gates(task, "budget")["budget"]["cached"]
 
 
+def test_an_oracle_that_does_not_solve_the_task_is_told_with_its_last_words(folder: Path) -> None:
+    dies = "#!/bin/bash\necho 'no rule to make it' >&2\nexit 3\n"
+    found = gates(plain.separate(folder, test=HONEST, solve=dies), "oracle")["oracle"]
+    assert (found["status"], found["summary"]) == ("failed", "resolved 0 of 3 times")
+    ended = "its script ended with status 3, its last line: no rule to make it (agent/oracle.txt)"
+    assert len(found["findings"]) == 3
+    assert all(finding.endswith(ended) for finding in found["findings"])
+
+
+def test_limits_that_leave_no_room_are_found(folder: Path) -> None:
+    """The oracle needs three seconds, so its agent is to have nine at least."""
+    slow = "#!/bin/bash\nsleep 3\necho done > /app/out.txt\n"
+    task = plain.separate(folder, test=HONEST, solve=slow)
+    config = task / "task.toml"
+    config.write_text(config.read_text().replace("timeout_sec = 60", "timeout_sec = 8", 1))
+    found = gates(task, "oracle", "budget")
+    assert found["oracle"]["status"] == "passed"
+    (finding,) = found["budget"]["findings"]
+    assert re.fullmatch(
+        r"agent\.timeout_sec = 8 s: the oracle took \d+ s, so at least \d+ s", finding
+    ), finding
+
+
 def test_neighbours_with_a_dot_in_their_names_have_cheats_of_their_own(folder: Path) -> None:
     first = plain.separate(folder.with_name(f"{folder.name}.1"), test=HONEST)
     second = plain.separate(folder.with_name(f"{folder.name}.2"), test=HONEST)
