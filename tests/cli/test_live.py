@@ -16,6 +16,7 @@ from rich.console import Console
 from benchflow.cli.gateline import GateLine
 from benchflow.cli.live import Plain, panel
 from benchflow.cli.table import duration, table
+from benchflow.results.model import Check, Milestone, Trial, Verdict
 from benchflow.results.text import printable
 from benchflow.run.board import Board, Phase, TrialState
 
@@ -85,10 +86,22 @@ def test_a_gate_tells_its_beginning_and_each_trials_end() -> None:
     first.note = "result.json cannot be read"
     first.enter(Phase.DONE)
     line.phase(two, first)
+    second = two.trials["t1"]
+    check = Check("test_it_is_warm", "failed", ("R2",))
+    rungs = (Milestone("lit", "passed"), Milestone("warm", "failed", checks=(check,)))
+    second.result = Trial("t1", Path(), "task", "agent1", "", Verdict.FAILED, 0.5, milestones=rungs)
+    second.enter(Phase.DONE)
+    line.phase(two, second)
+    second.result = Trial(
+        "t1", Path(), "task", "agent1", "", Verdict.ERROR, None, exception="CancelledError"
+    )
+    line.phase(two, second)
     line.clear()
-    begins, ends = stream.getvalue().splitlines()
+    begins, ends, stops, ctrl_c = stream.getvalue().splitlines()
+    assert stops.endswith("1/2 milestones, reward 0.50, in —, stopped at warm by test_it_is_warm")
+    assert ctrl_c.endswith("agent1  stopped; it is run again")
     assert begins == "  running        ladder"
-    assert re.fullmatch(r" +0\.\d s  agent0  done, but result\.json cannot be read", ends)
+    assert re.fullmatch(r" +0\.\d s  task  agent0  done, but result\.json cannot be read", ends)
 
 
 def test_on_a_terminal_a_gate_is_one_line_that_fits_and_makes_room() -> None:

@@ -205,7 +205,8 @@ class _Gates:
             tasks = [larger if each == _MORE_MEMORY else self.task for each in conditions]
             places = [top / each.replace(" ", "-") for each in conditions]
             requests = [
-                VerifyRequest(task, given, place) for task, place in zip(tasks, places, strict=True)
+                VerifyRequest(task, given, place, label=each)
+                for task, place, each in zip(tasks, places, conditions, strict=True)
             ]
             return self.trials.verified(requests)
 

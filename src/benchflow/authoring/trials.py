@@ -236,7 +236,8 @@ class Trials:
         for name in delivered:
             files = {d.path: kept / name / d.path.lstrip("/") for d in self.task.deliverables}
             given = {path: file for path, file in files.items() if os.path.lexists(file)}
-            requests[name] = VerifyRequest(self.task, given, self._rungs(gate) / name)
+            place, agent = self._rungs(gate) / name, gate.removesuffix("s")
+            requests[name] = VerifyRequest(self.task, given, place, label=f"{agent}:{name}")
         requests.pop(last, None)
         return requests, last
 

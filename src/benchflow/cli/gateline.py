@@ -58,7 +58,8 @@ class GateLine:
             self._ended += 1
             if not self._in_place:
                 seconds = time.monotonic() - self._since
-                self._write(f"{seconds:9.1f} s  {_name(trial)}  {finished_line(trial)}\n")
+                said = f"{trial.task}  {_name(trial)}  {_came_to(trial)}"
+                self._write(f"{seconds:9.1f} s  {said}\n")
 
     def milestone(self, board: Board, trial: TrialState, milestone: str) -> None:
         """Nothing to say: a gate has many."""
@@ -91,6 +92,19 @@ class GateLine:
     def _write(self, text: str) -> None:
         self._stream.write(text)
         self._stream.flush()
+
+
+def _came_to(trial: TrialState) -> str:
+    """As for any trial, and what stopped it: of a cheat that is what one wants to know."""
+    result = trial.result
+    if result is None:
+        return finished_line(trial)
+    if "CancelledError" in (result.cause, result.exception):
+        return "stopped; it is run again"
+    failed = next((each for each in result.milestones if each.first_failure), None)
+    at = failed.first_failure if failed else None
+    where = f", stopped at {failed.id} by {at.name}" if failed and at else ""
+    return one_line(f"{finished_line(trial)}{where}", 300)
 
 
 def _name(trial: TrialState) -> str:

@@ -22,7 +22,10 @@ from benchflow.tasks import Task, stage
 
 @dataclass(frozen=True)
 class VerifyRequest:
-    """`given` maps the task's deliverable paths to files of the host; `folder` is a new folder."""
+    """`given` maps the task's deliverable paths to files of the host; `folder` is a new folder.
+
+    `label`: what is shown for it while it runs, in place of the files' names.
+    """
 
     task: Task
     given: dict[str, Path]
@@ -30,6 +33,7 @@ class VerifyRequest:
     step: str = ""
     sandboxed: bool = True
     keep: bool = False
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,8 @@ def verify(request: VerifyRequest, listener: Listener) -> Outcome:
     staged = stage(task)
     paths = list(request.given.values())
     names = str(paths[0]) if len(paths) == 1 else ", ".join(path.name for path in paths)
-    state = TrialState(task.slug, task.name, names, ladder=dict.fromkeys(_rungs(request), ""))
+    shown = request.label or names
+    state = TrialState(task.slug, task.name, shown, ladder=dict.fromkeys(_rungs(request), ""))
     board = Board(1, trials={state.name: state})
     attempt = Attempt(
         task=task,
