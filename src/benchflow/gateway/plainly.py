@@ -68,8 +68,8 @@ class Plainly:
 
 
 def _question(protocol: Protocol, model: str) -> dict[str, Any]:
-    """The smallest request of each protocol's reference. Its limit on the answer is left out where
-    models differ in its name: a model that refuses it (400) is there all the same."""
+    """The smallest request of each protocol's reference. A model that knows the limit on its answer
+    by another name refuses it (400), and is there all the same."""
     if protocol is Protocol.GEMINI:
         limit = {"maxOutputTokens": 1}
         return {"contents": [{"role": "user", "parts": [{"text": "."}]}], "generationConfig": limit}
