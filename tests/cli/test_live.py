@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from benchflow.cli.gateline import GateLine
@@ -104,10 +105,13 @@ def test_a_gate_tells_its_beginning_and_each_trials_end() -> None:
     assert re.fullmatch(r" +0\.\d s  task  agent0  done, but result\.json cannot be read", ends)
 
 
-def test_on_a_terminal_a_gate_is_one_line_that_fits_and_makes_room() -> None:
+def test_on_a_terminal_a_gate_is_one_line_that_fits_and_makes_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     stream, many = Terminal(), board(50)
     many.trials["t0"].agent = "/kept/\x1b[31mrungs/" + "deep/" * 90 + "boots/app/out/disk.img"
-    line = GateLine(stream, width=100)
+    line = GateLine(stream)
     line.begin("ladder")
     for trial in many.trials.values():
         line.phase(many, trial)

@@ -3,6 +3,7 @@ begins and one for each trial that ended. On stderr: stdout has one line a gate.
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 import time
@@ -21,10 +22,9 @@ _LONGEST_NAME = 40
 class GateLine:
     """A listener of `check`. Its verifications run side by side, so it is called from threads."""
 
-    def __init__(self, stream: TextIO | None = None, width: int = 0) -> None:
+    def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
         self._in_place = self._stream.isatty()
-        self._width = width
         self._lock = threading.Lock()
         self._gate = ""
         self._since = self._drawn = 0.0
@@ -80,14 +80,7 @@ class GateLine:
         ]
         seconds = self._drawn - self._since
         line = f"  {'running':<14} {self._gate:<12} {seconds:7.1f} s  {'; '.join(parts)}"
-        self._write(_CLEAR + line[: self._columns() - 1])
-
-    def _columns(self) -> int:
-        if self._width:
-            return self._width
-        import shutil
-
-        return shutil.get_terminal_size().columns
+        self._write(_CLEAR + line[: shutil.get_terminal_size().columns - 1])
 
     def _write(self, text: str) -> None:
         self._stream.write(text)
