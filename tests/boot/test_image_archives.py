@@ -65,10 +65,10 @@ def test_every_format_is_unpacked_up_to_its_limit(kind: str) -> None:
 def test_a_bomb_is_refused_early_and_small(bomb, tmp_path: Path) -> None:
     (tmp_path / "bomb.tar").write_bytes(bomb())
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(BadDeliverable):
         Tar(tmp_path / "bomb.tar", limit=32 * MIB)
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10
 
 
