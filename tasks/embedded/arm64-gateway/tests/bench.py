@@ -9,6 +9,7 @@ import struct
 import time
 from collections.abc import Callable
 
+from boards import NETWORKS
 from dhcp import ACK, DISCOVER, NAK, OFFER, REQUEST, Carrier, Client, Message
 from frames import ARP, ICMP, IPV4, IPV6, Arp, Frame, Packet, echo, read_udp, udp
 from hosts import Cable, Host
@@ -33,12 +34,14 @@ class Rows(dict[str, str]):
 
 class Bench:
     """Both networks, and the machine that is on them now. `faults` are frames of the gateway that
-    must never be on a network: each is noted when it is seen."""
+    must never be on a network: each is noted when it is seen. `apart` ends the networks' names."""
 
-    def __init__(self, site: Site, drawn: Drawn, macs: dict[str, str]) -> None:
-        self.site, self.drawn, self.macs = site, drawn, macs
+    def __init__(self, site: Site, drawn: Drawn, macs: dict[str, str], apart: str = "") -> None:
+        self.site, self.drawn, self.macs, self.apart = site, drawn, macs, apart
         self.machine: Machine = None  # type: ignore[assignment]
-        self.lan, self.wan, self.third = (Cable(name) for name in ("local", "carrier", "third"))
+        self.lan, self.wan, self.third = (
+            Cable(NETWORKS[card] + apart) for card in ("lan", "wan", "third")
+        )
         self.faults: list[str] = []
         self.own_addresses = {site.own, "10.71.0.1"}
         self.given = {drawn.given}

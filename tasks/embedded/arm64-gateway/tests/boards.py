@@ -17,9 +17,9 @@ MACS = {
 
 
 def board(machines, name: str, disk: Path, macs: dict[str, str], order: tuple[str, ...],
-          clock: str = "") -> Machine:  # fmt: skip
-    """A board with its cards in this order of places on the bus."""
-    cards = [Nic(lan=NETWORKS[card], mac=macs[card]) for card in order]
+          clock: str = "", apart: str = "") -> Machine:  # fmt: skip
+    """A board with its cards in this order of places on the bus, on networks that end so."""
+    cards = [Nic(lan=NETWORKS[card] + apart, mac=macs[card]) for card in order]
     return machines.create(
         name, arch="aarch64", firmware="uefi", disks=[Disk(disk)],
         nics=cards, extra_args=["-rtc", f"base={clock}"] if clock else [],

@@ -190,6 +190,8 @@ def another_password(bench: Bench, password: str) -> None:
 
 def cuts(bench: Bench) -> None:
     """The power goes a drawn time after `site apply` began; and once it has ended, at once."""
+    bench.machine.boot()
+    bench.enter(60)
     assert bench.apply(bench.site.text()).status == 0
     bench.machine.snapshot("ready")
     began = time.monotonic()

@@ -398,7 +398,7 @@ def test_another_local_network(bench, shared):
 
 
 @milestone("recovers", weight=2, requires=["applies"], proves=["R33"], title="Services come back")
-def test_killed_services(bench):
+def test_killed_services(bench, cut):
     services.killed(bench)
 
 
@@ -435,13 +435,14 @@ def test_another_password(bench):
 
 
 @milestone("power-cuts", weight=3, requires=["keeps"], proves=["R8"], title="The power goes")
-def test_cuts_during_a_change(bench):
-    changes.cuts(bench)
+def test_cuts_during_a_change(cut):
+    cut.cuts.result()
 
 
 @check("power-cuts", proves=["R2"])
-def test_the_rest_of_the_disk(bench, image):
-    changes.rest_of_the_disk(bench, image())
+def test_the_rest_of_the_disk(bench, cut, image):
+    for one in (cut.bench, bench):
+        changes.rest_of_the_disk(one, image())
 
 
 @check("power-cuts", proves=["R9"])

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+import changes
 import pytest
 from bench import Bench
 from boards import MACS, board
@@ -16,6 +20,29 @@ def bench(machines, deliverable):
     made.machine = board(machines, "gateway", deliverable(), made.macs, ("lan", "wan", "third"))
     yield made
     made.close()
+
+
+@dataclass(frozen=True)
+class Cut:
+    """`cuts` is over when the power of the gateway on `bench` has gone several times."""
+
+    bench: Bench
+    cuts: Future[None]
+
+
+@pytest.fixture(scope="session")
+def cut(bench, machines):
+    """A copy of the gateway as it is, on networks of its own, whose power goes meanwhile."""
+    bench.say("sync")
+    other = Bench(bench.site, bench.drawn, bench.macs, apart="-cut")
+    order, disk = ("lan", "wan", "third"), bench.machine.flatten()
+    other.machine = board(machines, "cut", disk, bench.macs, order, apart=other.apart)
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            yield Cut(other, pool.submit(changes.cuts, other))
+        finally:
+            other.machine.close()  # ends what is under way, too
+            other.close()
 
 
 @pytest.fixture(scope="session")
