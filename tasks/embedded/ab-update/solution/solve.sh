@@ -163,7 +163,7 @@ start=139264, size=81920, type=linux, name=data
 TABLE
 tar -C "$boot" -cf "$work/memdisk" boot
 grub-mkimage -O i386-pc -o "$work/core.img" -m "$work/memdisk" -p '(memdisk)/boot/grub' \
-	biosdisk part_gpt ext2 memdisk tar normal configfile linux loadenv test echo serial terminal \
+	biosdisk part_gpt ext2 memdisk tar normal configfile linux16 loadenv test echo serial terminal \
 	minicmd sleep reboot
 cp /usr/lib/grub/i386-pc/boot.img "$work/mbr"
 python3 - "$image" "$work" <<'WRITE'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 
 import pytest
@@ -10,7 +9,7 @@ from bundle import Vendor
 from dead import dead_versions
 from lane import Lane
 from media import Media
-from power import Ready, around_the_first_start
+from power import Cuts
 from unit import PASSWORD, Layout, Unit, on_bench
 
 FIRST = "/app/out/first.bundle"
@@ -73,39 +72,33 @@ def twin(unit, machines, second_disk):
 
 @pytest.fixture(scope="session")
 def dead(twin, media):
-    """What another unit, like the first one after its second update, is given meanwhile."""
+    """What another unit, like the first one after its first start, is given meanwhile."""
     other = twin("dead")
-    with Lane(dead_versions(other, media, media.releases["third"]), other.machine.close) as lane:
+    with Lane(dead_versions(other, media, media.releases["first"]), other.machine.close) as lane:
         yield lane
 
 
 @pytest.fixture(scope="session")
 def idle(machines, deliverable):
-    """A unit without bundles, left to itself beside the others."""
+    """A unit without bundles, left to itself beside the others; its step `start` says since when.
+
+    In seconds of `time.monotonic`, as its own clocks run on a slow host, too.
+    """
     machine = on_bench(machines, "idle", deliverable(), None)
-    machine.boot()
-    machine.login("root", PASSWORD, timeout=60)
-    return machine
+
+    def start() -> float:
+        machine.boot()
+        machine.login("root", PASSWORD, timeout=60)
+        return time.monotonic()
+
+    with Lane({"start": start}, machine.close) as lane:
+        yield machine, lane
 
 
 @pytest.fixture(scope="session")
-def ready(unit, twin, media):
-    """The unit in front of an update, and how long that takes.
-
-    Measured beside records that are added: alone it is over sooner than the one that is then cut.
-    """
-    floor = int(unit.status()["floor"])
-    unit.machine.snapshot("ready")
-    records = list(unit.records)
-    other = twin("around")
-    steps = around_the_first_start(other, media, media.releases["flaky"])
-    with Lane(steps, other.machine.close) as beside:
-        deadline = unit.machine.deadline(180)
-        began = time.monotonic()
-        said = "/run/bench-installed"
-        unit.say(f"{{ update install {media.path('cuts')} >/dev/null 2>&1; echo $? >{said}; }} &")
-        while not (status := unit.say(f"[ ! -s {said} ] || cat {said}")):
-            assert deadline.remaining() > 0, "update install beside records has no end"
-            unit.add(secrets.token_hex(8))
-        assert status == "0", f"status {status} of a good bundle beside records"
-        yield Ready(unit, records, floor, time.monotonic() - began, beside)
+def cuts(twin, media):
+    """What a unit like the first one after its second update is given meanwhile: ten power cuts."""
+    other = twin("cuts")
+    steps = Cuts(other, media, media.releases["third"]).steps()
+    with Lane(steps, other.machine.close) as lane:
+        yield lane

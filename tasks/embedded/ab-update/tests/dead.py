@@ -60,6 +60,7 @@ def dead_versions(unit: Unit, media: Media, runs: Release) -> dict[str, Callable
         unit.login(90)
         assert word not in machine.console.since(marks[0])
         left_behind(unit, media.releases["hangs"], runs)
+        machine.close()
 
     return {
         "start": lambda: unit.start(60),

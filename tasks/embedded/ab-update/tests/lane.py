@@ -1,8 +1,8 @@
 """Steps on a machine of its own, done in the background while checks ask another one.
 
 The host has two processors and a guest of one uses one of them: what does not depend on what is
-asked in the meantime is done beside it. One lane, not more: a unit has its own clocks (ten seconds
-for a script, a watchdog), and guests that wait for a processor run against them.
+asked in the meantime is done beside it. One busy lane, not more: a unit has its own clocks (ten
+seconds for a script, a watchdog), and guests that wait for a processor run against them.
 """
 
 from __future__ import annotations

@@ -84,9 +84,7 @@ class Media:
         self.files.mkdir()
         self.names: dict[str, str] = {}
         self.word = secrets.token_hex(8)
-        self.words = {
-            name: f"w{secrets.token_hex(8)}" for name in ("ends", "hangs", "cuts", "last")
-        }
+        self.words = {name: f"w{secrets.token_hex(8)}" for name in ("ends", "hangs", "cuts")}
         self.place = f"/data/bench-{secrets.token_hex(4)}"
         self._vendor = vendor
         versions = draw_versions()
@@ -126,7 +124,7 @@ class Media:
             return {"health_90-bench": self._script(UNHEALTHY)}
         if name == "flaky":
             return {"health_90-bench": self._script(FLAKY)}
-        if name in ("ends", "last"):
+        if name == "ends":
             return {"init": self._script(ENDS, word=self.words[name])}
         if name == "hangs":
             return {"init": self._script(HANGS, word=self.words[name])}
@@ -134,7 +132,7 @@ class Media:
             return {"health_90-bench": self._script(TELLS, word=self.words[name])}
         if name == "garbage":
             return {"kernel": secrets.token_bytes(1 << 20)}
-        if name == "torn":
+        if name in ("torn", "last"):
             # The head of a kernel, so that loaders take it, and then instructions that no processor
             # knows. (Merely cut off, its rest may still lie in memory from the start before, and it
             # runs; noise there may also stand still for ever.)
