@@ -64,9 +64,9 @@ def test_a_symlink_anywhere_in_the_path(tmp_path: Path, disk: Path) -> None:
 
 def test_a_terabyte_of_nothing_is_refused_at_once(disk: Path) -> None:
     os.truncate(disk, 1 << 40)
-    start = time.process_time()
+    start = time.monotonic()
     refuse(disk, "1048576 MiB large; the limit is 64 MiB")
-    assert time.process_time() - start < 10  # to read it takes minutes
+    assert time.monotonic() - start < 10  # to read it takes minutes
 
 
 def test_more_stored_than_allowed(disk: Path) -> None:

@@ -187,12 +187,12 @@ def test_a_table_that_lies(tmp_path: Path, content: bytes, said: str) -> None:
 
 def test_a_table_that_loops_ends(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(hostile.looping_logical_partitions())
-    start = time.process_time()
+    start = time.monotonic()
     try:
         assert len(Image(tmp_path / "x").partitions()) < 256
     except BadDeliverable as error:
         assert "partition" in str(error)
-    assert time.process_time() - start < 10
+    assert time.monotonic() - start < 10
 
 
 @pytest.fixture
