@@ -95,6 +95,33 @@ def test_the_kernels_words_are_no_answer_to_a_password(start: Start) -> None:
     assert machine.login("root", "toor", timeout=60).run("echo in").stdout == "in\n"
 
 
+# Each takes longer than the first two questions that would be typed.
+ECHO = "printf 'Password: '; read password; sleep 7"
+HALF_A_LINE = """\
+stty -echo; printf 'Password: '; read password; stty echo
+echo; printf '[    5.21'; sleep 7; echo '0745] eth0: link up'"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "seen"),
+    [
+        pytest.param(ECHO, "Password: wrong password\n", id="echo"),
+        pytest.param(HALF_A_LINE, "Password: \n[    5.210745] eth0", id="half-a-line"),
+    ],
+)
+def test_neither_an_echo_nor_half_a_line_is_an_answer(start: Start, asked: str, seen: str) -> None:
+    """An echo that is turned off late, and a line of the kernel's that is read before its end."""
+    login = f"printf '\\ngw login: '; read name; {asked}"
+    shell = f'if [ "$name/$password" = root/toor ]; then {SHELL_INIT} fi'
+    init = f"while :; do {login}; {shell}\n printf '\\nLogin incorrect\\n\\n'; done\n"
+    machine = start(init, append=QUIET)
+    with pytest.raises(LoginFailed):
+        machine.login("root", "wrong password", timeout=60)
+    assert seen in machine.console.text
+    assert "stty" not in machine.console.text
+    assert machine.login("root", "toor", timeout=60).run("echo in").stdout == "in\n"
+
+
 # However slow the host is, the wrong password is looked at until a question was typed; and the
 # prompt behind the refusal is seen before what waits there answers it.
 PATIENT_LOGIN = f"""

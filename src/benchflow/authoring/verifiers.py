@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from benchflow.tasks.stage import boot_zipapp
 
-# The present `boot`, and an earlier one; both go with the next change of `boot`. Two lines differ:
+# The present `boot`, and an earlier one; both go with the next change of `boot`. Three places differ:
 # - hardware.py, ask(): a guest that switched itself off while QEMU was asked something raised
 #   GuestExited chained to QemuFailed, which verdict.py takes for the verifier's fault. The same
 #   exception is raised without the chain now; nothing else looks at one.
@@ -21,7 +21,14 @@ from benchflow.tasks.stage import boot_zipapp
 #   this reason alone cannot be excluded by that; its guest would have to restart. In all trials
 #   that were kept (2026-11-25, six tasks, common cheats too) there is one such failure, of an
 #   oracle, and its gate failed.
-PRESENT = "4e164fe847847be36896"
+# - shell.py, came(): after a password its repetition by a terminal whose echo was not off yet, or
+#   the head of a line of the kernel's, was taken for an answer, and the question for a shell was
+#   typed; now nothing is typed until something else came or 15 reference seconds passed. That is
+#   what the old one did too where the echo was off in time and the line was whole, which is chance
+#   in one and the same guest: so no other verdict is possible than among its own. The login has 30
+#   reference seconds from its prompt on, so the 15 fit in. A wrong password is refused either
+#   way: what was typed early was the next name, and was got rid of after the refusal.
+PRESENT = "4a5628fcd15c582b4811"
 EQUAL_TO = "71d8ed943e6642bb2b6f"
 
 

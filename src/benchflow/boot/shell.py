@@ -51,6 +51,7 @@ _PROMPT = re.compile(r"[#$%>] ?\Z")
 _ASKED = re.compile(r"^.* stty -echo .*\n?", re.MULTILINE)
 _CONTINUED = re.compile(r"(?:^|\n)> \Z")
 _PRINTK = re.compile(r"^\[ *\d+\.\d{6}\](?:\[ *[TC]\d+\])? .*\n?", re.MULTILINE)
+_PRINTK_HEAD = re.compile(r"^\[[ \d.]*\Z", re.MULTILINE)  # of which the rest is on its way
 
 
 @dataclass(frozen=True)
@@ -316,14 +317,15 @@ class Shell:
             patience = self._watch.deadline(CHECKED_SECONDS)
 
         def came() -> bool:
-            # A bare newline is only the end of the password, and the kernel talks at any time: it
-            # is being looked at, for some seconds when it is wrong, and a question typed meanwhile
-            # would be the next name.
+            # A bare newline is only the end of the password, a terminal whose echo is not off yet
+            # repeats it, and the kernel talks at any time: it is being looked at, for some seconds
+            # when it is wrong, and a question typed meanwhile would be the next name.
             if password is None:
                 return True
             text = console.since(max(start, console.end - 4096))
-            text = _ASKED.sub("", _PRINTK.sub("", text))
-            return bool(text.strip()) or (console.end > start and patience.remaining() <= 0)
+            text = _ASKED.sub("", _PRINTK_HEAD.sub("", _PRINTK.sub("", text))).strip()
+            answered = not password.startswith(text) and bool(text.replace(password, "", 1).strip())
+            return answered or (console.end > start and patience.remaining() <= 0)
 
         def answer_password() -> None:
             nonlocal given, start, patience
