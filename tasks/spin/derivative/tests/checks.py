@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 
+from cutting import START_SECONDS, UPGRADE_SECONDS
 from debs import Deb
 from delivered import INDEX, SUITES, holds
 from refusing import hold_from, refused, still_one
 from releases import ALKE, BRIS, DEBIAN
 
 from benchflow.boot import Initramfs, check, milestone
-
-UPGRADE_SECONDS = 300
-START_SECONDS = 120
 
 
 # ---- archive --------------------------------------------------------------------------------
@@ -354,7 +352,7 @@ def test_it_still_takes_packages_of_one(station, publisher, word):
 
 
 @milestone("release", weight=3, requires=["gate"], proves=["R19"], title="From 1.0 to 2.0")
-def test_the_upgrade(station, publisher, metric):
+def test_the_upgrade(station, publisher, metric, cut):
     publisher.asked.clear()
     began = station.machine.elapsed
     status = station.upgrade(UPGRADE_SECONDS)
@@ -475,38 +473,28 @@ def test_all_is_there_after_it(station, site):
 @milestone(
     "power", weight=3, requires=["line"], proves=["R28", "R29"], title="Cut off while it installs"
 )
-def test_power_goes_while_it_installs(station, publisher, site):
-    station.machine.restore("ready")
-    station.say("touch /root/hold-pre /root/hold-post; sync")
-    station.begin_upgrade()
-    station.machine.expect(site.words["pre"], timeout=UPGRADE_SECONDS)
-    station.machine.power_cut()
-    publisher.down = True
-    station.machine.boot()
-    station.machine.expect(site.words["post"], timeout=UPGRADE_SECONDS)
-    station.machine.power_cut()
-    station.start(START_SECONDS)
-    site.becomes_whole(station, UPGRADE_SECONDS)
+def test_power_goes_while_it_installs(cut):
+    cut.becomes_whole.result()
 
 
 @check("power", proves=["R22", "R30"])
-def test_it_is_a_whole_two_all_the_same(station, site):
-    assert station.say("dpkg --audit") == ""
-    assert station.say(site.program) == site.answers["2.0"]
-    assert not station.has("/etc/holm/relay.conf")
+def test_it_is_a_whole_two_all_the_same(cut, site):
+    assert cut.station.say("dpkg --audit") == ""
+    assert cut.station.say(site.program) == site.answers["2.0"]
+    assert not cut.station.has("/etc/holm/relay.conf")
 
 
 @check("power", proves=["R30"])
-def test_no_register_is_lost(station, site):
-    site.registers_are_there(station)
-    site.settings_are_there(station)
+def test_no_register_is_lost(cut, site):
+    site.registers_are_there(cut.station)
+    site.settings_are_there(cut.station)
 
 
 @check("power", proves=["R25", "R30"])
-def test_no_configuration_is_lost(station, site):
-    site.configuration_is_right(station)
+def test_no_configuration_is_lost(cut, site):
+    site.configuration_is_right(cut.station)
 
 
 @check("power", proves=["R31"])
-def test_nothing_is_left_after_that(station, site):
-    site.nothing_is_left(station)
+def test_nothing_is_left_after_that(cut, site):
+    site.nothing_is_left(cut.station)

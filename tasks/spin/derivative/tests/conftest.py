@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import secrets
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from cutting import Cut, while_it_installs
 from delivered import KEY_OF, SUITES, read_bounded, suite
 from publisher import Publisher
 from site_data import Site
@@ -50,6 +52,21 @@ def publisher(keys, suites):
 @pytest.fixture(scope="session")
 def station(machines, deliverable, publisher):
     return Station.create(machines, "station", deliverable, publisher)
+
+
+@pytest.fixture(scope="session")
+def cut(station, publisher, machines, deliverable, site):
+    """A copy of the station as it is, with archives of its own, that loses its power meanwhile."""
+    station.say("sync")
+    own = publisher.copy()
+    disk = station.machine.flatten()
+    other = Station.create(machines, "cut", deliverable, own, disk)
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            yield Cut(other, pool.submit(while_it_installs, other, site))
+        finally:
+            other.machine.close()  # ends what is under way, too
+            own.close()
 
 
 @pytest.fixture(scope="session")

@@ -48,6 +48,14 @@ class Publisher:
         self._server = _Server(("127.0.0.1", 0), _handler(self))
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
+    def copy(self) -> Publisher:
+        """Another one, at a port of its own, that offers and serves what this one does now."""
+        made = Publisher(self.keys, self.suites)
+        made.folder, made._clock = self.folder, self._clock
+        made.files = dict(self.files)
+        made.own = {suite: dict(debs) for suite, debs in self.own.items()}
+        return made
+
     @property
     def port(self) -> int:
         return int(self._server.server_address[1])

@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from shlex import quote
 
 from publisher import AHEAD, HOST, Publisher
@@ -30,12 +31,15 @@ class Station:
         self.publisher = publisher
 
     @classmethod
-    def create(cls, machines, name: str, deliverable, publisher: Publisher) -> Station:
+    def create(
+        cls, machines, name: str, deliverable, publisher: Publisher, disk: Path | None = None
+    ) -> Station:
+        """Switched off, with the delivered disk or another one."""
         clock = datetime.fromtimestamp(time.time() + AHEAD, UTC).strftime("%Y-%m-%dT%H:%M:%S")
         machine = machines.create(
             name, firmware="direct", kernel=deliverable("/app/out/vmlinuz"),
             initrd=deliverable("/app/out/initrd"), append=APPEND,
-            disks=[Disk(deliverable("/app/out/station.img"))],
+            disks=[Disk(disk or deliverable("/app/out/station.img"))],
             nics=[Nic(forwards=[PORT], restrict=False)], extra_args=["-rtc", f"base={clock}"],
         )  # fmt: skip
         return cls(machine, publisher)

@@ -1,0 +1,40 @@
+"""Power that goes while a station upgrades, on a station of its own beside the first one."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+from site_data import Site
+from station import Station
+
+START_SECONDS = 120
+UPGRADE_SECONDS = 300
+
+
+@dataclass(frozen=True)
+class Cut:
+    """`becomes_whole` is over when `station` was cut off twice and is a whole 2.0 all the same."""
+
+    station: Station
+    becomes_whole: Future[None]
+
+
+def while_it_installs(station: Station, site: Site) -> None:
+    """The power goes before and behind the bench's package; from the first time on no archive
+    answers."""
+    publisher = station.publisher
+    station.start(START_SECONDS)
+    station.look_to(publisher)
+    station.online()
+    assert station.apt("update") == 0, "the archives cannot be read after a start"
+    station.say("touch /root/hold-pre /root/hold-post; sync")
+    station.begin_upgrade()
+    station.machine.expect(site.words["pre"], timeout=UPGRADE_SECONDS)
+    station.machine.power_cut()
+    publisher.down = True
+    station.machine.boot()
+    station.machine.expect(site.words["post"], timeout=UPGRADE_SECONDS)
+    station.machine.power_cut()
+    station.start(START_SECONDS)
+    site.becomes_whole(station, UPGRADE_SECONDS)
