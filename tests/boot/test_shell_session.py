@@ -29,6 +29,12 @@ SHELLS = {
 }
 
 
+def _hear() -> None:
+    """A shell never takes back a key that it was born to ignore, as `pytest &` has it."""
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class LocalShell:
     """A real shell on a real terminal of this host, as a guest's console would show it."""
 
@@ -40,8 +46,7 @@ class LocalShell:
             command[0],
             command[1:],
             env={**os.environ, "TERM": "vt100"},
-            # A shell never takes back a key that it was born to ignore, as `pytest &` has it.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            preexec_fn=_hear,
         )
         self._watch = Watch("local", 1.0, lambda: None)
         self._watch.running = True
