@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from benchflow.tasks.stage import boot_zipapp
 
-# The present `boot`, and an earlier one; both go with the next change of `boot`. Three places differ:
+# The present `boot`, and an earlier one; both go with the next change of `boot`. Three differences:
 # - hardware.py, ask(): a guest that switched itself off while QEMU was asked something raised
 #   GuestExited chained to QemuFailed, which verdict.py takes for the verifier's fault. The same
 #   exception is raised without the chain now; nothing else looks at one.
