@@ -25,9 +25,12 @@ from benchflow.tasks.stage import boot_zipapp
 #   the head of a line of the kernel's, was taken for an answer, and the question for a shell was
 #   typed; now nothing is typed until something else came or 15 reference seconds passed. That is
 #   what the old one did too where the echo was off in time and the line was whole, which is chance
-#   in one and the same guest: so no other verdict is possible than among its own. The login has 30
-#   reference seconds from its prompt on, so the 15 fit in. A wrong password is refused either
-#   way: what was typed early was the next name, and was got rid of after the refusal.
+#   with every login that turns its echo off: no other verdict is possible than among its own. One
+#   that never does was always asked early: its shell read then what had waited for it, and is
+#   asked at most 15 reference seconds later now, of the 30 that a login has from its prompt on.
+#   That would be too late only where the question for the password took the other 15. A wrong
+#   password is refused either way: what was typed early was the next name, and was got rid of
+#   after the refusal.
 PRESENT = "4a5628fcd15c582b4811"
 EQUAL_TO = "71d8ed943e6642bb2b6f"
 
