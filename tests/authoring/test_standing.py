@@ -8,15 +8,17 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.run import ours, plain
 
-from benchflow.authoring import verifiers
 from benchflow.authoring.standing import standing
+from benchflow.authoring.trials import Trials
+from benchflow.home import home
+from benchflow.run.board import Silence
 from benchflow.tasks import load
-from benchflow.tasks.stage import boot_zipapp
 
 GAIN = """[[metadata.benchflow.exploits]]
 script = "forge"
@@ -32,15 +34,26 @@ def top(tmp_path: Path) -> Path:
     return tmp_path / "tasks"
 
 
-def benchflow(top: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def benchflow(top: Path, *arguments: str, at: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [BENCHFLOW, *arguments],
         capture_output=True,
         text=True,
         check=False,
         # A home of its own: what other runs remember of an equal task is not known here.
-        env={**os.environ, "BENCHFLOW_TASKS": str(top), "BENCHFLOW_HOME": f"{top}.home"},
+        env={**os.environ, "BENCHFLOW_TASKS": str(top), "BENCHFLOW_HOME": at or f"{top}.home"},
     )
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Iterator[Path]:
+    """A catalogue whose task nobody has met, to be tried in the usual home: images are there."""
+    weight = f"weight={int.from_bytes(os.urandom(6))}e-14"
+    ours.words(tmp_path / "tasks", checks=ours.CHECKS.replace("weight=2", weight))
+    yield tmp_path / "tasks"
+    key = Trials(load(tmp_path / "tasks/test/words"), Silence()).key
+    for path in (home() / "checks").glob(f"test-words-{key}*"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def state(top: Path) -> str:
@@ -58,10 +71,40 @@ def test_what_passed_is_recorded_until_the_task_changes(top: Path) -> None:
     assert state(top) == "1/13 gates, failed: schema"
     (entry,) = json.loads((top / "gates.json").read_text())["tasks"].values()
     assert list(entry["gates"]) == ["schema", "coverage"]
-    (top / "test" / "words" / "instruction.md").write_text("[R1] one [R2] two [R3] three\n")
-    assert state(top) == "changed since its gates"
+    checks = top / "test/words/tests/checks.py"
+    text = checks.read_text()
+    checks.write_text(f"# The same.\n{text}")
+    assert state(top) == "0/13 gates", "what reads the files as they stand is due"
+    checks.write_text(text.replace("weight=2", "weight=3"))
+    assert state(top) == "changed since its gates: tests/checks"
     benchflow(top, *call)
     assert state(top) == "1/13 gates"
+
+
+def test_what_no_trial_reads_makes_no_trial_due(odd: Path) -> None:
+    call = ("check", "test/words", "--gate", "coverage", "--gate", "nop", "--record")
+
+    def results() -> dict[str, bool]:
+        told = benchflow(odd, *call, "--json", at=str(home())).stdout
+        return {each["gate"]: each["cached"] for each in json.loads(told)["tasks"]["test/words"]}
+
+    assert results() == {"coverage": False, "nop": False}
+    folder = odd / "test" / "words"
+    (folder / "instruction.md").write_text("[R1] one [R2] two [R3] three\n")
+    config = folder / "task.toml"
+    config.write_text(config.read_text().replace("expert_minutes = 1", "expert_minutes = 2"))
+    checks = folder / "tests/checks.py"
+    checks.write_text(checks.read_text() + "\n# Nothing else.\n")
+    assert state(odd) == "1/13 gates"
+    assert results() == {"coverage": False, "nop": True}
+    # A job that was cut off holds in meaning, and cannot be resumed: its task is another by now.
+    key = Trials(load(folder), Silence()).key
+    kept = home() / "checks" / f"test-words-{key}-nop"
+    (cut_off,) = kept.glob("*/result.json")
+    cut_off.unlink()
+    kept.with_name(f"{kept.name}.json").unlink()
+    assert results() == {"coverage": True, "nop": False}
+    assert kept.with_name(f"{kept.name}.1").is_dir(), "what was cut off stays as evidence"
 
 
 def test_an_older_run_does_not_replace_a_newer_one(top: Path) -> None:
@@ -139,19 +182,14 @@ def test_a_record_of_an_earlier_verifier_says_so_and_counts_for_nothing(top: Pat
     path = top / "gates.json"
     record = json.loads(path.read_text())
     (entry,) = record["tasks"].values()
-    entry["key"] = "0" * 12
+    entry["meaning"]["boot/verify"] = "0" * 8
     path.write_text(json.dumps(record))
-    assert state(top) == "1/13 gates with an earlier verifier"
+    assert state(top) == "1/13 gates with an earlier verifier: boot/verify changed"
     known = standing(load(top / "test" / "words"))
     assert known is not None and known.good == 0
-    (top / "test" / "words" / "instruction.md").write_text("[R1] one [R2] two [R3] three\n")
-    assert state(top) == "changed since its gates"
-
-
-def test_an_earlier_verifier_holds_for_the_present_one_alone() -> None:
-    """Who changes `boot` takes the entry out, or proves anew that no verdict changes."""
-    assert boot_zipapp().stem == verifiers.PRESENT
-    assert verifiers.present() == verifiers.EQUAL_TO != verifiers.PRESENT
+    checks = top / "test/words/tests/checks.py"
+    checks.write_text(checks.read_text().replace("weight=2", "weight=3"))
+    assert state(top) == "changed since its gates: tests/checks"
 
 
 def test_the_common_cheats_are_those_of_the_record(top: Path) -> None:

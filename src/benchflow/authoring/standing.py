@@ -1,9 +1,11 @@
 """Where the tasks of a catalogue stand: which gates they passed, kept beside them in `gates.json`.
 
-`benchflow check --record` writes it. An entry holds for a task's content and `boot` as they were
-(`key`): once one of them changes, the entry is about something else and says nothing. What it says
-of the task's own cheats holds for those scripts (`cheats`), of the cheats common to all tasks for
-those (`corpus`), and of any cheat for the gains that were declared (`declared`).
+`benchflow check --record` writes it. An entry holds for what the gates depend on as it was
+(`meaning`, part by part, of which `key` is made): once a part changes in meaning, the entry is
+about something else and says nothing. What it says of gates that read the task's files as they
+stand holds for those bytes (`task`), of the task's own cheats for those scripts (`cheats`), of the
+cheats common to all tasks for those (`corpus`), and of any cheat for the gains that were declared
+(`declared`).
 """
 
 from __future__ import annotations
@@ -20,24 +22,37 @@ from typing import Any
 
 from benchflow.authoring.check import GATES, remembered
 from benchflow.authoring.gate import GateResult, Status
-from benchflow.authoring.trials import CHEATED, DECLARED, Trials, corpus_digest
+from benchflow.authoring.meaning.key import changed
+from benchflow.authoring.trials import CHEATED, DECLARED, READ, Trials, corpus_digest
 from benchflow.errors import UsageError
 from benchflow.run.board import Silence
 from benchflow.tasks import Task
 
+#: Parts of a meaning that every task shares.
+_VERIFIER = ("boot", "bench", "libraries", "packages")
+SCHEMA = 2
 _GOOD = (Status.PASSED, Status.NOT_APPLICABLE)
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Gates of one task that are recorded, by name; `stale` when the task or `boot` has changed.
+    """Gates of one task that are recorded, by name.
 
-    `same_task`: whether it was `boot` alone.
+    `changed`: the parts that have another meaning since; the record says nothing then.
     """
 
     gates: dict[str, GateResult]
-    stale: bool = False
-    same_task: bool = False
+    changed: tuple[str, ...] = ()
+
+    @property
+    def stale(self) -> bool:
+        """Whether the record is about another task, or another verifier."""
+        return bool(self.changed)
+
+    @property
+    def same_task(self) -> bool:
+        """Whether nothing of the task itself has changed."""
+        return all(part.startswith(_VERIFIER) for part in self.changed)
 
     @property
     def good(self) -> int:
@@ -50,12 +65,13 @@ class Standing:
 
     def __str__(self) -> str:
         if self.stale and not self.same_task:
-            return "changed since its gates"
+            own = [part for part in self.changed if not part.startswith(_VERIFIER)]
+            return f"changed since its gates: {_some(own)}"
         failed = [name for name, result in self.gates.items() if result.status not in _GOOD]
         return (
             f"{self._passed}/{len(GATES)} gates"
             + (f", failed: {', '.join(failed)}" * bool(failed))
-            + " with an earlier verifier" * self.stale
+            + f" with an earlier verifier: {_some(self.changed)} changed" * self.stale
         )
 
 
@@ -71,8 +87,7 @@ def standing(task: Task) -> Standing | None:
         trials = Trials(task, Silence())
         holding = _holding(entry, trials)
         gates = {name: GateResult.from_json(result) for name, result in holding.items()}
-        same = entry.get("task") == task.digest
-        return Standing(gates, stale=entry["key"] != trials.key, same_task=same)
+        return Standing(gates, tuple(changed(entry["meaning"], trials.parts)))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _broken(_file(task), task.name) from error
 
@@ -110,9 +125,10 @@ def _record(task: Task, path: Path) -> None:
     entries = _read(path)
     before = entries.get(task.name, {})
     try:
-        gates = _holding(before, trials) if before.get("key") == trials.key else {}
+        gates = _holding(before, trials) if before.get("meaning") == trials.parts else {}
     except (KeyError, TypeError, AttributeError) as error:
         raise _broken(path, task.name) from error
+    carried = {"carried": before["carried"]} if gates and "carried" in before else {}
     for name, result in remembered(task).items():
         # Where evidence lies is a fact of one machine.
         told = {**result.to_json(), "evidence": "", "cached": False}
@@ -125,13 +141,15 @@ def _record(task: Task, path: Path) -> None:
     entries[task.name] = {
         "version": task.version,
         "key": trials.key,
+        "meaning": dict(sorted(trials.parts.items())),
         "task": task.digest,
         "cheats": trials.scripts,
         "corpus": corpus_digest(),
         "declared": trials.declared,
+        **carried,  # from the record of that commit, which was keyed by bytes
         "gates": ordered,
     }
-    text = json.dumps({"schema": 1, "tasks": dict(sorted(entries.items()))}, indent=1)
+    text = json.dumps({"schema": SCHEMA, "tasks": dict(sorted(entries.items()))}, indent=1)
     scratch = path.with_suffix(".new")
     scratch.write_text(text + "\n", encoding="utf-8")
     scratch.replace(path)
@@ -151,6 +169,8 @@ def _alone(folder: Path) -> Iterator[None]:
 def _holding(entry: dict[str, Any], trials: Trials) -> dict[str, Any]:
     """The gates of an entry, without those on cheats or declared gains that are others today."""
     gone: set[str] = set()
+    if entry.get("task") != trials.task.digest:
+        gone |= READ
     if entry.get("cheats") != trials.scripts:
         gone |= CHEATED
     if entry.get("corpus") != corpus_digest():
@@ -160,18 +180,25 @@ def _holding(entry: dict[str, Any], trials: Trials) -> dict[str, Any]:
     return {name: result for name, result in entry["gates"].items() if name not in gone}
 
 
+def _some(parts: Sequence[str]) -> str:
+    """The first three by name, and how many more."""
+    more = f" and {len(parts) - 3} more" if len(parts) > 3 else ""
+    return ", ".join(parts[:3]) + more
+
+
 def _file(task: Task) -> Path:
     return task.path.parents[1] / "gates.json"
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        tasks = json.loads(path.read_text(encoding="utf-8"))["tasks"]
+        data = json.loads(path.read_text(encoding="utf-8"))
+        tasks = data["tasks"]
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _broken(path, "") from error
-    if not isinstance(tasks, dict):
+    if not isinstance(tasks, dict) or data.get("schema") != SCHEMA:
         raise _broken(path, "")
     return tasks
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchflow.authoring import verifiers
+from benchflow.authoring.meaning import key
 from benchflow.home import home
 from benchflow.results.lock import hold
 from benchflow.results.model import Job, Trial, Verdict
@@ -30,11 +30,12 @@ ORACLE_TIMES = 3
 #: Rungs verified at once, a core. The machines of most rungs wait, to the end of a check's time,
 #: for what the rung does not have: of three of half-built systems none used 6 % of a core.
 _RUNGS_A_CORE = 2
-_FORMAT = 2
 #: Gates that read or run the task's own cheats, which no other trial depends on.
 CHEATED = frozenset({"schema", "leaks", "image", "exploits"})
 #: Gates whose answer depends on what cheats are declared to gain, which no trial does.
 DECLARED = frozenset({"schema", "exploits", "corpus"})
+#: Gates that read the task's files as they stand, the instruction and each comment too.
+READ = frozenset({"schema", "coverage", "leaks", "offline", "image"})
 #: Gates with trials of their own.
 JOBS = frozenset({"nop", "oracle", "ladder", "exploits", "corpus", "determinism"})
 #: Gates that look at a trial of the oracle.
@@ -52,12 +53,17 @@ class Trials:
         self.listener = listener
 
     @functools.cached_property
+    def parts(self) -> dict[str, str]:
+        """What every trial's answer depends on, by name (`meaning.key`)."""
+        if self.task.is_benchflow:
+            return key.parts_of(self.task.path)
+        # It is run where it lies, so its jobs end with that place.
+        return {"task": self.task.digest, "place": str(self.task.path)}
+
+    @functools.cached_property
     def key(self) -> str:
-        """What all gates' answers depend on: the task without its cheats, and `boot`."""
-        text = f"{_FORMAT} {self.task.digest} {verifiers.present()}"
-        if not self.task.is_benchflow:  # it is run where it lies, so its jobs end with that place
-            text += f" {self.task.path}"
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+        """All `parts` as one word."""
+        return key.key_of(self.parts)
 
     @functools.cached_property
     def scripts(self) -> str:
@@ -78,6 +84,7 @@ class Trials:
         """The file that keeps the result of `gate`: one for each set of declared gains, where the
         result depends on them though the trials do not."""
         more = f"-{self.declared}" if gate in DECLARED else ""
+        more += f"-{self.task.digest[:8]}" if gate in READ else ""
         return self.folder(gate).with_name(f"{self.folder(gate).name}{more}.json")
 
     def folder(self, gate: str) -> Path:
@@ -321,6 +328,9 @@ def whole_job(folder: Path, prepare: Callable[[], Plan], wanted: int, listener: 
     found = read_job(folder)
     if len(found.trials) == wanted and not found.count(Verdict.ERROR):
         return found
+    if not jobs.is_current(folder):  # the same in meaning, but no longer to the byte
+        put_aside(folder)
+        return jobs.start(prepare(), listener)
     return jobs.resume(folder, listener, retry_errors=True)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchflow.errors import UsageError
+from benchflow.errors import TaskError, UsageError
 from benchflow.gateway.config import Config
 from benchflow.results import lock
 from benchflow.results.files import UnreadableRecord, read_object, write_json
@@ -250,6 +250,17 @@ def _set_aside(path: Path, job: Path) -> Path:
         target = folder / f"{path.name}.{n}"
     path.rename(target)
     return target
+
+
+def is_current(folder: Path) -> bool:
+    """Whether the job's tasks are, to the byte, those that it was started with: else it cannot be
+    resumed. Raises UsageError for a folder that is no job of ours."""
+    saved = record.read(folder)
+    try:
+        _restage(saved)
+    except (UsageError, TaskError):
+        return False
+    return True
 
 
 def _restage(saved: dict[str, Any]) -> dict[str, Task]:

@@ -13,7 +13,6 @@ from releases import ALKE, BRIS, DEBIAN
 
 from benchflow.boot import Initramfs, check, milestone
 
-
 # ---- archive --------------------------------------------------------------------------------
 
 

@@ -1,0 +1,223 @@
+"""The key of a gate: what makes it due, what does not, and how records were carried over."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from benchflow.authoring.meaning.key import SOURCES, changed, key_of, parts_of, reached
+from benchflow.authoring.meaning.renames import Renames
+from benchflow.authoring.meaning.syntax import read
+from benchflow.errors import UsageError
+from benchflow.tasks import names, root
+from benchflow.tasks.digest import digest_of
+from benchflow.tasks.load import SCORED_PARTS
+
+ROOT = Path(__file__).parents[2]
+BOOT = Path("benchflow/boot")
+#: The content address of `boot` that records keyed by bytes were made for.
+BYTES = "71d8ed943e6642bb2b6f"
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    """A copy of what travels into the verifier, to be changed."""
+    shutil.copytree(SOURCES / BOOT, tmp_path / "src" / BOOT)
+    (tmp_path / "src/benchflow/__init__.py").touch()
+    return tmp_path / "src"
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text, f"{path.name} has no {old!r}"
+    path.write_text(text.replace(old, new, 1))
+
+
+@cache
+def now(name: str) -> dict[str, str]:
+    return parts_of(root() / name)
+
+
+def due(sources: Path, renames: Renames | None = None) -> dict[str, list[str]]:
+    """Task → the parts that differ from today's, of the tasks that have any."""
+    found = {n: changed(now(n), parts_of(root() / n, sources, renames)) for n in names()}
+    return {name: parts for name, parts in found.items() if parts}
+
+
+def test_what_says_nothing_makes_nothing_due(sources: Path) -> None:
+    shell = sources / BOOT / "shell.py"
+    edit(shell, "import re\n", "import re  # for patterns\n")
+    edit(shell, "class Shell:\n", "class Shell:\n    # A comment.\n\n")
+    edit(shell, '"""', '"""Told otherwise. ')
+    with shell.open("a") as file:
+        file.write("\n\ndef nobody_calls_this() -> bool:\n    return 1 < 2\n")
+    (sources / BOOT / "another.py").write_text("print('never imported')\n")
+    assert due(sources) == {}
+
+
+def test_a_new_method_that_nobody_names_makes_nothing_due(sources: Path) -> None:
+    edit(
+        sources / BOOT / "shell.py",
+        "    def __init__(",
+        "    def a_method_of_no_task(self) -> int:\n        return 7\n\n    def __init__(",
+    )
+    assert due(sources) == {}
+
+
+def test_a_changed_comparison_makes_due_who_comes_to_it(sources: Path) -> None:
+    """`fat.py` is read by those who look into FAT; `shell.py` by all that ask a guest."""
+    fat = sources / BOOT / "fat.py"
+    tree = fat.read_text()
+    fat.write_text(tree.replace(" != 0", " == 0", 1) if " != 0" in tree else tree + "\nprint(1)\n")
+    users = {
+        n for n in names() if any(m.endswith(".fat") for m, _ in reached(root() / n / "tests"))
+    }
+    assert 0 < len(users) < len(names())
+    assert due(sources) == {name: ["boot/fat"] for name in users}
+
+
+def test_a_change_in_the_runner_makes_all_due(sources: Path) -> None:
+    edit(sources / BOOT / "verify.py", "EXIT_VERDICT = 0", "EXIT_VERDICT = 5")
+    assert due(sources) == {name: ["boot/verify"] for name in names()}
+
+
+def test_a_move_with_its_line_in_the_table_is_the_same(sources: Path) -> None:
+    boot = sources / BOOT
+    (boot / "inspect").mkdir()
+    (boot / "inspect/__init__.py").touch()
+    text = (boot / "fat.py").read_text().replace("from .", "from ..")
+    (boot / "inspect/fat_reader.py").write_text(text)
+    (boot / "fat.py").unlink()
+    for path in boot.glob("*.py"):
+        path.write_text(path.read_text().replace(".fat import", ".inspect.fat_reader import"))
+    assert due(sources), "it has another name"
+    moved = {"benchflow.boot.inspect.fat_reader": "benchflow.boot.fat"}
+    left = {part for parts in due(sources, Renames(modules=moved)).values() for part in parts}
+    assert left <= {"boot/inspect"}, left
+    edit(boot / "inspect/fat_reader.py", " + ", " - ")
+    found = due(sources, Renames(modules=moved))  # what was read is kept for one table
+    assert any("boot/fat" in parts for parts in found.values())
+
+
+def test_a_rename_with_its_line_in_the_table_is_the_same(sources: Path) -> None:
+    for path in (sources / BOOT).glob("*.py"):
+        text = path.read_text()
+        path.write_text(
+            text.replace("load_manifest", "read_manifest").replace("ladder_text", "as_text")
+        )
+    table = Renames(
+        definitions={"benchflow.boot.report:as_text": "benchflow.boot.report:ladder_text"}
+    )
+    assert due(sources), "a function has another name"
+    assert due(sources, table) == {}, "and what a module calls an import is nobody's business"
+
+
+def test_a_table_that_takes_two_for_one_is_no_proof(tmp_path: Path) -> None:
+    path = tmp_path / "renames.toml"
+    path.write_text('[modules]\n"a.b" = "c"\n"a.d" = "c"\n')
+    with pytest.raises(UsageError, match=r"both a\.b and a\.d"):
+        Renames.read(path)
+    table = Renames(members={"anything": "boot"})
+    with pytest.raises(UsageError, match="boot: called old, and in use"):
+        table.refuse_collisions([], ["boot", "anything"])
+    with pytest.raises(UsageError, match="are taken for m:old"):
+        Renames(definitions={"m:new": "m:old"}).refuse_collisions(["m:old", "m:new"], [])
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        ("from x import f\ndef g(a: int) -> int:\n  '''Doc.'''\n  return f(a) # why\n", True),
+        ("import x\ndef g(a):\n  return x.f(a)\n", True),
+        ("from x import f as h\ndef g(a): return h(a)\n", True),
+        ("from x import f\ndef g(a):\n  import y\n  return f(a)\n", True),
+        ("from y import f\ndef g(a): return f(a)\n", False),
+        ("from x import f\ndef g(f): return f(f)\n", False),
+        ("from x import f\ndef g(a=1): return f(a)\n", False),
+        ("from x import f\n@cache\ndef g(a): return f(a)\n", False),
+        ("from x import f\nasync def g(a): return f(a)\n", False),
+        ("from x import f\ndef g(a): return f(a), 1\n", False),
+    ],
+)
+def test_the_text_of_a_function_is_its_meaning(other: str, same: bool) -> None:
+    future = "from __future__ import annotations\n"
+    texts = [
+        read(future + source, "m", lambda name: name).definitions["g"].text
+        for source in ("from x import f\n\n\ndef g(a):\n    return f(a)\n", other)
+    ]
+    assert (texts[0] == texts[1]) is same
+
+
+def test_fields_of_a_dataclass_are_read_with_their_annotations() -> None:
+    def text(kind: str) -> str:
+        source = f"from __future__ import annotations\nclass A:\n    x: {kind} = 1\n"
+        return read(source, "m", lambda name: name).definitions["A"].text
+
+    assert text("int") != text("ClassVar[int]")
+
+
+@pytest.mark.parametrize("version", ["3.12", "3.13"])
+def test_every_python_reads_the_same(version: str) -> None:
+    script = (
+        "import hashlib, sys, pathlib; from benchflow.authoring.meaning.syntax import read\n"
+        "total = hashlib.sha256()\n"
+        "for path in sorted(pathlib.Path('src/benchflow/boot').rglob('*.py')):\n"
+        "    for each in read(path.read_text(), path.stem, str).definitions.values():\n"
+        "        total.update(repr((each.name, each.text, sorted(each.mentions))).encode())\n"
+        "print(sys.version_info[:2], total.hexdigest())\n"
+    )
+    python = shutil.which(f"python{version}")
+    candidates = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
+    python = str(candidates[-1]) if candidates else python
+    if python is None:
+        pytest.skip(f"no Python {version} on this machine")
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    told = [
+        subprocess.run(
+            [each, "-c", script], cwd=ROOT, env=env, capture_output=True, text=True, check=True
+        ).stdout.split()[-1]
+        for each in (sys.executable, python)
+    ]
+    assert told[0] == told[1]
+
+
+@cache
+def at(commit: str) -> tarfile.TarFile:
+    done = subprocess.run(
+        ["git", "archive", commit, "src/benchflow", "tasks"],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode:
+        pytest.skip(f"the history does not reach back to {commit}: {done.stderr.decode()[-200:]}")
+    return tarfile.open(fileobj=io.BytesIO(done.stdout))
+
+
+def test_records_that_were_carried_over_meant_the_same(tmp_path: Path) -> None:
+    """At that commit the record held by the old rule, to the byte; what its tasks and `boot` meant
+    then, by the present program, is what the record says now."""
+    recorded = json.loads((ROOT / "tasks/gates.json").read_text())["tasks"]
+    carried = {name: entry for name, entry in recorded.items() if "carried" in entry}
+    for commit in {entry["carried"] for entry in carried.values()}:
+        at(commit).extractall(tmp_path / commit, filter="data")
+    for name, entry in carried.items():
+        then = tmp_path / entry["carried"]
+        folder = then / "tasks" / name
+        old = json.loads((then / "tasks/gates.json").read_text())["tasks"][name]
+        digest = digest_of(folder, SCORED_PARTS)
+        word = hashlib.sha256(f"2 {digest} {BYTES}".encode()).hexdigest()[:12]
+        assert old["key"] == word, f"{name}: the old record did not hold"
+        meant = parts_of(folder, then / "src", Renames())
+        assert changed(meant, entry["meaning"]) == [], name
+        assert entry["key"] == key_of(meant)
