@@ -13,7 +13,7 @@ from tests.lamp import Edit, edit, lamp
 from benchflow.authoring import judge, static
 from benchflow.authoring.gate import GateResult, Status
 from benchflow.results.model import Check, Milestone, Phases, Trial, Verdict
-from benchflow.tasks import Task, load
+from benchflow.tasks import Task, Variant, load
 from benchflow.tasks.skills import SKILLS
 
 __all__ = ["edit", "lamp"]
@@ -115,6 +115,15 @@ def test_leaks_finds_the_answer_in_what_the_agent_is_given(lamp: Path, task: Tas
     )
 
 
+def test_leaks_finds_a_variant_too(lamp: Path) -> None:
+    secret = "solder --iron 350 lamp.img\nscrew --tight lamp.img 12\nbulb --watt 40 lamp.img\n"
+    (lamp / "variants").mkdir()
+    (lamp / "variants" / "tin.sh").write_text("#!/bin/sh\n" + secret)
+    (lamp / "environment" / "notes.txt").write_text(secret)
+    (finding,) = static.leaks(load(lamp)).findings
+    assert finding.startswith("environment/notes.txt:1 repeats variants/tin.sh:2")
+
+
 def test_nop_must_gain_nothing() -> None:
     assert judge.nop([trial("nop")]).status is Status.PASSED
     result = judge.nop([trial("nop", passed=("lit",))])
@@ -162,6 +171,41 @@ def test_a_cheat_whose_script_failed_was_not_tried(task: Task) -> None:
     assert "painted did not run to its end (NonZeroAgentExitCodeError)" in result.findings[0]
     assert judge.common(task, honest, {"painted": ended}).status is Status.FAILED
     assert judge.exploits(honest, {"painted": trial("exploit:painted")}).status is Status.PASSED
+
+
+def varied(task: Task, *names: str) -> Task:
+    return replace(task, variants=tuple(Variant(name, Path(), "other") for name in names))
+
+
+def test_every_honest_other_solution_must_resolve(task: Task) -> None:
+    names = ("brass", "tin", "glass", "wood")
+    good = {name: trial(f"variant:{name}", passed=("lit", "warm")) for name in names}
+    found = judge.variants(varied(task, *names), good)
+    assert found.status is Status.PASSED
+    assert found.summary == "4 of 4 variants resolve the task"
+    said = Check("test_warm", "failed", message="its base is not of brass")
+    ladder = (Milestone("lit", "passed"), Milestone("warm", "failed", checks=(said,)))
+    refused = msgspec.structs.replace(trial("variant:tin", passed=("lit",)), milestones=ladder)
+    found = judge.variants(varied(task, *names), {**good, "tin": refused})
+    assert found.findings == ("tin stops at warm by test_warm: its base is not of brass",)
+    late = msgspec.structs.replace(good["wood"], cause="AgentTimeoutError")
+    (finding,) = judge.variants(varied(task, *names), {**good, "wood": late}).findings
+    assert finding.startswith("wood did not run to its end (AgentTimeoutError)")
+    full = trial("variant:tin", error="VerifierOutOfDisk")
+    (finding,) = judge.variants(varied(task, *names), {**good, "tin": full}).findings
+    assert finding.startswith("tin leaves the verifier without a verdict")
+
+
+def test_too_few_variants_are_a_finding_and_none_fails(task: Task) -> None:
+    one = judge.variants(varied(task, "tin"), {"tin": trial("variant:tin", passed=("lit", "warm"))})
+    assert one.status is Status.FAILED
+    assert one.findings[0].startswith("1 variants, 4 are asked for: write 3 more")
+    none = judge.variants(task, {})
+    assert none.status is Status.FAILED
+    assert "variants/NAME.sh" in none.findings[0]
+    silent = replace(task, variants=(Variant("tin", Path()),))
+    assert "tin does not say what it does otherwise" in judge.variants(silent, {}).findings[1]
+    assert judge.variants(silent, {}).findings[2] == "tin was not tried"
 
 
 def test_a_host_that_others_had_is_named_as_a_cause(task: Task, tmp_path: Path) -> None:
@@ -250,6 +294,7 @@ def test_infrastructure_faults_are_never_a_gates_answer(task: Task) -> None:
         judge.oracle([lost] * 3, 3),
         judge.ladder(task, {"lit": lost, "warm": lost}),
         judge.exploits(task.exploits, {"painted": lost}),
+        judge.variants(varied(task, "tin"), {"tin": lost}),
         judge.budget(task, [lost]),
         judge.same(lost, [lost], ["idle"]),
     ):

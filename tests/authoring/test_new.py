@@ -49,9 +49,10 @@ def test_nothing_is_overwritten_and_a_wrong_name_is_said(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_it_boots_and_its_gates_hold(tmp_path: Path) -> None:
-    """The oracle resolves, nop gains nothing, the cheat what it declares, each rung is one rung."""
+    """The oracle resolves, nop gains nothing, the cheat what it declares, a rung is a rung."""
     task = new("embedded/router", top=tmp_path)
     agents = ["oracle", "nop", "ladder:kernel", "ladder:shell", "exploit:printed-shell"]
+    agents.append("variant:plain-initrd")
     command = [BENCHFLOW, "run", str(task.path), "--json", "--jobs-dir", str(tmp_path / "jobs")]
     for agent in agents:
         command += ["--agent", agent]
@@ -68,5 +69,6 @@ def test_it_boots_and_its_gates_hold(tmp_path: Path) -> None:
         "ladder:kernel": ["kernel"],
         "ladder:shell": ["kernel", "shell"],
         "exploit:printed-shell": ["kernel"],
+        "variant:plain-initrd": ["kernel", "shell", "greeting"],
     }
     assert find(str(task.path)).n_checks == 3

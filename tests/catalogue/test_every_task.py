@@ -71,7 +71,7 @@ def test_scripts_parse(task: Task) -> None:
         path for folder in ("solution", "exploits") for path in (task.path / folder).glob("*.sh")
     ]
     assert len(scripts) == SHAPES[task.name].scripts
-    for script in scripts:
+    for script in (*scripts, *(variant.path for variant in task.variants)):
         subprocess.run(["bash", "-n", str(script)], check=True)
 
 

@@ -27,7 +27,7 @@ def ended(job: Path, agent: str, log: str, text: str, status: str = "", **more: 
     return script_end(found)
 
 
-@pytest.mark.parametrize("agent", ["ladder:boots", "exploit:printed", "exploit:*"])
+@pytest.mark.parametrize("agent", ["ladder:boots", "exploit:printed", "exploit:*", "variant:tin"])
 def test_a_rung_or_a_cheat_that_failed(tmp_path: Path, agent: str) -> None:
     raised = "NonZeroAgentExitCodeError"
     said = ended(tmp_path, agent, "script.txt", f"one\n{WORDS}\n\n", exception=raised)

@@ -260,6 +260,35 @@ def test_a_cheat_that_fails_where_others_have_built_is_named_and_none_after_it_w
     assert least == "least was not tried"
 
 
+def test_variants_are_judged_alone_and_in_turn(climbing: Callable[[str], Path]) -> None:
+    """One of four stops at a check, and the gate says at which, with the check's own words."""
+    before = set(left())
+    folder = climbing(GOES_ON)
+    works = {
+        "first": "echo built > /built; echo one two three > /app/out/words.txt",
+        "second": "[ -e /built ]; [ ! -e /app/out/words.txt ]; bash /solution/solve.sh",
+        "alone": "[ ! -e /built ]; printf 'one two three\\n' > /app/out/words.txt",
+        "spaced": "[ ! -e /built ]; printf 'one two  three\\n' > /app/out/words.txt",
+    }
+    for name, work in works.items():
+        script = folder / "variants" / f"{name}.sh"
+        script.parent.mkdir(exist_ok=True)
+        script.write_text(f"#!/bin/bash\n# It is {name}.\nset -e\nmkdir -p /app/out\n{work}\n")
+    with (folder / "task.toml").open("a") as file:
+        for name in ("first", "second"):
+            file.write(f'[[metadata.benchflow.variants]]\nscript = "{name}"\ngoes_on = true\n')
+    result = gate(folder, "variants")
+    (finding,) = unexcused(result)
+    assert finding.startswith("spaced stops at three by test_three: assert 'one two  three")
+    assert result["summary"] == "3 of 4 variants resolve the task"
+    job = next(p for p in set(left()) - before if re.fullmatch(r".*-variants-\w{8}", p.name))
+    agents = sorted(trial.agent for trial in read_job(job).trials)
+    assert agents == ["variant:*", "variant:alone", "variant:spaced"]
+    shown = {row.name: (row.what, row.came_to) for row in review(load(folder)).variants}
+    assert shown["first"] == ("It is first.", "resolved")
+    assert shown["spaced"] == ("It is spaced.", "failed, stops at three")
+
+
 def test_cheats_that_start_anew_share_no_sandbox(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="none of its cheats says that it goes on"):
+    with pytest.raises(UsageError, match="none of its exploits says that it goes on"):
         plan(RunRequest(tasks=(str(words(tmp_path)),), agents=("exploit:*",)))

@@ -70,6 +70,16 @@ def test_an_exploit_runs_in_place_of_the_solution_and_gains_nothing(tmp_path: Pa
     assert plain.SOLVE in (Path(trial["path"]) / "agent" / "script.txt").read_text()
 
 
+def test_a_variant_runs_in_place_of_the_solution(tmp_path: Path) -> None:
+    plain.separate(tmp_path / "task")
+    honest = "#!/bin/bash\n# The solution itself.\nbash /solution/solve.sh && ls /variants\n"
+    plain.write(tmp_path / "task" / "variants" / "same.sh", honest)
+    job = run_json("run", "task", "-a", "variant:same", cwd=tmp_path)
+    (trial,) = job["trials"]
+    assert (trial["agent"], trial["verdict"]) == ("variant:same", "resolved")
+    assert (Path(trial["path"]) / "agent" / "script.txt").read_text().endswith("\nsame.sh\n")
+
+
 def test_the_scripted_agent_plays_its_file_to_the_end(tmp_path: Path) -> None:
     plain.shared(tmp_path / "task")
     play = tmp_path / "play.jsonl"
@@ -127,6 +137,8 @@ def test_an_image_that_cannot_be_built_is_an_error_and_not_a_failure(tmp_path: P
         (["-a", "no.such:Agent"], "no agent 'no.such:Agent'", "no.such"),
         (["-a", "ladder"], "which milestone?", "--stop-after MILESTONE"),
         (["-a", "exploit:x"], "task has no exploit 'x'", "it has: none"),
+        (["-a", "variant:x"], "task has no variant 'x'", "it has: none"),
+        (["-a", "variant:*"], "none of its variants says that it goes on", "variant:NAME"),
         (["-a", "scripted"], "needs a file of commands", "--script FILE"),
         (["--sandbox", "dcoker"], "no sandbox 'dcoker'", "docker"),
         (["--sandbox", "no.such:Box"], "no sandbox 'no.such:Box'", "no.such"),

@@ -309,12 +309,12 @@ def test_all_of_it_is_json() -> None:
 def test_probes_of_the_tasks_are_ranked_only_where_nothing_else_ran() -> None:
     probes = [
         record(f"t{i}", who == "oracle", agent=who, model="")
-        for who in ("oracle", "nop", "ladder:boot", "exploit:forged")
+        for who in ("oracle", "nop", "ladder:boot", "variant:tin")
         for i in range(3)
     ]
     agents = [record(f"t{i}", i > 0, agent=who, model="m") for who in "ab" for i in range(3)]
     alone, both = Study("t", collection(*probes)), Study("t", collection(*probes, *agents))
-    assert set(alone.ranked) == {"oracle", "nop", "ladder:boot", "exploit:forged"}
+    assert set(alone.ranked) == {"oracle", "nop", "ladder:boot", "variant:tin"}
     assert both.ranked == ("a m", "b m")
     assert set(both.entries) == {*both.ranked, *alone.ranked}
     assert findings(both.collection).summary.n_trials == len(agents)

@@ -19,6 +19,10 @@ allowed = [
 ]
 why = "it is lit for a while"
 """
+GOES_ON = """[[metadata.benchflow.variants]]
+script = "tin"
+goes_on = true
+"""
 
 
 def test_a_task_loads_whole(lamp: Path) -> None:
@@ -138,10 +142,15 @@ def test_the_digest_follows_what_can_move_a_score_and_nothing_else(lamp: Path, e
     edit("task.toml", 'unverified = ""', 'unverified = "its \\"ladder\\" was not run"')
     assert load(lamp).unverified == 'its "ladder" was not run'
     assert load(lamp).digest == before
+    (lamp / "variants").mkdir()
+    (lamp / "variants" / "tin.sh").write_text("#!/bin/sh\n")
     (lamp / "exploits" / "third.sh").write_text("#!/bin/sh\n")
     text = (lamp / "task.toml").read_text()
     (lamp / "task.toml").write_text(text + GAIN)
     assert load(lamp).exploits[-1].allowed == ("lit",)
+    assert load(lamp).digest == before
+    (lamp / "task.toml").write_text(text + GOES_ON)
+    assert load(lamp).variants[0].goes_on
     assert load(lamp).digest == before
     (lamp / "task.toml").write_text(f"{text}{GAIN}[agent.env]\nA = '1'\n")
     assert digest_of(lamp, ["task.toml"]) == digest_of_text(lamp, f"{text}[agent.env]\nA = '1'\n")
@@ -153,6 +162,20 @@ def test_the_digest_follows_what_can_move_a_score_and_nothing_else(lamp: Path, e
     assert bigger != before
     (lamp / "solution" / "solve.sh").chmod(0o755)
     assert load(lamp).digest != bigger
+
+
+def test_a_variant_says_what_it_does_otherwise(lamp: Path) -> None:
+    (lamp / "variants").mkdir()
+    comment = "#!/bin/sh\n# Made of tin,\n#   and soldered.\nset -eu\n# not this\n"
+    (lamp / "variants" / "tin.sh").write_text(comment)
+    (lamp / "variants" / "wood.sh").write_text("#!/bin/sh\nset -eu\n# neither this\n")
+    tin, wood = load(lamp).variants
+    assert (tin.name, tin.what, tin.goes_on) == ("tin", "Made of tin, and soldered.", False)
+    assert (wood.name, wood.what) == ("wood", "")
+    with (lamp / "task.toml").open("a") as file:
+        file.write(GOES_ON.replace("tin", "brass"))
+    with pytest.raises(TaskError, match=r"variants/brass\.sh does not exist"):
+        load(lamp)
 
 
 @pytest.mark.parametrize("schema", ["1.0", "1.1", "1.2", "1.3", "1.4"])

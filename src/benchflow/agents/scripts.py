@@ -1,4 +1,4 @@
-"""Agents that run a script of the task: the oracle stopped at a milestone, and the cheats."""
+"""Agents that run a script of the task: the oracle stopped at a milestone, a cheat, a variant."""
 
 from __future__ import annotations
 
@@ -180,83 +180,129 @@ class ClimbAgent(InTurnAgent):
             await self.keep(environment, milestone)
 
 
-class ExploitAgent(ScriptAgent):
-    """Runs one of the task's cheats in place of a solution.
+class ShippedAgent(ScriptAgent):
+    """Runs one of the scripts that the task ships beside its solution, in place of it.
 
-    A staged task holds no cheats, so `sources` maps each staged folder to the task it came from.
-    The cheat finds the task's own solution beside it in /solution: a cheat may start from honest
-    work.
+    A staged task holds none of them, so `sources` maps each staged folder to the task it came from.
+    The script finds the task's own solution in /solution: it may start from honest work.
     """
+
+    KIND = ""
+
+    def __init__(self, logs_dir: Path, script: str, sources: dict[str, str], **kwargs: Any) -> None:
+        super().__init__(logs_dir=logs_dir, **kwargs)
+        self._script = script
+        self._sources = sources
+
+    @classmethod
+    @override
+    def name(cls) -> str:
+        return cls.KIND
+
+    @override
+    def label(self) -> str:
+        return f"{self.KIND}:{self._script}"
+
+    @override
+    async def run(
+        self, instruction: str, environment: BaseEnvironment, context: AgentContext
+    ) -> None:
+        await _upload(environment, self._sources, self.KIND, [self._script])
+        await self.play(environment, PurePosixPath(f"/{self.KIND}s/{self._script}.sh"), {})
+
+
+class ExploitAgent(ShippedAgent):
+    """One of the task's cheats; see ShippedAgent."""
+
+    KIND = "exploit"
 
     def __init__(
         self, logs_dir: Path, exploit: str, sources: dict[str, str], **kwargs: Any
     ) -> None:
-        super().__init__(logs_dir=logs_dir, **kwargs)
-        self._exploit = exploit
-        self._sources = sources
+        super().__init__(logs_dir, exploit, sources, **kwargs)
 
-    @staticmethod
-    @override
-    def name() -> str:
-        return "exploit"
 
-    @override
-    def label(self) -> str:
-        return f"exploit:{self._exploit}"
+class VariantAgent(ShippedAgent):
+    """One of the task's variants, which are honest other solutions; see ShippedAgent."""
 
-    @override
-    async def run(
-        self, instruction: str, environment: BaseEnvironment, context: AgentContext
+    KIND = "variant"
+
+    def __init__(
+        self, logs_dir: Path, variant: str, sources: dict[str, str], **kwargs: Any
     ) -> None:
-        await upload_cheats(environment, self._sources, [self._exploit])
-        await self.play(environment, PurePosixPath(f"/exploits/{self._exploit}.sh"), {})
+        super().__init__(logs_dir, variant, sources, **kwargs)
 
 
-class ExploitsAgent(InTurnAgent):
-    """The cheats that go on, in turn; see ExploitAgent.
+class ShippedInTurnAgent(InTurnAgent):
+    """The scripts of one kind that go on, in turn; see ShippedAgent.
 
     What one of them has delivered is gone before the next begins, but for what lay there at first.
     """
 
+    KIND = ""
+
     def __init__(
-        self, logs_dir: Path, exploits: list[str], sources: dict[str, str], **kwargs: Any
+        self, logs_dir: Path, scripts: list[str], sources: dict[str, str], **kwargs: Any
     ) -> None:
         super().__init__(logs_dir=logs_dir, **kwargs)
-        self._exploits = exploits
+        self._scripts = scripts
         self._sources = sources
 
-    @staticmethod
+    @classmethod
     @override
-    def name() -> str:
-        return "exploits"
+    def name(cls) -> str:
+        return f"{cls.KIND}s"
 
     @override
     def label(self) -> str:
-        return "exploit:*"
+        return f"{self.KIND}:*"
 
     @override
     async def run(
         self, instruction: str, environment: BaseEnvironment, context: AgentContext
     ) -> None:
-        await upload_cheats(environment, self._sources, self._exploits)
+        await _upload(environment, self._sources, self.KIND, self._scripts)
         paths = delivered(environment)
         given = await lying(environment, paths)
         made = [quote(path) for path in paths if path not in given]
-        for exploit in self._exploits:
+        for script in self._scripts:
             await done(environment, " ".join(("rm -rf --", *made)))
-            await self.play(environment, PurePosixPath(f"/exploits/{exploit}.sh"), {})
-            await self.keep(environment, exploit)
+            await self.play(environment, PurePosixPath(f"/{self.KIND}s/{script}.sh"), {})
+            await self.keep(environment, script)
 
 
-async def upload_cheats(
-    environment: BaseEnvironment, sources: dict[str, str], names: list[str]
+class ExploitsAgent(ShippedInTurnAgent):
+    """The cheats that go on."""
+
+    KIND = "exploit"
+
+    def __init__(
+        self, logs_dir: Path, exploits: list[str], sources: dict[str, str], **kwargs: Any
+    ) -> None:
+        super().__init__(logs_dir, exploits, sources, **kwargs)
+
+
+class VariantsAgent(ShippedInTurnAgent):
+    """The variants that go on."""
+
+    KIND = "variant"
+
+    def __init__(
+        self, logs_dir: Path, variants: list[str], sources: dict[str, str], **kwargs: Any
+    ) -> None:
+        super().__init__(logs_dir, variants, sources, **kwargs)
+
+
+async def _upload(
+    environment: BaseEnvironment, sources: dict[str, str], kind: str, names: list[str]
 ) -> None:
-    """The folder of cheats goes to /exploits, the task's solution to /solution. UsageError."""
+    """The folder of scripts goes to /exploits or /variants, the task's solution to /solution.
+    UsageError."""
     staged = task_folder(environment)
-    folder = Path(sources.get(str(staged), staged)) / "exploits"
+    folder = Path(sources.get(str(staged), staged)) / f"{kind}s"
     for name in names:
         if not (folder / f"{name}.sh").is_file():
-            raise UsageError(f"{folder.parent}: no exploit {name!r}")
-    await environment.upload_dir(source_dir=folder, target_dir="/exploits")
+            raise UsageError(f"{folder.parent}: no {kind} {name!r}")
+    await environment.upload_dir(source_dir=folder, target_dir=f"/{kind}s")
     if (staged / "solution").is_dir():
         await environment.upload_dir(source_dir=staged / "solution", target_dir="/solution")

@@ -31,6 +31,7 @@ GATES = (
     "size",
     "ladder",
     "exploits",
+    "variants",
     "corpus",
     "determinism",
 )
@@ -127,6 +128,8 @@ class _Gates:
             return self._ladder()
         if gate == "exploits":
             return self._exploits()
+        if gate == "variants":
+            return self._variants()
         if gate == "corpus":
             return self._corpus()
         return self._determinism()
@@ -172,7 +175,15 @@ class _Gates:
         cheats = self.task.exploits or tuple(Exploit(path.stem, path) for path in scripts)
         if not cheats:
             return not_applicable("exploits", "the task ships no cheats")
-        return judge.exploits(cheats, self.trials.cheats([cheat.name for cheat in cheats]))
+        return judge.exploits(
+            cheats, self.trials.shipped("exploits", [cheat.name for cheat in cheats])
+        )
+
+    def _variants(self) -> GateResult:
+        if not self.task.is_benchflow:
+            return not_applicable("variants", "a plain Harbor task is not asked for variants")
+        names = [variant.name for variant in self.task.variants]
+        return judge.variants(self.task, self.trials.shipped("variants", names) if names else {})
 
     def _corpus(self) -> GateResult:
         from benchflow.authoring.corpus import cheats

@@ -1,4 +1,4 @@
-"""Gates that are decided by trials: nop, oracle, ladder, exploits, budget."""
+"""Gates that are decided by trials: nop, oracle, ladder, exploits, variants, budget."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ from benchflow.tasks import Exploit, Task
 
 #: Limits are at least this many times what the oracle and its verification took.
 AGENT_MARGIN, VERIFIER_MARGIN = 3.0, 2.0
+#: How many honest other solutions a task ships.
+LEAST_VARIANTS = 4
 #: Shares of the processors that differ by less are the same.
 _SAME_SHARE = 0.1
+#: Characters of a check's message.
+_MOST_OF_A_MESSAGE = 300
 MEASURE_AGAIN = "--gate oracle --gate budget --again measures anew"
 
 
@@ -140,6 +144,46 @@ def exploits(cheats: Sequence[Exploit], tried: dict[str, Trial]) -> GateResult:
     return errors("exploits", trials) or judged(
         "exploits", summary, findings, evidence=_where(trials), seconds=_seconds(trials)
     )
+
+
+def variants(task: Task, tried: dict[str, Trial]) -> GateResult:
+    """Each honest other solution resolves the task, and there are as many as are asked for.
+
+    Where one stops, the check refuses right work or the variant is wrong: the finding says which
+    check, with its message. One that has the verifier use up its disk or memory is judged wrongly
+    too: an agent's right work would end without a verdict.
+    """
+    short = LEAST_VARIANTS - len(task.variants)
+    findings = []
+    if short > 0:
+        findings.append(
+            f"{len(task.variants)} variants, {LEAST_VARIANTS} are asked for: write {short} more "
+            "honest other solutions as variants/NAME.sh (docs/authoring.md, “The variants”)"
+        )
+    for variant in task.variants:
+        if not variant.what:
+            findings.append(
+                f"{variant.name} does not say what it does otherwise: say it in a comment under "
+                "its first line"
+            )
+        findings += _refused(variant.name, tried.get(variant.name))
+    trials = [trial for trial in tried.values() if trial.cause not in USED_UP]
+    resolved = sum(trial.verdict is Verdict.RESOLVED for trial in tried.values())
+    summary = f"{resolved} of {len(task.variants)} variants resolve the task"
+    return errors("variants", trials) or judged(
+        "variants", summary, findings, evidence=_where(trials), seconds=_seconds(trials)
+    )
+
+
+def _refused(name: str, trial: Trial | None) -> list[str]:
+    if trial is None:
+        return [f"{name} was not tried"]
+    if trial.cause in USED_UP:
+        return [f"{name} leaves the verifier without a verdict: {trial.cause_message}"]
+    if trial.verdict is not Verdict.RESOLVED:
+        return [f"{name} stops at {_stop(trial)}{_beside(trial)}{_ended(trial)}"]
+    ended = f"{name} did not run to its end{_why(trial)}, though the task is resolved"
+    return [ended] if trial.cause else []
 
 
 #: What Harbor says when a verifier ended without a verdict that can be read.
@@ -276,7 +320,8 @@ def _stop(trial: Trial) -> str:
     for milestone in trial.milestones:
         if milestone.status != "passed":
             failure = milestone.first_failure
-            return f"{milestone.id}: {failure.message[:160]}" if failure else milestone.id
+            said = f" by {failure.name}: {failure.message[:_MOST_OF_A_MESSAGE]}" if failure else ""
+            return f"{milestone.id}{said}"
     return "nothing"
 
 

@@ -22,7 +22,7 @@ SHINGLE = 3
 LEAST_LETTERS = 12
 LEAST_LINES, LEAST_SHARE = 8, 0.25
 #: Parts of a task folder that the agent must not see.
-SECRET_PARTS = ("solution", "tests", "exploits", "steps")
+SECRET_PARTS = ("solution", "tests", "exploits", "variants", "steps")
 
 _SYNTAX = re.compile(rb"\W+")
 Shingle = tuple[bytes, ...]

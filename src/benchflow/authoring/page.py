@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from benchflow.authoring.gate import GateResult
-from benchflow.authoring.review import CheatRow, Review
+from benchflow.authoring.review import CheatRow, Review, VariantRow
 from benchflow.results.text import printable
 
 _STYLE = """
@@ -30,6 +30,7 @@ def text(review: Review) -> str:
         lines.append(f"  {_status(result):<14} {name:<12} {_summary(result)}")
         lines += [f"  {'':<14} - {finding}" for finding in (result.findings if result else ())]
     lines += ["", "Cheats"] + [f"  {_cheat(row)}" for row in review.cheats]
+    lines += ["", "Variants"] + [f"  {_variant(row)}" for row in review.variants]
     lines += ["", "Coverage", *review.matrix, "", "Instruction", review.instruction]
     return printable("\n".join(lines), 1_000_000)
 
@@ -48,6 +49,9 @@ def html(review: Review) -> str:
         )
         for row in review.cheats
     )
+    variants = "".join(
+        _row(row.name, row.what, row.came_to or "not tried yet") for row in review.variants
+    )
     matrix = escape("\n".join(review.matrix))
     return f"""<!doctype html>
 <html lang="en"><meta charset="utf-8">
@@ -62,6 +66,8 @@ def html(review: Review) -> str:
 <table><tr><th>gate<th>result<th>what it saw</tr>{gates}</table>
 <h2>Cheats</h2>
 <table><tr><th>cheat<th>gained<th>may gain<th>why</tr>{cheats}</table>
+<h2>Variants</h2>
+<table><tr><th>honest other solution<th>what it does otherwise<th>came to</tr>{variants}</table>
 <h2>Coverage</h2>
 <pre>{matrix}</pre>
 <h2>Instruction</h2>
@@ -100,3 +106,7 @@ def _cheat(row: CheatRow) -> str:
     allowed = f"; may gain {', '.join(row.allowed)}: {row.why}" if row.allowed else ""
     common = " (common)" if row.common else ""
     return f"{row.name}{common}: gained {_gained(row)}{allowed}"
+
+
+def _variant(row: VariantRow) -> str:
+    return f"{row.name}: {row.came_to or 'not tried yet'}; {row.what}"

@@ -25,6 +25,15 @@ class CheatRow:
 
 
 @dataclass(frozen=True)
+class VariantRow:
+    """One honest other solution; `came_to` is its verdict, "" where it was not tried yet."""
+
+    name: str
+    what: str
+    came_to: str
+
+
+@dataclass(frozen=True)
 class Review:
     """One task for a reviewer. `gates` maps each gate to what is remembered, None for nothing."""
 
@@ -34,6 +43,7 @@ class Review:
     gates: dict[str, GateResult | None]
     oracles: tuple[Trial, ...]
     cheats: tuple[CheatRow, ...]
+    variants: tuple[VariantRow, ...]
     facts: tuple[tuple[str, str], ...]
 
     @property
@@ -59,6 +69,8 @@ def review(task: Task) -> Review:
         entry = declared.get(name)
         allowed, why = (entry.allowed, entry.why) if entry else ((), "")
         cheats.append(CheatRow(name, True, allowed, why, _gained(common.get(name))))
+    tried = trials.known("variants")
+    variants = [VariantRow(v.name, v.what, _came_to(tried.get(v.name))) for v in task.variants]
     oracles = tuple(trials.known_oracles())
     return Review(
         task=task,
@@ -67,6 +79,7 @@ def review(task: Task) -> Review:
         gates={gate: known.get(gate) for gate in GATES},
         oracles=oracles,
         cheats=tuple(cheats),
+        variants=tuple(variants),
         facts=tuple(_facts(task, oracles)),
     )
 
@@ -76,6 +89,13 @@ def _gained(trial: Trial | None) -> tuple[str, ...] | None:
         return None
     passed = tuple(m.id for m in trial.milestones if m.status == "passed")
     return passed or ((f"reward {trial.reward:g}",) if trial.reward else ())
+
+
+def _came_to(trial: Trial | None) -> str:
+    if trial is None or trial.verdict is Verdict.ERROR:
+        return ""
+    stop = next((m.id for m in trial.milestones if m.status != "passed"), "")
+    return f"{trial.verdict}, stops at {stop}" if stop else f"{trial.verdict}"
 
 
 def _instruction(task: Task) -> str:

@@ -3,9 +3,9 @@
 `benchflow check --record` writes it. An entry holds for what the gates depend on as it was
 (`meaning`, part by part, of which `key` is made): once a part changes in meaning, the entry is
 about something else and says nothing. What it says of gates that read the task's files as they
-stand holds for those bytes (`task`), of the task's own cheats for those scripts (`cheats`), of the
-cheats common to all tasks for those (`corpus`), and of any cheat for the gains that were declared
-(`declared`).
+stand holds for those bytes (`task`), of the task's own cheats and variants for those scripts
+(`cheats`, `variants`), of the cheats common to all tasks for those (`corpus`), and of any cheat for
+the gains that were declared (`declared`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 from benchflow.authoring.check import GATES, remembered
 from benchflow.authoring.gate import GateResult, Status
 from benchflow.authoring.meaning.key import changed
-from benchflow.authoring.trials import CHEATED, DECLARED, READ, Trials, corpus_digest
+from benchflow.authoring.trials import CHEATED, DECLARED, READ, VARIED, Trials, corpus_digest
 from benchflow.errors import UsageError
 from benchflow.run.board import Silence
 from benchflow.tasks import Task
@@ -144,6 +144,7 @@ def _record(task: Task, path: Path) -> None:
         "meaning": dict(sorted(trials.parts.items())),
         "task": task.digest,
         "cheats": trials.scripts,
+        "variants": trials.variants,
         "corpus": corpus_digest(),
         "declared": trials.declared,
         **carried,  # from the record of that commit, which was keyed by bytes
@@ -167,12 +168,14 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _holding(entry: dict[str, Any], trials: Trials) -> dict[str, Any]:
-    """The gates of an entry, without those on cheats or declared gains that are others today."""
+    """The gates of an entry, without those on scripts or declared gains that are others today."""
     gone: set[str] = set()
     if entry.get("task") != trials.task.digest:
         gone |= READ
     if entry.get("cheats") != trials.scripts:
         gone |= CHEATED
+    if entry.get("variants", "") != trials.variants:
+        gone |= VARIED
     if entry.get("corpus") != corpus_digest():
         gone.add("corpus")
     if entry.get("declared") != trials.declared:

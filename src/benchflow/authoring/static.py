@@ -124,7 +124,7 @@ def coverage(task: Task) -> GateResult:
 
 
 def leaks(task: Task) -> GateResult:
-    """Nothing of the solution, the checks or the cheats is in what the agent is given.
+    """Nothing of solution, checks, cheats and variants is in what the agent is given.
 
     Looks at the instruction and the build context of the environment, by the rules of `likeness`;
     what its Dockerfile makes of that is searched by the gate `image`.

@@ -18,7 +18,7 @@ from benchflow.home import home
 from benchflow.results.lock import hold
 from benchflow.results.model import Job, Trial, Verdict
 from benchflow.run.board import Listener
-from benchflow.tasks import Exploit, Task, stage
+from benchflow.tasks import Exploit, Task, Variant, stage
 from benchflow.tasks.digest import digest_of
 
 if TYPE_CHECKING:
@@ -32,12 +32,14 @@ ORACLE_TIMES = 3
 _RUNGS_A_CORE = 2
 #: Gates that read or run the task's own cheats, which no other trial depends on.
 CHEATED = frozenset({"schema", "leaks", "image", "exploits"})
+#: Gates that read or run the task's variants.
+VARIED = frozenset({"leaks", "image", "variants"})
 #: Gates whose answer depends on what cheats are declared to gain, which no trial does.
 DECLARED = frozenset({"schema", "exploits", "corpus"})
 #: Gates that read the task's files as they stand, the instruction and each comment too.
 READ = frozenset({"schema", "coverage", "leaks", "offline", "image"})
 #: Gates with trials of their own.
-JOBS = frozenset({"nop", "oracle", "ladder", "exploits", "corpus", "determinism"})
+JOBS = frozenset({"nop", "oracle", "ladder", "exploits", "variants", "corpus", "determinism"})
 #: Gates that look at a trial of the oracle.
 FROM_ORACLE = ("budget", "size", "ladder", "corpus", "determinism")
 
@@ -68,9 +70,17 @@ class Trials:
     @functools.cached_property
     def scripts(self) -> str:
         """The task's own cheats and how they are run, as one word; `key` does not depend on it."""
-        scripts = digest_of(self.task.path, ["exploits"])
-        if self._going_on:
-            scripts = hashlib.sha256(repr((scripts, self._going_on)).encode()).hexdigest()
+        return self._scripts("exploits")
+
+    @functools.cached_property
+    def variants(self) -> str:
+        """The task's variants and how they are run, as one word; "" where there are none."""
+        return self._scripts("variants") if self.task.variants else ""
+
+    def _scripts(self, gate: str) -> str:
+        scripts = digest_of(self.task.path, [gate])
+        if in_turn := self._going_on(gate):
+            scripts = hashlib.sha256(repr((scripts, in_turn)).encode()).hexdigest()
         return scripts[:8]
 
     @functools.cached_property
@@ -90,6 +100,7 @@ class Trials:
     def folder(self, gate: str) -> Path:
         """Where the evidence of `gate` is, or will be."""
         more = f"-{self.scripts}" if gate in CHEATED else ""
+        more += f"-{self.variants}" if gate in VARIED and self.variants else ""
         # The common cheats are ours: an answer about them holds for what they are today.
         more += f"-{corpus_digest()}" if gate == "corpus" else ""
         return home() / "checks" / f"{self.task.slug}-{self.key}-{gate}{more}"
@@ -146,21 +157,22 @@ class Trials:
         agents = [f"ladder:{name}" for name in names]
         return by_argument(self._job("ladder", agents, a_core=_RUNGS_A_CORE).trials, names)
 
-    def cheats(self, names: list[str]) -> dict[str, Trial]:
-        """The task's own cheats, by name.
+    def shipped(self, gate: str, names: list[str]) -> dict[str, Trial]:
+        """The task's own cheats (`exploits`), or its `variants`, by name.
 
         Those that go on have one sandbox, in which each is run where the one before has built, and
         each is verified by itself.
         """
-        alone = [name for name in names if name not in self._going_on]
-        in_turn = [name for name in names if name in self._going_on]
-        agents = [*(["exploit:*"] if in_turn else []), *(f"exploit:{name}" for name in alone)]
-        trials = self._job("exploits", agents).trials
+        kind = gate.removesuffix("s")
+        alone = [name for name in names if name not in self._going_on(gate)]
+        in_turn = [name for name in names if name in self._going_on(gate)]
+        agents = [*([f"{kind}:*"] if in_turn else []), *(f"{kind}:{name}" for name in alone)]
+        trials = self._job(gate, agents).trials
         found = by_argument(trials, alone)
         shared = by_argument(trials, ["*"]).get("*")
         if shared is None:
             return found
-        return {**found, **self._verified_in_turn("exploits", shared, in_turn)}
+        return {**found, **self._verified_in_turn(gate, shared, in_turn)}
 
     def common(self, cheats: list[Exploit], folder: Path) -> dict[str, Trial]:
         """The common cheats that were written to `folder`, by name."""
@@ -209,8 +221,8 @@ class Trials:
         """Finished trials of a gate's job by what stands behind their agent's colon."""
         found = {trial.agent.partition(":")[2]: trial for trial in self._finished(gate)}
         shared = found.pop("*", None)
-        if gate == "exploits" and shared is not None:
-            below, last = self._in_turn(gate, shared, self._going_on)
+        if (in_turn := self._going_on(gate)) and shared is not None:
+            below, last = self._in_turn(gate, shared, in_turn)
             known = {name: _ended(request)[0] for name, request in below.items()}
             found |= {name: trial for name, trial in known.items() if trial} | {last: shared}
         return found
@@ -251,9 +263,12 @@ class Trials:
     def _rungs(self, gate: str) -> Path:
         return self.folder(gate).with_name(f"{self.folder(gate).name}-rungs")
 
-    @functools.cached_property
-    def _going_on(self) -> tuple[str, ...]:
-        return tuple(cheat.name for cheat in self.task.exploits if cheat.goes_on)
+    def _going_on(self, gate: str) -> tuple[str, ...]:
+        of_task: dict[str, tuple[Exploit | Variant, ...]] = {
+            "exploits": self.task.exploits,
+            "variants": self.task.variants,
+        }
+        return tuple(script.name for script in of_task.get(gate, ()) if script.goes_on)
 
     def _at_once(self, a_core: int) -> int:
         from benchflow.run.agents import PlannedTask

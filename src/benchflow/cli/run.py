@@ -18,7 +18,7 @@ from benchflow.cli.options import jobs_dir_option, json_option, pairs
     multiple=True,
     metavar="AGENT",
     help="Who tries: oracle, nop, any agent of Harbor's, module:Class, ladder:MILESTONE, "
-    "exploit:NAME or scripted:FILE. Repeat it to compare.  [default: oracle]",
+    "exploit:NAME, variant:NAME or scripted:FILE. Repeat it to compare.  [default: oracle]",
 )
 @click.option(
     "-m",
@@ -144,6 +144,7 @@ def command(
       benchflow run ./my-task -a mini-swe-agent -m scripted/policy.toml   no key needed
       benchflow run repair/dead-server -a ladder --stop-after kernel   the oracle, stopped there
       benchflow run spin/appliance -a exploit:NAME                     a cheat; it should fail
+      benchflow run spin/appliance -a variant:NAME                     honest; it should resolve
       benchflow run ./my-task -a scripted --script commands.txt
       benchflow run repair/dead-server -a my_package.agent:MyAgent --sandbox docker
 

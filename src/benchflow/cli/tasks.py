@@ -94,6 +94,7 @@ def show_command(task: str, as_json: bool) -> None:
       benchflow tasks show repair/dead-server
     """
     from benchflow.cli.table import duration, table
+    from benchflow.results.text import one_line
     from benchflow.tasks import find
 
     found = find(task)
@@ -113,6 +114,7 @@ def show_command(task: str, as_json: bool) -> None:
         ["deliverables", ", ".join(f"{d.path} ({d.kind})" for d in found.deliverables)],
         ["hints", str(len(found.hints)) if found.hints else ""],
         ["exploits", ", ".join(exploit.name for exploit in found.exploits)],
+        ["variants", ", ".join(variant.name for variant in found.variants)],
         ["gates", _state(found)],
         ["unverified", found.unverified],
     ]
@@ -120,6 +122,8 @@ def show_command(task: str, as_json: bool) -> None:
     for exploit in (*found.exploits, *found.common_exploits):
         if exploit.allowed:
             click.echo(f"  {exploit.name} may gain {', '.join(exploit.allowed)}: {exploit.why}")
+    for variant in found.variants:
+        click.echo(f"  {variant.name}: {one_line(variant.what, 300)}")
     rows = [
         [f"{prefix}{m.id}", f"{m.weight:g}", f"{len(m.checks)}", ", ".join(m.requires), m.title]
         for prefix, milestones in [

@@ -22,6 +22,13 @@ from benchflow.results.values import mapping, word
 #: Bytes of a verifier's progress.jsonl that are read.
 MAX_PROGRESS = 8 << 20
 _MAX_RUNGS = 500
+#: Agents whose name says what they run, and the option that holds it.
+_ARGUMENTS = {
+    "ladder": "stop_after",
+    "exploit": "exploit",
+    "variant": "variant",
+    "scripted": "script",
+}
 
 
 @dataclass(frozen=True)
@@ -109,7 +116,7 @@ def agent_of(config: Mapping[str, Any]) -> str:
     given = mapping(config.get("kwargs"))
     name = str(config.get("name") or config.get("import_path") or "oracle").rpartition(":")[2]
     name = str(given.get("layer") or name).partition("/")[0]
-    for kind, key in (("ladder", "stop_after"), ("exploit", "exploit"), ("scripted", "script")):
+    for kind, key in _ARGUMENTS.items():
         name = f"{kind}:{Path(str(given[key])).name}" if key in given else name
     return name
 

@@ -1,4 +1,4 @@
-"""How a script of the task ended that did not end well: the oracle's, a rung's or a cheat's.
+"""How a script of the task ended that did not end well: an oracle, rung, cheat or variant.
 
 Whoever writes a task meets a script that dies before a verdict that says nothing of it: the
 verifier only sees that nothing was delivered.
@@ -14,7 +14,12 @@ from benchflow.results.text import one_line
 
 #: What Harbor's oracle writes beside its log where its script's status is not 0.
 _STATUS = "exit-code.txt"
-_LOGS = {"oracle": "oracle.txt", "ladder": "script.txt", "exploit": "script.txt"}
+_LOGS = {
+    "oracle": "oracle.txt",
+    "ladder": "script.txt",
+    "exploit": "script.txt",
+    "variant": "script.txt",
+}
 _RAISED = "NonZeroAgentExitCodeError"
 _MOST = 64 << 20
 

@@ -7,6 +7,8 @@ ladder:MILESTONE               the oracle, stopped at a milestone   (or: ladder 
 ladder:*                       the oracle, stopped at each in turn in one sandbox (oracle_goes_on)
 exploit:NAME                   one of the task's cheats in place of a solution
 exploit:*                      those that go on where others were run, in turn in one sandbox
+variant:NAME                   one of the task's honest other solutions
+variant:*                      those that go on where others were run, in turn in one sandbox
 scripted:FILE                  plays commands from a file           (or: scripted with --script)
 """
 
@@ -28,9 +30,10 @@ from benchflow.tasks import Task
 if TYPE_CHECKING:
     from harbor.models.trial.config import AgentConfig
 
-OURS = ("ladder", "exploit", "scripted")
+OURS = ("ladder", "exploit", "variant", "scripted")
 _MODULE = "benchflow.agents"
 EXPLOIT = f"{_MODULE}.scripts:ExploitAgent"
+VARIANT = f"{_MODULE}.scripts:VariantAgent"
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ def who(config: Mapping[str, Any]) -> str:
 def configure(request: RunRequest, tasks: list[PlannedTask]) -> list[AgentConfig]:
     """Agent configurations in the order that they were asked for, one a model.
 
-    Raises UsageError for an unknown agent, milestone or exploit, before anything is started.
+    Raises UsageError for an unknown agent, milestone or script, before anything is started.
     """
     configs: list[AgentConfig] = []
     for text in request.agents or ("oracle",):
@@ -123,15 +126,8 @@ def _ours(kind: str, argument: str, request: RunRequest, tasks: list[PlannedTask
         milestone = argument or request.stop_after
         _require(milestone, tasks, _milestones, "milestone", "--stop-after MILESTONE")
         path, options = f"{_MODULE}.scripts:LadderAgent", {"stop_after": milestone}
-    elif kind == "exploit" and argument == "*":
-        return AgentConfig(
-            import_path=f"{_MODULE}.scripts:ExploitsAgent",
-            kwargs={"exploits": _going_on(tasks), "sources": _sources(tasks)},
-        )
-    elif kind == "exploit":
-        _require(argument, tasks, _exploits, "exploit", "--agent exploit:NAME")
-        cheat: dict[str, Any] = {"exploit": argument, "sources": _sources(tasks)}
-        return AgentConfig(import_path=EXPLOIT, kwargs=cheat)
+    elif kind in _SHIPPED:
+        return _shipped(kind, argument, tasks)
     else:
         from benchflow.agents.scripted import read_script
 
@@ -143,18 +139,33 @@ def _ours(kind: str, argument: str, request: RunRequest, tasks: list[PlannedTask
     return AgentConfig(import_path=path, kwargs=options, env=dict(request.agent_env))
 
 
+def _shipped(kind: str, argument: str, tasks: list[PlannedTask]) -> AgentConfig:
+    from harbor.models.trial.config import AgentConfig
+
+    given: dict[str, Any] = {"sources": _sources(tasks)}
+    if argument == "*":
+        in_turn = f"{_MODULE}.scripts:{kind.capitalize()}sAgent"
+        given[f"{kind}s"] = _going_on(kind, tasks)
+        return AgentConfig(import_path=in_turn, kwargs=given)
+    _require(argument, tasks, _SHIPPED[kind], kind, f"--agent {kind}:NAME")
+    given[kind] = argument
+    return AgentConfig(import_path=EXPLOIT if kind == "exploit" else VARIANT, kwargs=given)
+
+
 def _sources(tasks: list[PlannedTask]) -> dict[str, str]:
     return {str(planned.staged): str(planned.task.path) for planned in tasks}
 
 
-def _going_on(tasks: list[PlannedTask]) -> list[str]:
+def _going_on(kind: str, tasks: list[PlannedTask]) -> list[str]:
     if len(tasks) != 1:
-        raise UsageError("--agent 'exploit:*' tries one task's cheats", hint="name one task")
-    names = [exploit.name for exploit in tasks[0].task.exploits if exploit.goes_on]
+        raise UsageError(f"--agent '{kind}:*' tries one task's {kind}s", hint="name one task")
+    task = tasks[0].task
+    shipped = task.exploits if kind == "exploit" else task.variants
+    names = [script.name for script in shipped if script.goes_on]
     if not names:
         raise UsageError(
-            f"{tasks[0].task.name}: none of its cheats says that it goes on where others were run",
-            hint="goes_on = true in its [[metadata.benchflow.exploits]], or --agent exploit:NAME",
+            f"{task.name}: none of its {kind}s says that it goes on where others were run",
+            hint=f"goes_on = true in its [[metadata.benchflow.{kind}s]], or --agent {kind}:NAME",
         )
     return names
 
@@ -182,6 +193,16 @@ def _exploits(task: Task) -> list[str]:
     return sorted(path.stem for path in (task.path / "exploits").glob("*.sh"))
 
 
+def _variants(task: Task) -> list[str]:
+    if task.is_benchflow:
+        return [variant.name for variant in task.variants]
+    return sorted(path.stem for path in (task.path / "variants").glob("*.sh"))
+
+
+#: Kinds of scripts that a task ships beside its solution, and what tells their names.
+_SHIPPED = {"exploit": _exploits, "variant": _variants}
+
+
 def _require(
     name: str,
     tasks: list[PlannedTask],
@@ -195,7 +216,7 @@ def _require(
     for planned in tasks:
         known = known_in(planned.task)
         # A plain Harbor task declares no milestones: its solution may honour any.
-        if name not in known and (planned.task.is_benchflow or what == "exploit"):
+        if name not in known and (planned.task.is_benchflow or what in _SHIPPED):
             raise UsageError(
                 f"{planned.task.name} has no {what} {name!r}",
                 hint=f"it has: {', '.join(known) or 'none'}",

@@ -20,7 +20,7 @@ from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.model import Job, Problem, Trial, Verdict
 from benchflow.results.read import read_job
 from benchflow.run import jobs, limits, models, record
-from benchflow.run.agents import EXPLOIT, PlannedTask, configure, who
+from benchflow.run.agents import EXPLOIT, VARIANT, PlannedTask, configure, who
 from benchflow.run.board import Listener
 from benchflow.run.metered import is_metered
 from benchflow.run.plan import Plan, assemble
@@ -304,7 +304,7 @@ def _key_of(trial: Path) -> str:
 def _key(staged: str, agent: AgentConfig) -> str:
     """Environment variables are left out: a key that was renewed is not another agent."""
     asked = (agent.name, agent.import_path, agent.model_name)
-    # A cheat is told of all tasks of its job: another task beside this one is not another agent.
-    left_out = "sources" if agent.import_path == EXPLOIT else ""
+    # A script is told of all tasks of its job: another task beside this one is not another agent.
+    left_out = "sources" if agent.import_path in (EXPLOIT, VARIANT) else ""
     options = [item for item in agent.kwargs.items() if item[0] != left_out]
     return repr((staged, asked, sorted(options, key=repr)))

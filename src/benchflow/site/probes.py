@@ -8,8 +8,11 @@ from benchflow.results.records import Record
 from benchflow.site.words import plural
 
 _NAMES = frozenset({"oracle", "nop"})
-_BEGIN = ("ladder:", "exploit:")
-WHAT = "oracle, nop, ladder and exploit run a task's own solution, nothing, a part or a cheat"
+_BEGIN = ("ladder:", "exploit:", "variant:")
+WHAT = (
+    "oracle, nop, ladder, exploit and variant run a task's own solution, nothing, a part, a cheat "
+    "or another solution"
+)
 
 
 def is_probe(record: Record) -> bool:

@@ -2,7 +2,7 @@
 
 from benchflow.tasks.catalogue import catalogue, find, names, root, select
 from benchflow.tasks.load import load
-from benchflow.tasks.model import Deliverable, Exploit, Step, Task
+from benchflow.tasks.model import Deliverable, Exploit, Step, Task, Variant
 from benchflow.tasks.stage import export, stage
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "Exploit",
     "Step",
     "Task",
+    "Variant",
     "catalogue",
     "export",
     "find",

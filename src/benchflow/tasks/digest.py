@@ -11,11 +11,12 @@ from pathlib import Path
 
 from benchflow.errors import TaskError
 
-# What a task.toml says without moving a score: why it is not verified yet, and what its cheats may
-# gain. To set that right must make no trial due.
+# What a task.toml says without moving a score: why it is not verified yet, what its cheats may
+# gain, how its variants are run. To set that right must make no trial due.
 _REASON = re.compile(rb'^(unverified *= *)"(?:[^"\\\n]|\\.)*"', re.MULTILINE)
-_CHEATS = re.compile(
-    rb"^\[\[metadata\.benchflow\.(?:common_)?exploits\]\][^\n]*\n(?:(?![ \t]*\[)[^\n]*(?:\n|\Z))*",
+_SCRIPTS = re.compile(
+    rb"^\[\[metadata\.benchflow\.(?:(?:common_)?exploits|variants)\]\][^\n]*\n"
+    rb"(?:(?![ \t]*\[)[^\n]*(?:\n|\Z))*",
     re.MULTILINE,
 )
 _IGNORED = {"__pycache__", ".git", ".pytest_cache", ".DS_Store"}
@@ -56,8 +57,8 @@ def _refuse_link(path: Path) -> None:
 def digest_of(root: Path, parts: Iterable[str]) -> str:
     """SHA-256 (hex) over names, executable bits and contents of `parts` (files or folders).
 
-    What a `task.toml` at the root says of cheats, or as the reason for `unverified`, does not
-    count. Raises TaskError for a symlink.
+    What a `task.toml` at the root says of cheats and variants, or as the reason for `unverified`,
+    does not count. Raises TaskError for a symlink.
     """
     total = hashlib.sha256()
     for part in sorted(parts):
@@ -70,7 +71,7 @@ def digest_of(root: Path, parts: Iterable[str]) -> str:
             name = path.relative_to(root).as_posix().encode()
             data = path.read_bytes()
             if name == b"task.toml":
-                data = _CHEATS.sub(b"", _REASON.sub(rb'\1""', data))
+                data = _SCRIPTS.sub(b"", _REASON.sub(rb'\1""', data))
             content = hashlib.sha256(data).hexdigest().encode()
             total.update(b"%s %s %s\n" % (content, executable, name))
     return total.hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -14,7 +15,7 @@ from benchflow.boot.milestones import ChecksError, MilestoneSpec
 from benchflow.boot.scan import scan
 from benchflow.errors import TaskError, UsageError
 from benchflow.tasks.digest import digest_of
-from benchflow.tasks.model import Deliverable, Exploit, Step, Task
+from benchflow.tasks.model import Deliverable, Exploit, Step, Task, Variant
 
 if TYPE_CHECKING:
     from benchflow.tasks.schema import TaskFile
@@ -237,6 +238,7 @@ def _assemble(
         )
         for path in sorted((folder / "exploits").glob("*.sh"))
     )
+    variants_on = {e.script for e in ours.variants if e.goes_on}
     instructions = [folder / "instruction.md"]
     instructions += [folder / "steps" / step.name / "instruction.md" for step in steps]
     text = "\n".join(_text(p) for p in instructions if p.is_file())
@@ -276,9 +278,21 @@ def _assemble(
             Exploit(name=e.cheat, path=Path(), allowed=tuple(e.allowed), why=e.why)
             for e in ours.common_exploits
         ),
+        variants=tuple(
+            Variant(path.stem, path, _said(path), path.stem in variants_on)
+            for path in sorted((folder / "variants").glob("*.sh"))
+        ),
         steps=steps,
         hints=tuple(path for n in (1, 2, 3) if (path := folder / "hints" / f"{n}.md").is_file()),
     )
+
+
+def _said(script: Path) -> str:
+    """The comment that a script begins with, as one line."""
+    lines = _text(script).splitlines()
+    lines = lines[1:] if lines and lines[0].startswith("#!") else lines
+    comment = itertools.takewhile(lambda line: line.startswith("#"), lines)
+    return " ".join(" ".join(line.lstrip("#") for line in comment).split())
 
 
 def _inconsistencies(task: Task) -> Iterator[Problem]:
@@ -305,17 +319,21 @@ def _inconsistencies(task: Task) -> Iterator[Problem]:
                         f"write [{name}] into instruction.md, or take it out of proves",
                     )
     ids = {milestone.id for milestone in milestones}
-    declared = _read_toml(task.path / "task.toml")["metadata"]["benchflow"].get("exploits", [])
-    shipped = {exploit.name for exploit in task.exploits}
-    for entry in declared:
-        if entry["script"] not in shipped:
-            yield Problem(
-                "task.toml",
-                "metadata.benchflow.exploits",
-                f"exploits/{entry['script']}.sh does not exist",
-                "add the script or remove the entry",
-            )
-        yield from _unknown(entry["allowed"], ids, "exploits")
+    declared = _read_toml(task.path / "task.toml")["metadata"]["benchflow"]
+    shipped = {
+        "exploits": {exploit.name for exploit in task.exploits},
+        "variants": {variant.name for variant in task.variants},
+    }
+    for folder, names in shipped.items():
+        for entry in declared.get(folder, []):
+            if entry["script"] not in names:
+                yield Problem(
+                    "task.toml",
+                    f"metadata.benchflow.{folder}",
+                    f"{folder}/{entry['script']}.sh does not exist",
+                    "add the script or remove the entry",
+                )
+            yield from _unknown(entry.get("allowed", []), ids, folder)
     for exploit in task.common_exploits:
         yield from _unknown(exploit.allowed, ids, "common_exploits")
 

@@ -37,6 +37,20 @@ class Exploit:
 
 
 @dataclass(frozen=True)
+class Variant:
+    """An honest other solution shipped with the task: it has to resolve it.
+
+    `what`: one line of its author's on what it does otherwise, "" where the script does not say.
+    `goes_on`: as for an exploit.
+    """
+
+    name: str
+    path: Path
+    what: str = ""
+    goes_on: bool = False
+
+
+@dataclass(frozen=True)
 class Step:
     """A follow-up of a multi-step task; its checks are in `steps/<name>/tests/checks.py`."""
 
@@ -84,6 +98,7 @@ class Task:
     deliverables: tuple[Deliverable, ...] = ()
     exploits: tuple[Exploit, ...] = ()
     common_exploits: tuple[Exploit, ...] = ()
+    variants: tuple[Variant, ...] = ()
     steps: tuple[Step, ...] = ()
     hints: tuple[Path, ...] = field(default=())
 

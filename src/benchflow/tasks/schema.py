@@ -75,6 +75,11 @@ class CommonExploit(_Strict):
     why: Annotated[str, StringConstraints(min_length=10)]
 
 
+class Variant(_Strict):
+    script: Name
+    goes_on: bool
+
+
 class Benchflow(_Strict):
     family: Name
     variant: Name
@@ -94,6 +99,7 @@ class Benchflow(_Strict):
     deliverables: list[Deliverable] = Field(min_length=1)
     exploits: list[Exploit] = []
     common_exploits: list[CommonExploit] = []
+    variants: list[Variant] = []
 
 
 class Metadata(BaseModel):

@@ -39,7 +39,7 @@ _FOR_PEOPLE = {
     "task": ("version", "description", "authors", "keywords"),
     "metadata.benchflow": (
         "family", "variant", "generator", "skills", "expert_minutes", "expert_minutes_basis",
-        "oracle_minutes", "needs", "unverified", "exploits", "common_exploits",
+        "oracle_minutes", "needs", "unverified", "exploits", "common_exploits", "variants",
     ),
 }  # fmt: skip
 
