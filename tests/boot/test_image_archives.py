@@ -135,6 +135,34 @@ def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
         Tar(tmp_path / "x.tar")
 
 
+def test_what_a_tar_says_to_hold_is_bounded_before_it_is_made(tmp_path: Path) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    (tmp_path / "x.tar").write_bytes(hostile.sparse_tar(1 << 44))
+    with pytest.raises(BadDeliverable, match="more than allowed"):
+        Tar(tmp_path / "x.tar")
+    (tmp_path / "x.tar").write_bytes(hostile.sparse_tar(600 * MIB, pax=True))
+    with pytest.raises(BadDeliverable, match="more than allowed"):
+        Tar(tmp_path / "x.tar")
+    links = [hostile.member(f"l{n}", type=tarfile.LNKTYPE, linkname="f") for n in range(40)]
+    with pytest.raises(BadDeliverable, match="hard links"):
+        archive(tmp_path, [hostile.member("f", bytes(16 * MIB)), *links])
+    archive(tmp_path, [hostile.member("f", bytes(16 * MIB)), *links[:30]])
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10
+
+
+@pytest.mark.parametrize("pax", [False, True])
+def test_a_sparse_file_in_a_tar_is_read_like_any_other(tmp_path: Path, pax: bool) -> None:
+    (tmp_path / "x.tar").write_bytes(hostile.sparse_tar(3 * MIB, pax=pax))
+    assert Tar(tmp_path / "x.tar").read("/build") == bytes(3 * MIB)
+
+
+def test_an_archive_larger_than_its_limit_is_not_even_read(tmp_path: Path) -> None:
+    with (tmp_path / "x.tar").open("wb") as file:
+        file.truncate(1 << 43)
+    with pytest.raises(BadDeliverable, match="more than"):
+        Tar(tmp_path / "x.tar")
+
+
 def test_a_tar_that_is_cut_off_is_refused(tmp_path: Path) -> None:
     data = hostile.tar([hostile.member("big", b"x" * 100_000)])
     (tmp_path / "x.tar").write_bytes(data[:50_000])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import socket
 import stat
 import subprocess
@@ -40,6 +41,16 @@ def test_a_reboot_is_a_new_boot_of_the_same_machine(start: Start, shell_initrd: 
     machine.reboot(command="reboot -f").expect_kernel()
     assert machine.boots == 2
     assert machine.attach().run("cat /proc/sys/kernel/random/boot_id").stdout != first
+
+
+def test_the_two_streams_are_told_apart_where_nothing_can_be_written(
+    start: Start, shell_initrd: Path
+) -> None:
+    shell = start(shell_initrd).attach()
+    shell.run("mount -o remount,ro /", check=True)
+    result = shell.run_apart("echo list; ls /none; : >/file", timeout=60)
+    assert (result.stdout, result.status) == ("list\n", 1)
+    assert re.fullmatch(r"ls: /none: No such .*\n.*/file: Read-only file system\n", result.stderr)
 
 
 def test_a_restart_is_one_however_late_we_are(

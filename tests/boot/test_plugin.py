@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import signal
@@ -11,10 +12,12 @@ import time
 from pathlib import Path
 
 import pytest
+from hostile import images as hostile
 from verifier_runs import PYTHONS, Run, command, deliverable, run, write_task, zipapp
 
-from benchflow.boot import budget
+from benchflow.boot import budget, memory
 from benchflow.boot.errors import GuestError, GuestTimeout
+from benchflow.boot.verdict import fault
 
 HEADER = "from benchflow.boot import check, milestone, GuestError, VerifierBroken\n"
 
@@ -128,6 +131,8 @@ def test_everything_passed_is_resolved(verify) -> None:
         ),
         ('raise ConnectionResetError("guest hung up")', "crashed", "guest hung up"),
         ("raise KeyError(1 << 20000)", "crashed", "cannot be shown: ValueError"),
+        ("bytes(1 << 44)", "crashed", "MemoryError"),
+        ("held = b''\n    while True: held += bytes(1 << 26)", "crashed", "MemoryError"),
     ],
 )
 def test_whatever_a_check_raises_counts_against_the_agent(
@@ -140,13 +145,49 @@ def test_whatever_a_check_raises_counts_against_the_agent(
     assert message in done.checks["test_a"]["message"]
 
 
+@pytest.mark.parametrize("size", [3 << 30, 1 << 44])
+def test_a_file_that_lies_about_its_size_is_a_failed_check(verify, tmp_path, size: int) -> None:
+    """Also where a check reads it by itself; and the next check is judged as ever."""
+    (tmp_path / "kit.tar").write_bytes(hostile.sparse_tar(size))
+    done = verify(
+        "import tarfile\n"
+        '@milestone("kit")\ndef test_kit():\n'
+        f"    with tarfile.open({str(tmp_path / 'kit.tar')!r}) as tar:\n"
+        "        for member in tar: tar.extractfile(member).read()\n"
+        '@milestone("b")\ndef test_b(): pass\n'
+    )
+    assert done.status == 0, done.stderr
+    assert done.reward is not None
+    assert done.reward["reward"] == 0.5
+    assert done.checks["test_kit"]["status"] == "crashed"
+    assert "MemoryError" in done.checks["test_kit"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "held", "size"),
+    [
+        ("memory.max", "memory.stat", "anon"),
+        ("memory/memory.limit_in_bytes", "memory/memory.stat", "total_rss"),
+    ],
+)
+def test_memory_is_the_verifiers_to_lack_near_its_groups_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, held: str, size: str
+) -> None:
+    monkeypatch.setattr(memory, "_GROUPS", tmp_path)
+    (tmp_path / "memory").mkdir()
+    (tmp_path / limit).write_text(f"{1 << 30}\n")
+    for used, broken in ((1 << 29, False), (1020 << 20, True)):
+        (tmp_path / held).write_text(f"cache {1 << 31}\n{size} {used}\n")
+        for error in (MemoryError(), OSError(errno.ENOMEM, "cannot fork")):
+            assert (fault(error) == "broken") is broken
+
+
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
         ('raise VerifierBroken("no QEMU")', "VerifierBroken"),
         ("import errno; raise OSError(errno.ENOSPC, 'full')", "OSError"),
         ("import errno; raise OSError(errno.EMFILE, 'too many')", "OSError"),
-        ("raise MemoryError", "MemoryError"),
         ("import no_such_module", "ModuleNotFoundError"),
         (
             'try: raise VerifierBroken("no QEMU")\n    except Exception: assert False',

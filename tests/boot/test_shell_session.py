@@ -110,6 +110,45 @@ def test_output_and_status_are_exact(
     assert (result.stdout, result.status) == (stdout, status)
 
 
+@pytest.mark.parametrize(
+    ("command", "stdout", "stderr", "status"),
+    [
+        ("echo out; echo err >&2; (exit 3)", "out\n", "err\n", 3),
+        ("echo err >&2; exit 7", "", "err\n", 7),
+        ("printf one; printf two >&2; printf three; printf four >&2", "onethree", "twofour", 0),
+        ("printf '\\n\\n'; printf '\\n\\n\\n' >&2", "\n\n", "\n\n\n", 0),
+        ("cat; cat >&2", "", "", 0),
+        ("true", "", "", 0),
+        ("echo ']1;' >&2; echo ']1['; echo '%s \\ $HOME' >&2", "]1[\n", "]1;\n%s \\ $HOME\n", 0),
+        ("echo é→ >&2; printf 'a\\0b' >&2", "", "é→\nab", 0),
+        ("(sleep 0.2; echo late) 2>/dev/null & echo on >&2; wait", "late\n", "on\n", 0),
+    ],
+)  # fmt: skip
+def test_the_two_streams_are_told_apart(
+    local: LocalShell, command: str, stdout: str, stderr: str, status: int
+) -> None:
+    result = local.shell.run_apart(command)
+    assert (result.stdout, result.stderr, result.status) == (stdout, stderr, status)
+    assert not result.truncated
+
+
+def test_much_on_either_stream_is_told_apart(local: LocalShell) -> None:
+    loud = "i=0; while [ $i -lt 20000 ]; do echo $i{0}; i=$((i+1)); done; echo {1} >&{2}"
+    result = local.shell.run_apart(loud.format(" >&2", "out", 1), 60)
+    assert (result.stdout, result.stderr.count("\n")) == ("out\n", 20000)
+    result = local.shell.run_apart(loud.format("", "err", 2), 60)
+    assert (result.stderr, result.stdout.count("\n")) == ("err\n", 20000)
+
+
+def test_streams_apart_end_in_time_and_fail_with_the_reason(local: LocalShell) -> None:
+    with pytest.raises(CommandTimeout, match="sleep 1000"):
+        local.shell.run_apart("sleep 1000", timeout=1)
+    assert local.shell.run_apart("echo still here >&2").stderr == "still here\n"
+    with pytest.raises(CommandFailed, match="why"):
+        local.shell.run_apart("echo no; echo why >&2; exit 4", check=True)
+    assert local.shell.run("echo on; echo both >&2").stdout == "on\nboth\n"
+
+
 def test_a_command_of_ten_thousand_characters_arrives_whole(local: LocalShell) -> None:
     words = " ".join(f"w{number}" for number in range(2000))
     assert local.shell.run(f"echo '{words}'").stdout == words + "\n"

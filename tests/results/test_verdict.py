@@ -9,7 +9,7 @@ from importlib import import_module
 import pytest
 
 from benchflow.results.model import Verdict
-from benchflow.results.verdict import PROVIDER_FAULTS, decide, is_resolved, reward
+from benchflow.results.verdict import NO_REWARD_LEFT, PROVIDER_FAULTS, decide, is_resolved, reward
 
 
 @pytest.mark.parametrize(
@@ -83,3 +83,12 @@ def test_work_that_we_spoiled_on_the_way_does_not_count_against_the_agent() -> N
     assert decide({"reward": 0}, "", "OSError") == (Verdict.ERROR, "OSError")
     assert decide({"reward": 0}, "AgentTimeoutError", "OSError") == (Verdict.ERROR, "OSError")
     assert decide({"reward": 1}, "", "OSError") == (Verdict.RESOLVED, "")
+
+
+@pytest.mark.parametrize("exception", sorted(NO_REWARD_LEFT))
+def test_a_verifier_that_the_agent_shares_is_the_agents_to_break(exception: str) -> None:
+    assert decide(None, exception, shared=True) == (Verdict.FAILED, exception)
+    assert decide(None, exception) == (Verdict.ERROR, exception)
+    assert decide(None, exception, "InfrastructureError", shared=True)[0] is Verdict.ERROR
+    assert decide(None, "EnvironmentStartTimeoutError", shared=True)[0] is Verdict.ERROR
+    assert decide(None, "", shared=True) == (Verdict.ERROR, "NoReward")

@@ -119,6 +119,20 @@ def test_a_verifier_that_writes_no_reward_is_an_error_and_not_a_failure(tmp_path
     assert (trial["verdict"], trial["cause"]) == ("error", "RewardFileNotFoundError")
 
 
+@pytest.mark.parametrize(
+    "act",
+    ["rm -rf /logs", "ln -sf /bin/true /bin/cat; rm -f /bin/bash", "rm -rf /tests; : > /tests"],
+)
+def test_a_verifier_in_the_agents_sandbox_is_the_agents_to_break(tmp_path: Path, act: str) -> None:
+    """Whoever cannot win would else only have to see to it that nobody is judged."""
+    plain.shared(tmp_path / "task", solve=f"#!/bin/bash\n{act}\n", test=plain.TEST)
+    job = run_json("run", "task", cwd=tmp_path)
+    (trial,) = job["trials"]
+    assert (trial["verdict"], trial["reward"]) == ("failed", 0.0)
+    if "logs" in act:
+        assert "left no reward" in trial["cause_message"]
+
+
 def test_an_image_that_cannot_be_built_is_an_error_and_not_a_failure(tmp_path: Path) -> None:
     plain.shared(tmp_path / "task")
     plain.write(

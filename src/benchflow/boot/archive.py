@@ -79,7 +79,7 @@ def decompress_first(data: bytes, limit: int = LIMIT) -> tuple[bytes, bytes]:
 
 
 def _by_library(decompressor: _Decompressor, data: bytes, limit: int) -> tuple[bytes, bytes]:
-    out = bytearray()
+    out = io.BytesIO()  # which gives its content without a second copy
     position = 0
     while not decompressor.eof:
         # zlib hands back what it did not read; the other two keep it and say so.
@@ -90,12 +90,12 @@ def _by_library(decompressor: _Decompressor, data: bytes, limit: int) -> tuple[b
             if not chunk:
                 raise BadDeliverable("compressed data ends too early")
         try:
-            out += decompressor.decompress(chunk, _CHUNK)
+            out.write(decompressor.decompress(chunk, _CHUNK))
         except (zlib.error, lzma.LZMAError, OSError, EOFError) as error:
             raise BadDeliverable(f"damaged compressed data: {error}") from None
-        if len(out) > limit:
+        if out.tell() > limit:
             raise BadDeliverable(f"compressed data holds more than {limit} bytes")
-    return bytes(out), decompressor.unused_data + data[position:]
+    return out.getvalue(), decompressor.unused_data + data[position:]
 
 
 def _by_tool(command: list[str], data: bytes, limit: int) -> bytes:
@@ -136,11 +136,18 @@ _TAR_KINDS: dict[bytes, Kind] = {
 
 
 class Tar(Tree):
-    """A tar archive, compressed or not. `limit` bounds the unpacked archive."""
+    """A tar archive, compressed or not.
+
+    `limit` bounds the archive, packed and unpacked, what its files say that they hold (a sparse
+    one says a lot in few bytes), and, once more, what its hard links repeat.
+    """
 
     def __init__(self, path: Path, *, limit: int = LIMIT) -> None:
         super().__init__("the archive")
         self._members: dict[str, tarfile.TarInfo] = {}
+        self._left = {"files": limit, "hard links": limit}
+        if path.stat().st_size > limit:
+            raise BadDeliverable(f"the archive has more than {limit} bytes")
         self._data = decompress(path.read_bytes(), limit)
         try:
             with self._open() as tar:
@@ -175,6 +182,8 @@ class Tar(Tree):
         kind = _TAR_KINDS.get(content.type)
         if kind is None:
             raise BadDeliverable(f"{one_line(path)} has the unknown type {member.type!r}")
+        if kind == "file":
+            self._spend("hard links" if member.islnk() else "files", content.size)
         self._members[path] = content
         self._add(
             Entry(
@@ -187,6 +196,11 @@ class Tar(Tree):
                 target=member.linkname if kind == "symlink" else "",
             )
         )
+
+    def _spend(self, what: str, size: int) -> None:
+        self._left[what] -= size
+        if self._left[what] < 0:
+            raise BadDeliverable(f"the {what} of the archive hold more than allowed")
 
     def _read(self, entry: Entry, limit: int) -> bytes:
         try:

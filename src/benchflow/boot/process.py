@@ -209,5 +209,6 @@ def _limited(argv: Sequence[str], file_size_limit: int) -> list[str]:
     for tool in ("prlimit", "setpriv"):
         if shutil.which(tool) is None:
             raise ToolMissing(f"{tool} is not installed (Debian package util-linux)")
-    limits = ["prlimit", "--core=0", f"--fsize={file_size_limit}"]
+    # Its memory is looked after (see guard): this process's own bound would be the wrong one.
+    limits = ["prlimit", "--core=0", f"--fsize={file_size_limit}", "--data=unlimited"]
     return [*limits, "setpriv", "--pdeathsig", "KILL", *argv]

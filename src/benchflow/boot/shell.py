@@ -15,9 +15,7 @@ import base64
 import binascii
 import contextlib
 import re
-import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from .errors import (
     CheckMisuse,
@@ -29,9 +27,9 @@ from .errors import (
     LoginFailed,
     ShellBroken,
 )
+from .frames import Apart, ApartFrame, Frame, Result, Sum, quote, typeable
 from .watch import Watch
 
-OUTPUT_MAX = 4 * 1024 * 1024  # characters of a command's output that are returned
 LINE_MAX = 600  # busybox edits lines of up to 1024 bytes, a tty drops what exceeds 4096
 WRITE_CHUNK = 512
 ASK_AGAIN = 3.0  # real seconds until the first repeated question to a shell that may not listen
@@ -52,24 +50,6 @@ _ASKED = re.compile(r"^.* stty -echo .*\n?", re.MULTILINE)
 _CONTINUED = re.compile(r"(?:^|\n)> \Z")
 _PRINTK = re.compile(r"^\[ *\d+\.\d{6}\](?:\[ *[TC]\d+\])? .*\n?", re.MULTILINE)
 _PRINTK_HEAD = re.compile(r"^\[[ \d.]*\Z", re.MULTILINE)  # of which the rest is on its way
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a command wrote (standard error too, escapes removed) and its exit status."""
-
-    stdout: str
-    status: int
-    truncated: bool = False
-
-
-class Sum:
-    """A random number that is typed only as a sum."""
-
-    def __init__(self) -> None:
-        left, right = (secrets.randbelow(9 * 10**8) + 10**8 for _ in range(2))
-        self.typed = f"$(({left}+{right}))"
-        self.value = str(left + right)
 
 
 class Shell:
@@ -137,15 +117,32 @@ class Shell:
         Raises CommandTimeout after `timeout` reference seconds (the command is then interrupted),
         and with `check` CommandFailed when the status is not 0.
         """
-        self._need()
-        if "\0" in command:
-            raise CheckMisuse("a command cannot contain NUL")
+        self._check_command(command)
         result = self._framed(command, timeout)
         if check and result.status:
             raise CommandFailed(
                 f"{command!r} ended with status {result.status}",
                 status=result.status,
                 output=result.stdout,
+            )
+        return result
+
+    def run_apart(self, command: str, timeout: float = 30.0, check: bool = False) -> Apart:
+        """`run`, with standard output and standard error told apart.
+
+        Standard output is the terminal, as for `run`; standard error is a pipe into a variable of
+        the shell, so nothing is written to a disk and no tool is needed. It has to fit into the
+        guest's memory, and the call ends when the last process that holds it has ended: give what
+        stays in the background a standard error of its own (`daemon 2>/dev/null &`).
+        """
+        self._check_command(command)
+        frame = ApartFrame()
+        result = frame.apart(*self._answer(frame, command, timeout))
+        if check and result.status:
+            raise CommandFailed(
+                f"{command!r} ended with status {result.status}",
+                status=result.status,
+                output=result.stderr or result.stdout,
             )
         return result
 
@@ -185,6 +182,11 @@ class Shell:
 
     # -- inside ---------------------------------------------------------------------------------
 
+    def _check_command(self, command: str) -> None:
+        self._need()
+        if "\0" in command:
+            raise CheckMisuse("a command cannot contain NUL")
+
     def _need(self) -> None:
         if self._broken:
             raise ShellBroken(f"the shell of {self._watch.name} cannot be used: {self._broken}")
@@ -192,21 +194,19 @@ class Shell:
             raise ShellBroken(f"{self._watch.name} restarted; log in again")
 
     def _framed(self, command: str, timeout: float) -> Result:
-        begin, end = Sum(), Sum()
+        frame = Frame()
+        return frame.result(*self._answer(frame, command, timeout))
+
+    def _answer(self, frame: Frame, command: str, timeout: float) -> tuple[str, int]:
+        """What the console shows from the question to the end of `frame`, and the status in it."""
         self._type(command)
         start = self._console.end
-        # Leading blank: many shells keep such a line out of their history.
-        self._send(
-            f' printf "\\n%s[\\n" "{begin.typed}"; ( eval "$__b" ) </dev/null 2>&1; '
-            f'set -- $?; printf "\\n]%s:%s:%s;\\n]%s:%s:%s;\\n" '
-            f'"{end.typed}" "$1" "{end.typed}" "{end.typed}" "$1" "{end.typed}"\n'
-        )
-        pattern = re.compile(rf"\]{end.value}:(\d+):{end.value};")
+        self._send(frame.question)
         scanned = start
 
         def step() -> tuple[int, int] | None:
             nonlocal scanned
-            found = self._console.search(pattern, start, scanned)
+            found = self._console.search(frame.end, start, scanned)
             scanned = self._console.end
             return (found.start, int(found.match[1])) if found else None
 
@@ -217,12 +217,7 @@ class Shell:
             self._interrupt()
             raise CommandTimeout(error.message, evidence=error.evidence) from error
         text = self._console.since(start)
-        text = text[: len(text) - (self._console.end - position)]
-        opened = text.rfind(f"{begin.value}[\n")
-        output = text[opened + len(begin.value) + 2 :] if opened >= 0 else text
-        truncated = opened < 0 or len(output) > OUTPUT_MAX
-        output = output.removesuffix("\n")
-        return Result(output[:OUTPUT_MAX], status, truncated)
+        return text[: len(text) - (self._console.end - position)], status
 
     def _type(self, command: str) -> None:
         """Put the command into the guest's variable `__b`, by lines that any tty and shell take.
@@ -373,23 +368,6 @@ class Shell:
         self._send(" TMOUT=0\n")
         self._challenge(30.0)
         self._framed("{ dmesg -n 1 || echo 1 >/proc/sys/kernel/printk; } 2>/dev/null", 30.0)
-
-
-def quote(text: str) -> str:
-    """`text` as one word for any POSIX shell."""
-    return "'" + text.replace("'", "'\\''") + "'"
-
-
-def typeable(byte: int) -> str:
-    """A byte in the format string of the shell's printf, inside single quotes.
-
-    A format that begins with a hyphen would be an option, so hyphens are escaped too.
-    """
-    if byte == ord("%"):
-        return "%%"
-    if byte in b"'\\-" or not 32 <= byte < 127:
-        return f"\\{byte:03o}"
-    return chr(byte)
 
 
 def _decode(reader: str, text: str) -> bytes | None:

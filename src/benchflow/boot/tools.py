@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import selectors
 import shutil
@@ -14,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import BadDeliverable, ToolMissing, VerifierBroken
+from .memory import TOOL_MB
 from .text import one_line
 
 CPU_SECONDS = 120
 _WALL_FACTOR = 15
-_MEMORY = 2 << 30
 _MAX_STDERR = 1 << 16
 
 
@@ -86,7 +87,8 @@ def run_tool(
 def _limited(cpu_seconds: int, max_file: int | None) -> list[str]:
     # A program that sets its own limits and then becomes the tool: code between fork and exec is
     # not safe beside QEMU's threads, and limits set from outside come after the first writes.
-    limits = [tool("prlimit"), f"--cpu={cpu_seconds}", f"--as={_MEMORY}", "--core=0"]
+    limits = [tool("prlimit"), f"--cpu={cpu_seconds}", f"--as={TOOL_MB << 20}", "--core=0"]
+    limits.append("--data=unlimited")  # instead of what this process may have itself
     if max_file is not None:
         limits.append(f"--fsize={max_file}")
     return [*limits, "--"]
@@ -96,7 +98,7 @@ def _collect(
     process: subprocess.Popen[bytes], name: str, stdin: bytes, limit: int, cpu_seconds: int
 ) -> ToolResult:
     assert process.stdin and process.stdout and process.stderr
-    out, err = bytearray(), bytearray()
+    out, err = io.BytesIO(), bytearray()  # the first gives its content without a copy
     deadline = time.monotonic() + cpu_seconds * _WALL_FACTOR
     to_write = memoryview(stdin)
     with selectors.DefaultSelector() as selector:
@@ -119,8 +121,8 @@ def _collect(
                 if not data:
                     selector.unregister(key.fileobj)
                 elif key.fileobj is process.stdout:
-                    out += data
-                    if len(out) > limit:
+                    out.write(data)
+                    if out.tell() > limit:
                         raise BadDeliverable(f"{name} printed more than {limit} bytes")
                 elif len(err) < _MAX_STDERR:
                     err += data
@@ -129,7 +131,7 @@ def _collect(
         raise BadDeliverable(f"{name} needed more than {cpu_seconds} s of processor time")
     if status == -signal.SIGXFSZ:
         raise BadDeliverable(f"{name} wrote a file that is larger than allowed")
-    return ToolResult(bytes(out), bytes(err), status)
+    return ToolResult(out.getvalue(), bytes(err), status)
 
 
 def _feed(

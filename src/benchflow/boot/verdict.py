@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from typing import Literal
 
+from . import memory
 from .errors import GuestError, VerifierBroken
 from .milestones import ChecksError
 
@@ -12,9 +13,7 @@ Fault = Literal["failed", "crashed", "broken"]
 
 # The verifier's own resources ran out. What a guest lacks is text on its console, never an OSError.
 # EIO is not among them: a terminal whose other end is gone gives it too, and guests cause that.
-_RESOURCES = frozenset(
-    {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EROFS}
-)
+_RESOURCES = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EROFS})
 
 
 class Interrupted(KeyboardInterrupt):
@@ -26,8 +25,10 @@ def fault(error: BaseException) -> Fault:
 
     An exhausted or missing resource of the verifier is `broken` also when a check wrapped it in
     another exception; everything that is not known to be one of those is the agent's loss, so that
-    crashing a check gains nothing. `CheckMisuse` is among the latter: a guest that, say, never lets
-    anyone log in brings the checks after it to use a shell that is not there.
+    crashing a check gains nothing. Memory lacks in the verifier only where it is scarce: else
+    something asked for more than anybody has, as a file does that lies about its size.
+    `CheckMisuse` is the agent's loss too: a guest that, say, never lets anyone log in brings the
+    checks after it to use a shell that is not there.
     """
     if any(_is_broken(link) for link in _chain(error)):
         return "broken"
@@ -41,9 +42,13 @@ def reason(error: BaseException) -> str:
 
 
 def _is_broken(error: BaseException) -> bool:
+    if isinstance(error, MemoryError) or (
+        isinstance(error, OSError) and error.errno == errno.ENOMEM
+    ):
+        return memory.scarce()
     if isinstance(error, OSError):
         return error.errno in _RESOURCES
-    return isinstance(error, VerifierBroken | ChecksError | MemoryError | ImportError)
+    return isinstance(error, VerifierBroken | ChecksError | ImportError)
 
 
 def _chain(error: BaseException) -> list[BaseException]:

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 from types import FrameType
 
+from . import memory
 from .evidence import Evidence
 from .manifest import Manifest
 from .manifest import load as load_manifest
@@ -45,6 +46,7 @@ def verify(tests: Path, logs: Path, *, as_json: bool = False) -> int:
 
 
 def _verify(tests: Path, evidence: Evidence, as_json: bool) -> int:
+    memory.bound_own()
     manifest = load_manifest(tests / "task.json")
     specs = scan(tests / "checks.py")
     scratch = Path(tempfile.mkdtemp(prefix="benchflow-boot-", dir=_scratch_root()))

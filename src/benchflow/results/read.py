@@ -89,12 +89,18 @@ def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Tria
     fault = first_fault(path)
     budget = exhausted(totals(path))
     decision, cause = verdict.decide(
-        rewards, exception, fault[0] if fault else "", spent=bool(budget)
+        rewards,
+        exception,
+        fault[0] if fault else "",
+        spent=bool(budget),
+        shared=record.get("verifier_environment_mode") == "shared",
     )
     if cause == verdict.BUDGET_EXHAUSTED:
         message = f"the trial's budget of {budget} was used up"
     if fault and rewards and decision is Verdict.ERROR:
         message = fault[1]
+    if not rewards and decision is Verdict.FAILED:
+        rewards, message = {"reward": 0.0}, f"{verdict.IN_THE_AGENTS_SANDBOX}: {message}"
     if rewards is None:
         told = used_up(path) or broken_verifier(path)
         cause, message = told or (cause, message)

@@ -3,6 +3,9 @@
 The rule, in order:
 1. No rewards: `error`. The environment did not start, the verifier wrote no reward, the trial was
    cancelled, our own code failed: nobody judged the work, so nothing counts against the agent.
+   But where the verifier ran in the agent's own sandbox (`shared`, as plain Harbor tasks may have
+   it), and there got as far as leaving no reward that can be read, `failed`: whoever could win by
+   nothing else would only have to remove a folder.
 2. The task is resolved: `resolved`, whatever else happened on the way.
 3. The agent was cut short by infrastructure (the model's provider, our sandbox), or its work was
    spoiled on the way to the verifier (a full disk): `error`.
@@ -41,6 +44,23 @@ PROVIDER_FAULTS = frozenset(
     }
 )
 
+#: What is raised when a verifier was put where it works, or ran, and left no reward that can be
+#: read: Harbor's classes, and ours for a reward that is no finite number.
+NO_REWARD_LEFT = frozenset(
+    {
+        "AddTestsDirError",
+        "DownloadVerifierDirError",
+        "RewardFileEmptyError",
+        "RewardFileNotFoundError",
+        "UnusableReward",
+        "VerifierOutputParseError",
+    }
+)
+#: What is said of such a trial.
+IN_THE_AGENTS_SANDBOX = (
+    "the verifier works in the agent's sandbox, and found it so that it left no reward"
+)
+
 #: The cause of a trial that a budget ended: it counts.
 BUDGET_EXHAUSTED = "BudgetExhausted"
 
@@ -71,14 +91,21 @@ def reward(rewards: Mapping[str, float]) -> float | None:
 
 
 def decide(
-    rewards: Mapping[str, float] | None, exception: str, fault: str = "", *, spent: bool = False
+    rewards: Mapping[str, float] | None,
+    exception: str,
+    fault: str = "",
+    *,
+    spent: bool = False,
+    shared: bool = False,
 ) -> tuple[Verdict, str]:
     """Verdict and cause, from the rewards and the class name of what was raised ("" for nothing).
 
     `fault` is the class name of what went wrong on our side without ending the trial. `spent`: the
-    trial's budget was used up, which its agent may have taken for a fault of the provider's. The
-    cause of an `error` is never empty.
+    trial's budget was used up, which its agent may have taken for a fault of the provider's.
+    `shared`: the verifier ran where the agent had. The cause of an `error` is never empty.
     """
+    if not rewards and shared and not fault and exception in NO_REWARD_LEFT:
+        return Verdict.FAILED, exception
     if not rewards:
         return Verdict.ERROR, exception or "NoReward"
     if is_resolved(rewards):

@@ -102,6 +102,26 @@ def member(name: str, content: bytes = b"", **fields: object) -> tuple[tarfile.T
     return info, content
 
 
+def sparse_tar(size: int, *, pax: bool = False) -> bytes:
+    """A sparse member `build` without any data that says it is so large: GNU's form, or in PAX."""
+    if pax:
+        records = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "build",
+                   "GNU.sparse.realsize": str(size)}  # fmt: skip
+        info = tarfile.TarInfo("GNUSparseFile.0/build")
+        info.pax_headers, info.size = records, 512
+        return info.tobuf(tarfile.PAX_FORMAT) + b"1\n0\n0\n".ljust(512, b"\0") + bytes(1024)
+    header = bytearray(512)
+    fields = {
+        0: b"build", 100: b"0000644", 108: b"0000000", 116: b"0000000", 124: b"00000000000",
+        136: b"00000000000", 156: b"S", 257: b"ustar  ", 386: b"00000000000\0" b"00000000000",
+        483: b"\x80" + size.to_bytes(11, "big"), 148: b" " * 8,
+    }  # fmt: skip
+    for at, data in fields.items():
+        header[at : at + len(data)] = data
+    header[148:155] = b"%06o\0" % sum(header)
+    return bytes(header) + bytes(1024)
+
+
 def overlapping_mbr(size: int = 8 * MIB) -> bytes:
     """Two partitions over the same sectors."""
     entry = struct.pack("<BBBBBBBBII", 0x80, 0, 0, 0, 0x83, 0, 0, 0, 2048, 4096)
