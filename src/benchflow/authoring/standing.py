@@ -71,7 +71,7 @@ class Standing:
         return (
             f"{self._passed}/{len(GATES)} gates"
             + (f", failed: {', '.join(failed)}" * bool(failed))
-            + f" with an earlier verifier: {_some(self.changed)} changed" * self.stale
+            + f" before {_some(self.changed)} changed" * self.stale
         )
 
 
@@ -184,9 +184,8 @@ def _holding(entry: dict[str, Any], trials: Trials) -> dict[str, Any]:
 
 
 def _some(parts: Sequence[str]) -> str:
-    """The first three by name, and how many more."""
-    more = f" and {len(parts) - 3} more" if len(parts) > 3 else ""
-    return ", ".join(parts[:3]) + more
+    """The first by name, and how many more (`benchflow tasks show` has all)."""
+    return parts[0] + (f" and {len(parts) - 1} more" if len(parts) > 1 else "")
 
 
 def _file(task: Task) -> Path:

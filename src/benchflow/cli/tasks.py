@@ -74,6 +74,14 @@ def _line(task: Task) -> list[str]:
     ]
 
 
+def _changed(task: Task) -> tuple[str, ...]:
+    """What has another meaning since its gates were recorded."""
+    from benchflow.authoring.standing import standing
+
+    found = standing(task) if task.is_benchflow else None
+    return found.changed if found else ()
+
+
 def _state(task: Task) -> str:
     from benchflow.authoring.standing import standing
 
@@ -116,6 +124,7 @@ def show_command(task: str, as_json: bool) -> None:
         ["exploits", ", ".join(exploit.name for exploit in found.exploits)],
         ["variants", ", ".join(variant.name for variant in found.variants)],
         ["gates", _state(found)],
+        ["changed since", ", ".join(_changed(found))],
         ["unverified", found.unverified],
     ]
     click.echo("\n".join(f"{key:<13} {value}" for key, value in facts if value))
