@@ -43,6 +43,7 @@ from harbor.models.trial.paths import EnvironmentPaths
 
 from benchflow.errors import InfrastructureError, TaskError
 from benchflow.sandbox import cleanup, handover, images, limits
+from benchflow.sandbox.model import ExecResult as ByteResult
 from benchflow.sandbox.model import Image, Limits, Mount
 from benchflow.sandbox.namespace import Sandbox
 
@@ -279,11 +280,29 @@ class NamespaceEnvironment(BaseEnvironment):
         user: str | int | None = None,
     ) -> ExecResult:
         """Run through `bash -c`. Raises CommandTimeout; a cancelled call kills what it started."""
+        result = await self.exec_bytes(command, cwd, env, timeout_sec, user)
+        if result.timed_out:
+            raise CommandTimeout(timeout_sec or 0, result.text, result.error_text)
+        return ExecResult(stdout=result.text, stderr=result.error_text, return_code=result.status)
+
+    async def exec_bytes(
+        self,
+        command: str,
+        cwd: str | None = None,
+        env: dict[str, str] | None = None,
+        timeout_sec: float | None = None,
+        user: str | int | None = None,
+        on_output: Callable[[str, bytes], None] | None = None,
+    ) -> ByteResult:
+        """`exec` with output as it was printed; one that ran into its timeout says so.
+
+        `on_output(stream, data)` sees all of it, in another thread.
+        """
         box = self._running()
         merged, who = self._merge_env(env), self._resolve_user(user)
         where = cwd or self.task_env_config.workdir
         cancel_read, cancel_write = os.pipe()
-        on_output = self._streamer()
+        heard = _all_of(self._streamer(), on_output)
         try:
             work = asyncio.ensure_future(
                 _in_thread(
@@ -293,13 +312,13 @@ class NamespaceEnvironment(BaseEnvironment):
                         cwd=where,
                         env=merged,
                         timeout=timeout_sec or None,
-                        on_output=on_output,
+                        on_output=heard,
                         cancel=cancel_read,
                     )
                 )
             )
             try:
-                result = await asyncio.shield(work)
+                return await asyncio.shield(work)
             except asyncio.CancelledError:
                 os.write(cancel_write, b"c")
                 while not work.done():
@@ -310,9 +329,6 @@ class NamespaceEnvironment(BaseEnvironment):
         finally:
             os.close(cancel_read)
             os.close(cancel_write)
-        if result.timed_out:
-            raise CommandTimeout(timeout_sec or 0, result.text, result.error_text)
-        return ExecResult(stdout=result.text, stderr=result.error_text, return_code=result.status)
 
     def _streamer(self) -> Callable[[str, bytes], None] | None:
         """Carries output from the exec's thread to the event loop's callbacks, in order."""
@@ -381,6 +397,18 @@ class NamespaceEnvironment(BaseEnvironment):
             raise FileNotFoundError(errno.ENOENT, "neither a file nor a directory", source)
         if left_out:
             self.logger.warning("left out of %s: %s", source, ", ".join(left_out[:10]))
+
+
+def _all_of(
+    *listeners: Callable[[str, bytes], None] | None,
+) -> Callable[[str, bytes], None] | None:
+    found = [listener for listener in listeners if listener is not None]
+
+    def tell(stream: str, data: bytes) -> None:
+        for listener in found:
+            listener(stream, data)
+
+    return tell if found else None
 
 
 async def _call(emit: Callable[[str, OutputStream], Any], text: str, stream: OutputStream) -> None:
