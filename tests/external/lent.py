@@ -60,7 +60,7 @@ class Lent:
             stderr=subprocess.PIPE,
             cwd=self.top,
         )
-        end = time.monotonic() + 60
+        end = time.monotonic() + 300
         while b"under way" not in self.drive("run", "true", status=None).stderr:
             assert made.poll() is None, made.communicate()
             assert time.monotonic() < end
@@ -107,7 +107,7 @@ def lend(tmp_path: Path) -> Iterator[Callable[..., Lent]]:
     yield start
     for process in started:
         process.terminate()
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
 
 
 def found(process: subprocess.Popen[str], top: Path, n: int) -> list[Path]:

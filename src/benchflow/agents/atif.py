@@ -117,11 +117,10 @@ class TrajectoryWriter:
 
     def _write(self) -> None:
         spent = [s.metrics for s in self._steps if s.metrics is not None]
-        totals = FinalMetrics(
-            total_prompt_tokens=sum(m.prompt_tokens or 0 for m in spent),
-            total_completion_tokens=sum(m.completion_tokens or 0 for m in spent),
-            total_steps=len(self._steps),
-        )
+        totals = FinalMetrics(total_steps=len(self._steps))
+        if not any(s.source == "agent" and s.llm_call_count is None for s in self._steps):
+            totals.total_prompt_tokens = sum(m.prompt_tokens or 0 for m in spent)
+            totals.total_completion_tokens = sum(m.completion_tokens or 0 for m in spent)
         trajectory = Trajectory(agent=self._agent, steps=self._steps, final_metrics=totals)
         descriptor, draft = tempfile.mkstemp(prefix=".trajectory-", dir=self._path.parent)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:

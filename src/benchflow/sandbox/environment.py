@@ -46,6 +46,7 @@ from benchflow.sandbox import cleanup, handover, images, limits
 from benchflow.sandbox.model import ExecResult as ByteResult
 from benchflow.sandbox.model import Image, Limits, Mount
 from benchflow.sandbox.namespace import Sandbox
+from benchflow.sandbox.threads import all_of, in_thread
 
 _PIDS = 4096
 _VERIFIER_DIR = EnvironmentPaths().verifier_dir.as_posix()
@@ -145,16 +146,16 @@ class NamespaceEnvironment(BaseEnvironment):
     async def start(self, force_build: bool) -> None:
         begun = time.monotonic()
         try:
-            image = await _in_thread(lambda: self._image(force_build))
+            image = await in_thread(lambda: self._image(force_build))
             built = time.monotonic()
-            await _in_thread(lambda: self._start(image))
+            await in_thread(lambda: self._start(image))
         except asyncio.CancelledError:
             # The thread cannot be stopped; what it starts must not outlive this call.
             with self._lock:
                 self._abandoned = True
                 box, self._box = self._box, None
             if box is not None:
-                await asyncio.shield(_in_thread(box.stop))
+                await asyncio.shield(in_thread(box.stop))
             raise
         self._report["seconds"] = {
             "image": round(built - begun, 3),
@@ -239,7 +240,7 @@ class NamespaceEnvironment(BaseEnvironment):
         with self._lock:
             box, self._box = self._box, None
         if box is not None:
-            await asyncio.shield(_in_thread(lambda: self._stop(box, delete)))
+            await asyncio.shield(in_thread(lambda: self._stop(box, delete)))
 
     def _stop(self, box: Sandbox, delete: bool) -> None:
         lent = self._lent()
@@ -267,8 +268,8 @@ class NamespaceEnvironment(BaseEnvironment):
         box = self._running()
         if not box.id_map.privileged and box.alive:
             targets = [mount.inside for mount in self._core_mounts() if not mount.read_only]
-            await _in_thread(lambda: box.exec(["chmod", "-R", "a+rwX", *targets], user="root"))
-        await _in_thread(lambda: self._disarm(self._lent()))
+            await in_thread(lambda: box.exec(["chmod", "-R", "a+rwX", *targets], user="root"))
+        await in_thread(lambda: self._disarm(self._lent()))
 
     @override
     async def exec(
@@ -302,10 +303,10 @@ class NamespaceEnvironment(BaseEnvironment):
         merged, who = self._merge_env(env), self._resolve_user(user)
         where = cwd or self.task_env_config.workdir
         cancel_read, cancel_write = os.pipe()
-        heard = _all_of(self._streamer(), on_output)
+        heard = all_of(self._streamer(), on_output)
         try:
             work = asyncio.ensure_future(
-                _in_thread(
+                in_thread(
                     lambda: box.exec(
                         command,
                         user=who,
@@ -363,13 +364,13 @@ class NamespaceEnvironment(BaseEnvironment):
                     raise
                 box.put(source, f"{target_path}/{source.name}")
 
-        await _in_thread(put)
+        await in_thread(put)
 
     @override
     async def upload_dir(self, source_dir: Path | str, target_dir: str) -> None:
         source = handover.trusted(Path(source_dir), self.trial_paths.trial_dir)
         box = self._running()
-        await _in_thread(lambda: box.put(source, str(target_dir)))
+        await in_thread(lambda: box.put(source, str(target_dir)))
 
     @override
     async def download_file(self, source_path: str, target_path: Path | str) -> None:
@@ -380,7 +381,7 @@ class NamespaceEnvironment(BaseEnvironment):
         await self._download(source_dir, Path(target_dir))
         if source_dir.rstrip("/") in (_AGENT_DIR, _VERIFIER_DIR):
             # The harness writes among its logs; a deliverable keeps its symlinks.
-            await _in_thread(lambda: handover.disarm([Path(target_dir)]))
+            await in_thread(lambda: handover.disarm([Path(target_dir)]))
 
     async def _download(self, source: str, target: Path) -> None:
         box = self._running()
@@ -392,52 +393,15 @@ class NamespaceEnvironment(BaseEnvironment):
                     raise InfrastructureError(f"{target} belongs to the sandbox while it runs")
                 return
         handover.trusted(target.parent, self.trial_paths.trial_dir)
-        left_out = await _in_thread(lambda: box.get(source, target))
+        left_out = await in_thread(lambda: box.get(source, target))
         if source.rstrip("/") in left_out:
             raise FileNotFoundError(errno.ENOENT, "neither a file nor a directory", source)
         if left_out:
             self.logger.warning("left out of %s: %s", source, ", ".join(left_out[:10]))
 
 
-def _all_of(
-    *listeners: Callable[[str, bytes], None] | None,
-) -> Callable[[str, bytes], None] | None:
-    found = [listener for listener in listeners if listener is not None]
-
-    def tell(stream: str, data: bytes) -> None:
-        for listener in found:
-            listener(stream, data)
-
-    return tell if found else None
-
-
 async def _call(emit: Callable[[str, OutputStream], Any], text: str, stream: OutputStream) -> None:
     await emit(text, stream)
-
-
-async def _in_thread[T](work: Callable[[], T]) -> T:
-    """Run blocking work in a thread of its own: a pool would let many sandboxes starve another."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[T] = loop.create_future()
-
-    def settle(result: T | None, error: BaseException | None) -> None:
-        if future.cancelled():
-            return
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(result)  # type: ignore[arg-type]
-
-    def run() -> None:
-        try:
-            result = work()
-        except BaseException as error:
-            loop.call_soon_threadsafe(settle, None, error)
-        else:
-            loop.call_soon_threadsafe(settle, result, None)
-
-    threading.Thread(target=run, daemon=True, name="sandbox").start()
-    return await future
 
 
 @cache
