@@ -1,1 +1,1 @@
-"""Harbor agents of ours: `ladder`, `exploit` and `scripted` (docs/agents.md)."""
+"""Harbor agents of ours, from `ladder` to `external` (docs/agents.md)."""

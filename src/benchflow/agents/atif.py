@@ -10,6 +10,7 @@ import os
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from harbor.models.trajectories import (
     Agent,
@@ -50,11 +51,30 @@ class TrajectoryWriter:
 
         `tokens`: of the model's call that asked for it, in and out; None where no model was asked.
         """
-        call = ToolCall(
-            tool_call_id=f"call-{self._next}",
-            function_name="bash",
-            arguments={"command": command},
+        self._called(
+            "bash",
+            {"command": command},
+            output,
+            message=message,
+            metrics=_metrics(tokens),
+            asked=0 if tokens is None else 1,
         )
+
+    def tool(self, name: str, arguments: dict[str, Any], output: str) -> None:
+        """One call of any tool, and what came back; whether a model asked for it is not known."""
+        self._called(name, arguments, output, message="", metrics=None, asked=None)
+
+    def _called(
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        output: str,
+        *,
+        message: str,
+        metrics: Metrics | None,
+        asked: int | None,
+    ) -> None:
+        call = ToolCall(tool_call_id=f"call-{self._next}", function_name=name, arguments=arguments)
         seen = ObservationResult(source_call_id=call.tool_call_id, content=output)
         self._add(
             Step(
@@ -64,8 +84,8 @@ class TrajectoryWriter:
                 message=message,
                 tool_calls=[call],
                 observation=Observation(results=[seen]),
-                metrics=_metrics(tokens),
-                llm_call_count=0 if tokens is None else 1,
+                metrics=metrics,
+                llm_call_count=asked,
             )
         )
 
@@ -82,18 +102,25 @@ class TrajectoryWriter:
             )
         )
 
+    def write(self) -> None:
+        """Writes the file again as it was: what came from a sandbox may have replaced it."""
+        if self._steps:
+            self._write()
+
     @property
     def _next(self) -> int:
         return len(self._steps) + 1
 
     def _add(self, step: Step) -> None:
         self._steps.append(step)
+        self._write()
+
+    def _write(self) -> None:
         spent = [s.metrics for s in self._steps if s.metrics is not None]
-        totals = FinalMetrics(
-            total_prompt_tokens=sum(m.prompt_tokens or 0 for m in spent),
-            total_completion_tokens=sum(m.completion_tokens or 0 for m in spent),
-            total_steps=len(self._steps),
-        )
+        totals = FinalMetrics(total_steps=len(self._steps))
+        if not any(s.source == "agent" and s.llm_call_count is None for s in self._steps):
+            totals.total_prompt_tokens = sum(m.prompt_tokens or 0 for m in spent)
+            totals.total_completion_tokens = sum(m.completion_tokens or 0 for m in spent)
         trajectory = Trajectory(agent=self._agent, steps=self._steps, final_metrics=totals)
         descriptor, draft = tempfile.mkstemp(prefix=".trajectory-", dir=self._path.parent)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:

@@ -24,6 +24,7 @@ VERBS = {
     "tasks": "List, show, check and export the tasks.",
     "agents": "Install coding agents once, for all sandboxes.",
     "run": "Let agents try tasks; boot what they built.",
+    "drive": "Work on a trial from outside: run, put, get, submit, MCP.",
     "verify": "Boot a file made by anyone and print its ladder.",
     "new": "Make a task that already boots something.",
     "play": "Try a task yourself: a shell, the clock, submit.",
@@ -141,7 +142,8 @@ def _say(given: list[str], message: str, hint: str, status: int, error: BaseExce
     print(f"error: {printable(message, 8000)}", file=sys.stderr)
     if hint:
         print(f"hint:  {printable(hint)}", file=sys.stderr)
-    if "--json" in given:
+    own = given[: given.index("--")] if "--" in given else given
+    if "--json" in own:
         import json
 
         kind = type(error).__name__

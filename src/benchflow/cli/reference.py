@@ -14,7 +14,7 @@ _INTRODUCTION = """\
 Made from `--help`; do not edit. Make it anew with
 `python -m benchflow.cli.reference > docs/cli.md`.
 
-Every verb but `new`, `play` and `serve`, which talk to a person, takes `--json`
+Every verb but `new`, `play` and `serve`, which talk to a person, and `drive mcp` takes `--json`
 (docs/results.md tells the shapes). An error is one line `error: …` with
 a `hint: …` under it, and an exit status that says whose it is.
 

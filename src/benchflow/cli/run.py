@@ -18,7 +18,8 @@ from benchflow.cli.options import jobs_dir_option, json_option, pairs
     multiple=True,
     metavar="AGENT",
     help="Who tries: oracle, nop, any agent of Harbor's, module:Class, ladder:MILESTONE, "
-    "exploit:NAME, variant:NAME or scripted:FILE. Repeat it to compare.  [default: oracle]",
+    "exploit:NAME, variant:NAME, scripted:FILE or external (see benchflow drive). Repeat it to "
+    "compare.  [default: oracle]",
 )
 @click.option(
     "-m",
@@ -145,6 +146,7 @@ def command(
       benchflow run repair/dead-server -a ladder --stop-after kernel   the oracle, stopped there
       benchflow run spin/appliance -a exploit:NAME                     a cheat; it should fail
       benchflow run spin/appliance -a variant:NAME                     honest; it should resolve
+      benchflow run repair/dead-server -a external          waits for benchflow drive, or MCP
       benchflow run ./my-task -a scripted --script commands.txt
       benchflow run repair/dead-server -a my_package.agent:MyAgent --sandbox docker
 
@@ -197,6 +199,8 @@ def command(
             f"{min(prepared.config.n_concurrent_trials, prepared.n_trials)} at once, "
             f"in {_shown(prepared.job_dir)}"
         )
+        if any(agent.partition(":")[0] == "external" for agent in agents):
+            click.echo("work on it from another terminal: benchflow drive instruction --wait 600")
     with display_alone(quiet=as_json) as listener:
         job = start(prepared, listener)
     return finish(job, as_json=as_json)

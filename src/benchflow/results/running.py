@@ -28,6 +28,7 @@ _ARGUMENTS = {
     "exploit": "exploit",
     "variant": "variant",
     "scripted": "script",
+    "external": "external",
 }
 
 
@@ -117,7 +118,8 @@ def agent_of(config: Mapping[str, Any]) -> str:
     name = str(config.get("name") or config.get("import_path") or "oracle").rpartition(":")[2]
     name = str(given.get("layer") or name).partition("/")[0]
     for kind, key in _ARGUMENTS.items():
-        name = f"{kind}:{Path(str(given[key])).name}" if key in given else name
+        if key in given:
+            name = f"{kind}:{Path(str(given[key])).name}".removesuffix(":")
     return name
 
 

@@ -9,6 +9,7 @@ exploit:NAME                   one of the task's cheats in place of a solution
 exploit:*                      those that go on where others were run, in turn in one sandbox
 variant:NAME                   one of the task's honest other solutions
 variant:*                      those that go on where others were run, in turn in one sandbox
+external, external:LABEL       waits for a driver from outside (docs/external.md)
 scripted:FILE                  plays commands from a file           (or: scripted with --script)
 """
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,10 +32,11 @@ from benchflow.tasks import Task
 if TYPE_CHECKING:
     from harbor.models.trial.config import AgentConfig
 
-OURS = ("ladder", "exploit", "variant", "scripted")
+OURS = ("ladder", "exploit", "variant", "external", "scripted")
 _MODULE = "benchflow.agents"
 EXPLOIT = f"{_MODULE}.scripts:ExploitAgent"
 VARIANT = f"{_MODULE}.scripts:VariantAgent"
+_LABEL = re.compile(r"[A-Za-z0-9._-]{0,60}")
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,8 @@ def _ours(kind: str, argument: str, request: RunRequest, tasks: list[PlannedTask
         path, options = f"{_MODULE}.scripts:LadderAgent", {"stop_after": milestone}
     elif kind in _SHIPPED:
         return _shipped(kind, argument, tasks)
+    elif kind == "external":
+        return _external(argument, request)
     else:
         from benchflow.agents.scripted import read_script
 
@@ -137,6 +142,23 @@ def _ours(kind: str, argument: str, request: RunRequest, tasks: list[PlannedTask
         read_script(script)
         path, options = f"{_MODULE}.scripted:ScriptedAgent", {"script": str(script.resolve())}
     return AgentConfig(import_path=path, kwargs=options, env=dict(request.agent_env))
+
+
+def _external(label: str, request: RunRequest) -> AgentConfig:
+    from harbor.models.trial.config import AgentConfig
+
+    if request.sandbox != "namespace":
+        raise UsageError(
+            f"an external driver works in the namespace sandbox, not in {request.sandbox}",
+            hint="leave --sandbox out",
+        )
+    if not _LABEL.fullmatch(label):
+        raise UsageError(
+            f"external:{label} is no name for who drives",
+            hint="letters, digits, dots, dashes and underscores, 60 at most",
+        )
+    path = f"{_MODULE}.external.agent:ExternalAgent"
+    return AgentConfig(import_path=path, kwargs={"external": label})
 
 
 def _shipped(kind: str, argument: str, tasks: list[PlannedTask]) -> AgentConfig:

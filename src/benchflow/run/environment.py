@@ -16,19 +16,19 @@ has a door to the job's model gateway (`benchflow.run.models`). An agent that ha
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, override
 
 from harbor.agents.installed.base import NonZeroAgentExitCodeError
-from harbor.environments.base import ExecResult
 
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.gateway import process
 from benchflow.results.faults import add_fault
 from benchflow.run import continuing, layers, models, signs, stall
-from benchflow.sandbox import Image, Mount, Sandbox
+from benchflow.sandbox import ExecResult, Image, Mount, Sandbox
 from benchflow.sandbox.environment import CommandTimeout, NamespaceEnvironment
 
 #: The agent's: it delivered nothing, or something else.
@@ -114,17 +114,18 @@ class TrialEnvironment(NamespaceEnvironment):
             yield
 
     @override
-    async def exec(
+    async def exec_bytes(
         self,
         command: str,
         cwd: str | None = None,
         env: dict[str, str] | None = None,
-        timeout_sec: int | None = None,
+        timeout_sec: float | None = None,
         user: str | int | None = None,
+        on_output: Callable[[str, bytes], None] | None = None,
     ) -> ExecResult:
         self._commands += 1
         try:
-            return await super().exec(command, cwd, env, timeout_sec, user)
+            return await super().exec_bytes(command, cwd, env, timeout_sec, user, on_output)
         except InfrastructureError as error:
             if self._is_at_work and await asyncio.to_thread(self._running().died_of_memory):
                 raise AgentFilledMemory(error.message) from error
@@ -133,6 +134,19 @@ class TrialEnvironment(NamespaceEnvironment):
             raise
         finally:
             self._commands += 1
+
+    def wait_for_driver(self) -> None:
+        """The agent is somebody outside, who may think as long as the trial lasts: one that stands
+        still is not ended from now on."""
+        self._stall_seconds = 0
+
+    async def fetch_for_driver(self, inside: str, host: Path) -> None:
+        """A copy of a file or folder while the agent is at work. What goes wrong is no fault of the
+        hand-over. Raises FileNotFoundError for what is neither, too."""
+        box = self._running()
+        left_out = await asyncio.to_thread(box.get, inside, host)
+        if inside.rstrip("/") in left_out:
+            raise FileNotFoundError(errno.ENOENT, "neither a file nor a directory", inside)
 
     @override
     def _streamer(self) -> Callable[[str, bytes], None] | None:

@@ -43,8 +43,10 @@ from harbor.models.trial.paths import EnvironmentPaths
 
 from benchflow.errors import InfrastructureError, TaskError
 from benchflow.sandbox import cleanup, handover, images, limits
+from benchflow.sandbox.model import ExecResult as ByteResult
 from benchflow.sandbox.model import Image, Limits, Mount
 from benchflow.sandbox.namespace import Sandbox
+from benchflow.sandbox.threads import all_of, in_thread
 
 _PIDS = 4096
 _VERIFIER_DIR = EnvironmentPaths().verifier_dir.as_posix()
@@ -144,16 +146,16 @@ class NamespaceEnvironment(BaseEnvironment):
     async def start(self, force_build: bool) -> None:
         begun = time.monotonic()
         try:
-            image = await _in_thread(lambda: self._image(force_build))
+            image = await in_thread(lambda: self._image(force_build))
             built = time.monotonic()
-            await _in_thread(lambda: self._start(image))
+            await in_thread(lambda: self._start(image))
         except asyncio.CancelledError:
             # The thread cannot be stopped; what it starts must not outlive this call.
             with self._lock:
                 self._abandoned = True
                 box, self._box = self._box, None
             if box is not None:
-                await asyncio.shield(_in_thread(box.stop))
+                await asyncio.shield(in_thread(box.stop))
             raise
         self._report["seconds"] = {
             "image": round(built - begun, 3),
@@ -238,7 +240,7 @@ class NamespaceEnvironment(BaseEnvironment):
         with self._lock:
             box, self._box = self._box, None
         if box is not None:
-            await asyncio.shield(_in_thread(lambda: self._stop(box, delete)))
+            await asyncio.shield(in_thread(lambda: self._stop(box, delete)))
 
     def _stop(self, box: Sandbox, delete: bool) -> None:
         lent = self._lent()
@@ -266,8 +268,8 @@ class NamespaceEnvironment(BaseEnvironment):
         box = self._running()
         if not box.id_map.privileged and box.alive:
             targets = [mount.inside for mount in self._core_mounts() if not mount.read_only]
-            await _in_thread(lambda: box.exec(["chmod", "-R", "a+rwX", *targets], user="root"))
-        await _in_thread(lambda: self._disarm(self._lent()))
+            await in_thread(lambda: box.exec(["chmod", "-R", "a+rwX", *targets], user="root"))
+        await in_thread(lambda: self._disarm(self._lent()))
 
     @override
     async def exec(
@@ -279,27 +281,45 @@ class NamespaceEnvironment(BaseEnvironment):
         user: str | int | None = None,
     ) -> ExecResult:
         """Run through `bash -c`. Raises CommandTimeout; a cancelled call kills what it started."""
+        result = await self.exec_bytes(command, cwd, env, timeout_sec, user)
+        if result.timed_out:
+            raise CommandTimeout(timeout_sec or 0, result.text, result.error_text)
+        return ExecResult(stdout=result.text, stderr=result.error_text, return_code=result.status)
+
+    async def exec_bytes(
+        self,
+        command: str,
+        cwd: str | None = None,
+        env: dict[str, str] | None = None,
+        timeout_sec: float | None = None,
+        user: str | int | None = None,
+        on_output: Callable[[str, bytes], None] | None = None,
+    ) -> ByteResult:
+        """`exec` with output as it was printed; one that ran into its timeout says so.
+
+        `on_output(stream, data)` sees all of it, in another thread.
+        """
         box = self._running()
         merged, who = self._merge_env(env), self._resolve_user(user)
         where = cwd or self.task_env_config.workdir
         cancel_read, cancel_write = os.pipe()
-        on_output = self._streamer()
+        heard = all_of(self._streamer(), on_output)
         try:
             work = asyncio.ensure_future(
-                _in_thread(
+                in_thread(
                     lambda: box.exec(
                         command,
                         user=who,
                         cwd=where,
                         env=merged,
                         timeout=timeout_sec or None,
-                        on_output=on_output,
+                        on_output=heard,
                         cancel=cancel_read,
                     )
                 )
             )
             try:
-                result = await asyncio.shield(work)
+                return await asyncio.shield(work)
             except asyncio.CancelledError:
                 os.write(cancel_write, b"c")
                 while not work.done():
@@ -310,9 +330,6 @@ class NamespaceEnvironment(BaseEnvironment):
         finally:
             os.close(cancel_read)
             os.close(cancel_write)
-        if result.timed_out:
-            raise CommandTimeout(timeout_sec or 0, result.text, result.error_text)
-        return ExecResult(stdout=result.text, stderr=result.error_text, return_code=result.status)
 
     def _streamer(self) -> Callable[[str, bytes], None] | None:
         """Carries output from the exec's thread to the event loop's callbacks, in order."""
@@ -347,13 +364,13 @@ class NamespaceEnvironment(BaseEnvironment):
                     raise
                 box.put(source, f"{target_path}/{source.name}")
 
-        await _in_thread(put)
+        await in_thread(put)
 
     @override
     async def upload_dir(self, source_dir: Path | str, target_dir: str) -> None:
         source = handover.trusted(Path(source_dir), self.trial_paths.trial_dir)
         box = self._running()
-        await _in_thread(lambda: box.put(source, str(target_dir)))
+        await in_thread(lambda: box.put(source, str(target_dir)))
 
     @override
     async def download_file(self, source_path: str, target_path: Path | str) -> None:
@@ -364,7 +381,7 @@ class NamespaceEnvironment(BaseEnvironment):
         await self._download(source_dir, Path(target_dir))
         if source_dir.rstrip("/") in (_AGENT_DIR, _VERIFIER_DIR):
             # The harness writes among its logs; a deliverable keeps its symlinks.
-            await _in_thread(lambda: handover.disarm([Path(target_dir)]))
+            await in_thread(lambda: handover.disarm([Path(target_dir)]))
 
     async def _download(self, source: str, target: Path) -> None:
         box = self._running()
@@ -376,7 +393,7 @@ class NamespaceEnvironment(BaseEnvironment):
                     raise InfrastructureError(f"{target} belongs to the sandbox while it runs")
                 return
         handover.trusted(target.parent, self.trial_paths.trial_dir)
-        left_out = await _in_thread(lambda: box.get(source, target))
+        left_out = await in_thread(lambda: box.get(source, target))
         if source.rstrip("/") in left_out:
             raise FileNotFoundError(errno.ENOENT, "neither a file nor a directory", source)
         if left_out:
@@ -385,31 +402,6 @@ class NamespaceEnvironment(BaseEnvironment):
 
 async def _call(emit: Callable[[str, OutputStream], Any], text: str, stream: OutputStream) -> None:
     await emit(text, stream)
-
-
-async def _in_thread[T](work: Callable[[], T]) -> T:
-    """Run blocking work in a thread of its own: a pool would let many sandboxes starve another."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[T] = loop.create_future()
-
-    def settle(result: T | None, error: BaseException | None) -> None:
-        if future.cancelled():
-            return
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(result)  # type: ignore[arg-type]
-
-    def run() -> None:
-        try:
-            result = work()
-        except BaseException as error:
-            loop.call_soon_threadsafe(settle, None, error)
-        else:
-            loop.call_soon_threadsafe(settle, result, None)
-
-    threading.Thread(target=run, daemon=True, name="sandbox").start()
-    return await future
 
 
 @cache
