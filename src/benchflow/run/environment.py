@@ -24,13 +24,15 @@ from typing import Any, override
 from harbor.agents.installed.base import NonZeroAgentExitCodeError
 from harbor.environments.base import ExecResult
 
-from benchflow.errors import InfrastructureError, UsageError
+from benchflow.errors import InfrastructureError, TaskError, UsageError
 from benchflow.gateway import process
 from benchflow.results.faults import add_fault
 from benchflow.run import continuing, layers, models, signs, stall
 from benchflow.sandbox import Image, Mount, Sandbox
 from benchflow.sandbox.environment import CommandTimeout, NamespaceEnvironment
 
+#: How the sandbox refuses to run something as somebody whom its /etc/passwd does not know.
+_NOT_RUN, _NO_USER = 126, "no user"
 #: The agent's: it delivered nothing, or something else.
 _AGENTS = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 
@@ -60,6 +62,7 @@ class TrialEnvironment(NamespaceEnvironment):
     async def start(self, force_build: bool) -> None:
         await super().start(force_build)
         if self._is_agents():
+            await asyncio.to_thread(self._find_users)
             await asyncio.to_thread(self._open_door)
         self._has_started = True
 
@@ -91,6 +94,23 @@ class TrialEnvironment(NamespaceEnvironment):
     async def stop(self, delete: bool) -> None:
         is_kept = self._is_agents() and continuing.find(self.trial_paths.trial_dir) is not None
         await super().stop(delete and not is_kept)
+
+    def _find_users(self) -> None:
+        """Raise TaskError where the image has no user of an agent's: no fault of the agent."""
+        config = self._task_config()
+        if config is None:
+            return
+        asked = {"agent.user": config.agent.user}
+        asked |= {f"steps.{n}.agent.user": s.agent.user for n, s in enumerate(config.steps or [])}
+        for key, user in asked.items():
+            if user is None:
+                continue
+            tried = self._running().exec(["true"], user=user)
+            if tried.status == _NOT_RUN and _NO_USER in tried.error_text:
+                raise TaskError(
+                    f"task.toml: {key}: the image has no user {user!r}",
+                    hint=f"write RUN useradd -m {user} into the Dockerfile",
+                )
 
     def _open_door(self) -> None:
         """Let the sandbox reach the job's model gateway at its own loopback."""

@@ -72,6 +72,15 @@ def build(
             return image
 
 
+def built(context_dir: Path | str, dockerfile_name: str = "Dockerfile") -> Image | None:
+    """The image of `context_dir`/`dockerfile_name` where it is made already. Raises TaskError."""
+    root = Path(context_dir)
+    recipe = root / dockerfile_name
+    references = dockerfile.base_references(recipe.read_text(), str(recipe))
+    record = _find(root, dockerfile_name, references, idmap.current())
+    return None if record is None else _load(record)
+
+
 def debian(suite: str = "bookworm", *, on_progress: OnProgress | None = None) -> Image:
     """The plain Debian image that `FROM debian:<suite>` starts from."""
     id_map = idmap.current()
