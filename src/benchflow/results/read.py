@@ -10,6 +10,7 @@ from benchflow.results import continued, facts, verdict
 from benchflow.results.evidence import evidence_in
 from benchflow.results.faults import first_fault
 from benchflow.results.files import UnreadableRecord, read_object
+from benchflow.results.impossible import in_harbor
 from benchflow.results.ladder import read_ladder
 from benchflow.results.layout import layout, read_planned
 from benchflow.results.lock import is_held
@@ -17,7 +18,7 @@ from benchflow.results.metered import exhausted, totals
 from benchflow.results.model import Job, Milestone, Phases, Problem, Trial, Usage, Verdict
 from benchflow.results.sandboxes import used_up
 from benchflow.results.text import one_line
-from benchflow.results.values import count, mapping, number, seconds_between, sequence, word
+from benchflow.results.values import amount, count, mapping, number, seconds_between, sequence, word
 
 
 def read_job(path: Path) -> Job:
@@ -106,7 +107,7 @@ def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Tria
             path=path,
             task=_task_name(record, names or {}),
             agent=one_line(str(agent.get("name", "?")), 80),
-            model=one_line(str(mapping(agent.get("model_info")).get("name") or ""), 80),
+            model=_model(record),
             verdict=decision,
             reward=verdict.reward(rewards or {}),
             cause=one_line(cause, 80),
@@ -126,7 +127,7 @@ def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Tria
             usage=_usage(record, steps),
             evidence=evidence_in(path),
         ),
-        [*unusable, *problems],
+        [*unusable, *problems, *(Problem(path / "result.json", s) for s in in_harbor(record))],
     )
 
 
@@ -147,6 +148,13 @@ def _ladder(
         milestones += found
         problems += faults
     return tuple(milestones), problems
+
+
+def _model(record: Mapping[str, Any]) -> str:
+    """As Harbor names it; older releases left that out where no provider stood before the name."""
+    known = mapping(mapping(record.get("agent_info")).get("model_info")).get("name")
+    asked = str(mapping(mapping(record.get("config")).get("agent")).get("model_name") or "")
+    return one_line(str(known or asked.partition("/")[2] or asked), 80)
 
 
 def _task_folder(record: Mapping[str, Any]) -> str:
@@ -246,7 +254,7 @@ def _usage(record: Mapping[str, Any], steps: list[dict[str, Any]]) -> Usage:
         known = [n for context in contexts if (n := count(context.get(key))) is not None]
         return sum(known) if known else None
 
-    spent = [usd for context in contexts if (usd := number(context.get("cost_usd"))) is not None]
+    spent = [usd for context in contexts if (usd := amount(context.get("cost_usd"))) is not None]
     return Usage(
         input_tokens=tokens("n_input_tokens"),
         output_tokens=tokens("n_output_tokens"),
