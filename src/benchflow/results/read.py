@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchflow.results import continued, facts, verdict
+from benchflow.results import continued, facts, handed, verdict
 from benchflow.results.evidence import evidence_in
 from benchflow.results.faults import first_fault
 from benchflow.results.files import UnreadableRecord, read_object
@@ -99,6 +99,8 @@ def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Tria
     if rewards is None:
         told = used_up(path) or broken_verifier(path)
         cause, message = told or (cause, message)
+    if decision is Verdict.FAILED and (left_out := handed.told(path)):
+        message = f"{message}; {left_out}" if message else left_out
     milestones, problems = _ladder(path, rewards or {}, steps)
     agent = mapping(record.get("agent_info"))
     return (

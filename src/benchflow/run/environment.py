@@ -26,10 +26,12 @@ from harbor.environments.base import ExecResult
 
 from benchflow.errors import InfrastructureError, TaskError, UsageError
 from benchflow.gateway import process
+from benchflow.results import handed
 from benchflow.results.faults import add_fault
 from benchflow.run import continuing, layers, models, signs, stall
 from benchflow.sandbox import Image, Mount, Sandbox
 from benchflow.sandbox.environment import CommandTimeout, NamespaceEnvironment
+from benchflow.sandbox.transfer import Unreadable
 
 #: How the sandbox refuses to run something as somebody whom its /etc/passwd does not know.
 _NOT_RUN, _NO_USER = 126, "no user"
@@ -232,6 +234,9 @@ class TrialEnvironment(NamespaceEnvironment):
     async def _fetch(self, download: Callable[[], Awaitable[None]], source: str) -> None:
         try:
             await download()
+        except Unreadable as error:
+            self._note_left_out(source, [(source, str(error.strerror))])
+            raise
         except _AGENTS:
             raise
         except (OSError, InfrastructureError) as error:
@@ -250,6 +255,12 @@ class TrialEnvironment(NamespaceEnvironment):
             trial = self.trial_paths.trial_dir
             await asyncio.to_thread(add_fault, trial, f"hand-over of {source}", fault)
             raise fault from None
+
+    @override
+    def _note_left_out(self, source: str, left_out: list[tuple[str, str]]) -> None:
+        super()._note_left_out(source, left_out)
+        if self._is_agents() and not source.startswith("/logs/agent"):
+            handed.add(self.trial_paths.trial_dir, left_out)
 
     def _can_be_ended(self) -> bool:
         """Whether nobody needs the sandbox alive: its agent is done and judged elsewhere."""

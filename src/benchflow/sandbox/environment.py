@@ -384,10 +384,21 @@ class NamespaceEnvironment(BaseEnvironment):
                 return
         handover.trusted(target.parent, self.trial_paths.trial_dir)
         left_out = await _in_thread(lambda: box.get(source, target))
-        if source.rstrip("/") in left_out:
+        refused = source.rstrip("/") in left_out
+        if refused:
+            said = [(source.rstrip("/"), "a link or special file; only files and folders cross")]
+        else:
+            said = [(path, "a device, fifo or socket") for path in left_out]
+            said += await _in_thread(lambda: handover.leading_out(target, source))
+        if said:
+            self._note_left_out(source, said)
+        if refused:
             raise FileNotFoundError(errno.ENOENT, "neither a file nor a directory", source)
-        if left_out:
-            self.logger.warning("left out of %s: %s", source, ", ".join(left_out[:10]))
+
+    def _note_left_out(self, source: str, left_out: list[tuple[str, str]]) -> None:
+        """Say what of `source` did not cross, each path with the reason."""
+        named = ", ".join(f"{path} ({why})" for path, why in left_out[:10])
+        self.logger.warning("left out of %s: %s", source, named)
 
 
 async def _call(emit: Callable[[str, OutputStream], Any], text: str, stream: OutputStream) -> None:
