@@ -111,7 +111,10 @@ def _build(path: Path, build: Any) -> tuple[Path, str]:
     context = (path.parent / _resolved(where)).resolve()
     if not context.is_relative_to(path.parent.resolve()):
         raise TaskError(f"{at}.context: {where} is outside of {path.parent}", hint="write build: .")
-    return context, _resolved(str(told.get("dockerfile") or "Dockerfile"))
+    dockerfile = _resolved(str(told.get("dockerfile") or "Dockerfile"))
+    if not (context / dockerfile).resolve().is_relative_to(context):
+        raise TaskError(f"{at}.dockerfile: {dockerfile} is outside of {where}", hint="move it in")
+    return context, dockerfile
 
 
 def _environment(given: Any) -> dict[str, str]:

@@ -62,6 +62,7 @@ def build(
             shutil.rmtree(frozen, ignore_errors=True)
             try:
                 context.snapshot(root, frozen, id_map)
+                context.adapt(frozen, dockerfile_name, id_map)
                 if _find(root, dockerfile_name, references, id_map) != record:
                     raise TaskError(f"{root} changed while it was copied", hint="build it again")
                 image = builder.build(frozen, dockerfile_name, tag=f"benchflow/{record.stem[:32]}")
