@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from benchflow.gateway.forms import read
 from benchflow.gateway.protocols import Protocol
-from benchflow.gateway.usage import Usage, read
+from benchflow.gateway.usage import Usage
 
 BASH = {
     "type": "object",

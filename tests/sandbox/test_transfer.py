@@ -303,3 +303,31 @@ def test_no_more_is_fetched_than_may_be_written(image: Image, tmp_path: Path) ->
         own.get("/small", tmp_path / "small")
     fetched = sum(path.stat().st_blocks for path in (tmp_path / "out").iterdir()) * 512
     assert fetched <= (64 << 20) + (1 << 30)
+
+
+def test_thousands_of_small_files_cross_whole(tmp_path: Path) -> None:
+    """Small ones share a packet; what is larger, empty, executable or a link is among them."""
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    for n in range(3000):
+        (tree / f"{n:04d}").write_bytes(b"x" * (n % 50))
+    (tree / "0000-large").write_bytes(os.urandom(200_000))
+    (tree / "1500-just").write_bytes(b"j" * 16 * 1024)
+    (tree / "1500-over").write_bytes(b"o" * (16 * 1024 + 1))
+    (tree / "run").write_bytes(b"#!")
+    (tree / "run").chmod(0o755)
+    (tree / "deep" / "er").mkdir(parents=True)
+    (tree / "deep" / "er" / "é").write_text("é")
+    (tree / "link").symlink_to("deep/er")
+    with Sandbox.start(debian("bookworm")) as box:
+        box.put(tree, "/tree")
+        assert box.exec("ls /tree | wc -l").text.strip() == str(len(list(tree.iterdir())))
+        assert box.get("/tree", tmp_path / "back") == []
+    for path in tree.rglob("*"):
+        back = tmp_path / "back" / path.relative_to(tree)
+        if path.is_symlink():
+            assert back.readlink() == path.readlink()
+        elif path.is_file():
+            assert back.read_bytes() == path.read_bytes()
+            assert back.stat().st_mode == path.stat().st_mode
+            assert back.stat().st_mtime_ns == path.stat().st_mtime_ns

@@ -62,7 +62,7 @@ def search(root: Path, layers: tuple[Path, ...]) -> GateResult:
                 suspects.files.append((name, data))
     public = {line for line, count in suspects.held_by.items() if count >= PUBLIC}
     for name, data in suspects.files:
-        if hit := secrets.repeated_by(data, public):
+        if hit := secrets.repeated_by(data, public, name):
             line, what = hit
             where = f"/{name}:{line}" if line else f"/{name}"
             findings.append(f"{where} repeats {what}: move it out of reach")

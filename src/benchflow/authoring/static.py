@@ -133,7 +133,7 @@ def leaks(task: Task) -> GateResult:
     findings = []
     given = _given(task)
     for path in given:
-        if hit := secrets.repeated_by(path.read_bytes()):
+        if hit := secrets.repeated_by(path.read_bytes(), given=path.as_posix()):
             where = path.relative_to(task.path).as_posix() + (f":{hit[0]}" if hit[0] else "")
             findings.append(f"{where} repeats {hit[1]}: move it out of reach")
     return judged("leaks", f"{len(given)} files against the answers", findings)
@@ -141,4 +141,5 @@ def leaks(task: Task) -> GateResult:
 
 def _given(task: Task) -> list[Path]:
     top = [task.path / "instruction.md", *sorted(task.path.glob("steps/*/instruction.md"))]
-    return [p for p in top if p.is_file()] + files_below(task.path / "environment")
+    below = files_below(task.path / "environment", links=not task.is_benchflow)
+    return [p for p in top if p.is_file()] + [p for p in below if not p.is_symlink()]

@@ -45,6 +45,7 @@ VERBS = {
 BROKEN_PIPE = 141
 INTERRUPTED = 130
 BUG = 70
+FAILED = 4
 
 
 class Verbs(click.Group):
@@ -81,7 +82,7 @@ class Verbs(click.Group):
     cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit status: 0 done, 1 a deliverable failed, 2 wrong usage, 3 a task is wrong, "
-    "4 infrastructure failed, 130 interrupted.",
+    "4 infrastructure failed, 70 a bug of benchflow, 130 interrupted, 141 nobody reads the output.",
 )
 @click.version_option(__version__, message="benchflow %(version)s")
 def benchflow() -> None:
@@ -122,6 +123,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # The reader went away, which is its right. Python would complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
+    except OSError as error:
+        # A file or folder of the user's, a full disk, a pipe: ours are caught where we know more.
+        where = error.filename or "input or output"
+        hint = "see whether it is there, may be used by you, and has room; BENCHFLOW_DEBUG=1: where"
+        return _say(given, f"{where}: {error.strerror or error}", hint, FAILED, error)
     except Exception as error:
         log = _write_crash_log(given)
         hint = f"please report it with {log}" if log else "set BENCHFLOW_DEBUG=1 to see where"

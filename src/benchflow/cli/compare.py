@@ -6,15 +6,16 @@ from pathlib import Path
 
 import click
 
-from benchflow.cli.options import json_option, need_analysis, print_json
+from benchflow.cli.options import assume_version_option, json_option, need_analysis, print_json
 
 
 @click.command("compare")
 @click.argument("a")
 @click.argument("b")
 @click.argument("source", nargs=-1, required=True, type=click.Path(path_type=Path))
+@assume_version_option
 @json_option
-def command(a: str, b: str, source: tuple[Path, ...], as_json: bool) -> None:
+def command(a: str, b: str, source: tuple[Path, ...], assume_version: bool, as_json: bool) -> None:
     """Compare A and B ("agent model", as benchflow report names them), paired by task.
 
     The p value is that of this one comparison: looking at several and reporting the best one needs
@@ -31,7 +32,9 @@ def command(a: str, b: str, source: tuple[Path, ...], as_json: bool) -> None:
     from benchflow.site.summary import compare, pair_json
     from benchflow.site.text import sentence
 
-    table = collect([*source], trajectories=False, workers=processors())
+    table = collect(
+        [*source], assume_version=assume_version, trajectories=False, workers=processors()
+    )
     pair = compare(table, a, b)
     if as_json:
         print_json({"schema": 1, **pair_json(pair)})

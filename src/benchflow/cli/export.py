@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from benchflow.cli.options import json_option, print_json
+from benchflow.cli.options import assume_version_option, json_option, print_json
 
 
 @click.command("export")
@@ -15,8 +15,11 @@ from benchflow.cli.options import json_option, print_json
     "-o", "--out", type=click.Path(path_type=Path), required=True, help="Folder to write to."
 )
 @click.option("--no-steps", is_flag=True, help="Leave trajectories out: quicker, and much smaller.")
+@assume_version_option
 @json_option
-def command(source: tuple[Path, ...], out: Path, no_steps: bool, as_json: bool) -> None:
+def command(
+    source: tuple[Path, ...], out: Path, no_steps: bool, assume_version: bool, as_json: bool
+) -> None:
     """Write trials, rungs and steps as DuckDB, Parquet and CSV, with a data dictionary.
 
     SOURCE is anything that holds results, recognised by its content: a job or a folder of jobs
@@ -34,7 +37,9 @@ def command(source: tuple[Path, ...], out: Path, no_steps: bool, as_json: bool) 
     from benchflow.results.records import collect
     from benchflow.results.workers import processors
 
-    collection = collect([*source], trajectories=not no_steps, workers=processors())
+    collection = collect(
+        [*source], assume_version=assume_version, trajectories=not no_steps, workers=processors()
+    )
     made = export(collection, out, with_steps=not no_steps)
     for problem in collection.problems if not as_json else ():
         click.echo(f"not as it should be: {problem}", err=True)

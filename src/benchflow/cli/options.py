@@ -27,6 +27,16 @@ def jobs_dir_option[F: Callable[..., Any]](function: F) -> F:
     )(function)
 
 
+def assume_version_option[F: Callable[..., Any]](function: F) -> F:
+    """`--assume-version`: join trials of an unknown version to those of the known one."""
+    return click.option(
+        "--assume-version",
+        is_flag=True,
+        help="Count trials that do not say which version of a task they tried as trials of the "
+        "one that others name.",
+    )(function)
+
+
 def pairs(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, str]:

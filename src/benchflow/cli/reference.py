@@ -18,10 +18,23 @@ Every verb but `new`, `play` and `serve`, which talk to a person, and `drive mcp
 (docs/results.md tells the shapes). An error is one line `error: …` with
 a `hint: …` under it, and an exit status that says whose it is.
 
+| status | meaning |
+|---|---|
+| 0 | done; of `run`, `play` and `resume`: every trial was judged, whatever the verdict |
+| 1 | a deliverable or a gate failed |
+| 2 | the command line, or a path or name on it, is wrong |
+| 3 | a task is wrong, or asks for what this machine does not have: nothing was started |
+| 4 | infrastructure failed: a trial without a verdict, a full disk, a file that cannot be used |
+| 70 | a bug of benchflow: no input should bring it about |
+| 130 | interrupted; finished trials are kept |
+| 141 | nobody reads the output any more |
+
 | variable | meaning |
 |---|---|
 | `BENCHFLOW_HOME` | images, layers, staged tasks, live sandboxes (default `~/.cache/benchflow`) |
 | `BENCHFLOW_TASKS` | the folder of the catalogue (default `tasks/` of the checkout) |
+| `BENCHFLOW_IMAGES` | a folder of OCI images, asked before any registry (docs/sandbox.md) |
+| `BENCHFLOW_REGISTRY` | `auto` (default), `never` or `always` ask a registry for bases |
 | `BENCHFLOW_DEBUG` | `1`: errors come with their traceback |
 | `HARBOR_TELEMETRY` | `on` lets Harbor report each job to its makers; off unless you set it |
 """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from benchflow.cli.options import json_option, need_analysis, print_json
+from benchflow.cli.options import assume_version_option, json_option, need_analysis, print_json
 
 if TYPE_CHECKING:
     from benchflow.results.records import Collection
@@ -31,9 +31,15 @@ if TYPE_CHECKING:
     show_default=True,
     help="Read what the agents did: claims, steps and the failure labels need it.",
 )
+@assume_version_option
 @json_option
 def command(
-    source: tuple[Path, ...], level: float, markdown: bool, trajectories: bool, as_json: bool
+    source: tuple[Path, ...],
+    level: float,
+    markdown: bool,
+    trajectories: bool,
+    assume_version: bool,
+    as_json: bool,
 ) -> None:
     """Say who is better than whom, with error bars that tell the truth.
 
@@ -58,7 +64,9 @@ def command(
     from benchflow.site.findings import findings, findings_json
     from benchflow.site.reading.report import as_markdown, in_terminal
 
-    table = collect([*source], trajectories=trajectories, workers=processors())
+    table = collect(
+        [*source], assume_version=assume_version, trajectories=trajectories, workers=processors()
+    )
     found = findings(table, level)
     if as_json:
         print_json(findings_json(found))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from benchflow.cli.options import need_analysis
+from benchflow.cli.options import assume_version_option, need_analysis
 
 
 @click.command("serve")
@@ -20,7 +20,10 @@ from benchflow.cli.options import need_analysis
     show_default=True,
     help="Confidence of the intervals.",
 )
-def command(source: tuple[Path, ...], port: int, title: str, level: float) -> None:
+@assume_version_option
+def command(
+    source: tuple[Path, ...], port: int, title: str, level: float, assume_version: bool
+) -> None:
     """Serve the pages of benchflow site on 127.0.0.1, made when asked for.
 
     The overview shows the trials that are at work: phase, ladder so far, time. Open pages are told
@@ -44,7 +47,11 @@ def command(source: tuple[Path, ...], port: int, title: str, level: float) -> No
 
     third = vendor()
     heading = title or title_of(source)
-    live = Live(lambda: Study(heading, collect([*source]), level, live=True), [*source], third)
+    live = Live(
+        lambda: Study(heading, collect([*source], assume_version=assume_version), level, live=True),
+        [*source],
+        third,
+    )
     try:
         server = serve(live, port)
     except OSError as error:

@@ -54,6 +54,8 @@ def print_trial(trial: Trial) -> None:
     reward = "" if trial.reward is None else f", reward {trial.reward:.3f}"
     cause = f" ({trial.cause}: {trial.cause_message})" if trial.cause else ""
     click.echo(f"  {trial.verdict.value}{reward}{cause}")
+    if trial.cause_message and not trial.cause:
+        click.echo(f"  {trial.cause_message}")
     if ended := script_end(trial):
         click.echo(f"  {ended}")
     if trial.milestones:
@@ -120,6 +122,8 @@ def _print_ladders(job: Job) -> None:
         if failed and failed.first_failure:
             click.echo(f"\n{trial.agent} stopped at {failed.id}:")
             click.echo(ladder([failed]))
+        if trial.cause_message and not trial.cause:
+            click.echo(f"\n{trial.agent}: {trial.cause_message}")
         if ended := script_end(trial):
             click.echo(f"\n{trial.agent}: {ended}")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from benchflow.cli.options import json_option, need_analysis, print_json
+from benchflow.cli.options import assume_version_option, json_option, need_analysis, print_json
 
 _SHOWN_PROBLEMS = 20
 
@@ -28,9 +28,15 @@ _SHOWN_PROBLEMS = 20
     show_default=True,
     help="Confidence of the intervals.",
 )
+@assume_version_option
 @json_option
 def command(
-    source: tuple[Path, ...], output: Path, title: str, level: float, as_json: bool
+    source: tuple[Path, ...],
+    output: Path,
+    title: str,
+    level: float,
+    assume_version: bool,
+    as_json: bool,
 ) -> None:
     """Build a site of finished trials: one folder that opens from disk.
 
@@ -53,7 +59,9 @@ def command(
     from benchflow.site.study import Study
 
     with begin(output) as site:
-        found = collect([*source], workers=processors(), keeper=site.keeper)
+        found = collect(
+            [*source], assume_version=assume_version, workers=processors(), keeper=site.keeper
+        )
         study = Study(title or title_of(source), found, level)
         built = finish(site, study)
     if as_json:

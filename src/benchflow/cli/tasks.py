@@ -160,23 +160,19 @@ def _limits(agent: float, verifier: float) -> str:
 def validate_command(task: tuple[str, ...], as_json: bool) -> int:
     """Read tasks and name every problem: file, key, what is wrong, what mends it.
 
-    \b
-    Example:
-      benchflow tasks validate ./my-task
-    """
-    from benchflow.tasks import select, stage
+    Plain Harbor folders, too: what Harbor or the namespace sandbox of this machine would refuse,
+    and what would pass and then be charged to the agent. Nothing is built or fetched.
 
-    found = select([*task])
-    for each in found:
-        stage(each)
-    if as_json:
-        print_json({"schema": 1, "valid": [each.name for each in found]})
-    else:
-        for each in found:
-            count = f"{each.n_checks} {'check' if each.n_checks == 1 else 'checks'}"
-            kind = count if each.is_benchflow else "a plain Harbor task"
-            click.echo(f"ok  {each.name}  {kind}")
-    return 0
+    \b
+    Examples:
+      benchflow tasks validate ./my-task
+      benchflow tasks validate ./dataset --json
+
+    Exit status: 0 when nothing is wrong, 3 when something is.
+    """
+    from benchflow.cli.validate import validate
+
+    return validate([*task], as_json=as_json)
 
 
 @command.command("export")

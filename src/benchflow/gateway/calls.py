@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ _OVERFLOW = "context_length_exceeded"
 _MAX_ERROR = 1 << 20
 #: Of a request in JSON: a rule of thumb, until the provider has counted.
 _BYTES_A_TOKEN = 4
+_END_OF_EVENT = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 #: Of a key or a model that is gone, or of something that the request names.
 _DOUBTFUL = (403, 404)
 
@@ -251,8 +253,14 @@ class _UsageHider:
         self._rest = b""
 
     def feed(self, chunk: bytes) -> bytes:
-        *events, self._rest = (self._rest + chunk).split(b"\n\n")
-        return b"".join(event + b"\n\n" for event in events if not self._hidden(event))
+        data = self._rest + chunk
+        shown, begun = [], 0
+        for end in _END_OF_EVENT.finditer(data):
+            if not self._hidden(data[begun : end.start()]):
+                shown.append(data[begun : end.end()])
+            begun = end.end()
+        self._rest = data[begun:]
+        return b"".join(shown)
 
     def rest(self) -> bytes:
         return self._rest

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
-from benchflow.gateway import usage
+from benchflow.gateway import forms
 from benchflow.gateway.protocols import Protocol
 from benchflow.gateway.sse import Decoder
 from benchflow.gateway.usage import Usage
+
+#: Parts of an event that may hold the usage: Anthropic's, OpenAI's Responses', Groq's.
+_HOLDERS = ("message", "response", "x_groq")
 
 
 class Reader:
@@ -45,7 +49,7 @@ class Reader:
             return
         try:
             body = json.loads(b"".join(self._whole))
-        except ValueError:
+        except (ValueError, RecursionError):
             self.error = "the answer is not JSON"
             return
         for item in body if isinstance(body, list) else [body]:
@@ -54,16 +58,19 @@ class Reader:
 
     @property
     def usage(self) -> Usage | None:
-        """The counts that were told; None when there were none."""
-        return usage.read(self._protocol, self._found) if self._found else None
+        """The counts that were told; None when there were none, or none that can be."""
+        return forms.read(self._protocol, self._found) if self._found else None
 
     @property
     def dollars(self) -> float | None:
         """What the provider says that the call cost."""
         cost = self._found.get("cost")
-        if isinstance(cost, bool) or not isinstance(cost, int | float) or cost < 0:
+        try:
+            found = float(cost) if isinstance(cost, int | float | str) else -1.0
+        except (ValueError, OverflowError):
             return None
-        return float(cost)
+        is_price = not isinstance(cost, bool) and math.isfinite(found) and found >= 0
+        return found if is_price else None
 
     def _event(self, data: bytes) -> None:
         if data == b"[DONE]":
@@ -72,7 +79,7 @@ class Reader:
         elif b'"usage' in data or b'"error"' in data or b'"message_stop"' in data:
             try:
                 event = json.loads(data)
-            except ValueError:
+            except (ValueError, RecursionError):
                 return
             if isinstance(event, dict):
                 self._take(event)
@@ -86,11 +93,15 @@ class Reader:
             self.error = _told(failed) or "the stream ended with an error"
             told = failed.get("error") if isinstance(failed, dict) else None
             self.code = str(told.get("code", "")) if isinstance(told, dict) else ""
-        for holder in (event, event.get("message"), event.get("response")):
+        choices = event.get("choices")
+        holders = [event, *(event.get(name) for name in _HOLDERS)]
+        # Moonshot's streams tell it in the last choice.
+        holders += choices[:1] if isinstance(choices, list) else []
+        for holder in holders:
             if isinstance(holder, dict):
                 counts = holder.get("usage", holder.get("usageMetadata"))
                 if isinstance(counts, dict):
-                    self._found |= {k: v for k, v in counts.items() if v is not None}
+                    self._found = forms.merged(self._found, counts)
 
 
 def _told(event: Any) -> str:
@@ -104,7 +115,7 @@ def message_of(body: bytes) -> str:
     """What a provider's error says, as plain text of at most 500 characters."""
     try:
         found = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return body[:500].decode("utf-8", "replace")
     told = _told(found[0] if isinstance(found, list) and found else found)
     return (told or body[:500].decode("utf-8", "replace"))[:500]

@@ -1,4 +1,4 @@
-"""Token counts: one normal form, and how each protocol writes them."""
+"""Token counts: one normal form, and how each protocol writes it (`forms` reads)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,23 @@ class Usage:
     @classmethod
     def from_dict(cls, counts: dict[str, Any]) -> Self:
         """The reverse of `as_dict`. Unknown names are refused with TypeError."""
-        return cls(**{name: _count(value) for name, value in counts.items()})
+        return cls(**{name: count(value) or 0 for name, value in counts.items()})
+
+
+#: More than any model reads or writes: what is above is no count.
+_MOST = 2**53
+
+
+def count(value: Any) -> int | None:
+    """A number of tokens as providers and proxies write it, as text too; None for what is none
+    (nan, a negative, a truth value). Never raises: the answer is not ours."""
+    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
+        value = int(value.strip()[:20])
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if not 0 <= value <= _MOST:  # nan is nowhere
+        return None
+    return int(value)
 
 
 def write(protocol: Protocol, usage: Usage) -> dict[str, Any]:
@@ -84,51 +100,3 @@ def write(protocol: Protocol, usage: Usage) -> dict[str, Any]:
         "thoughtsTokenCount": usage.reasoning,
         "totalTokenCount": usage.total,
     }
-
-
-def read(protocol: Protocol, found: dict[str, Any]) -> Usage:
-    """The counts in a provider's usage object; what is missing or no number counts as 0."""
-    if protocol is Protocol.MESSAGES:
-        write_1h = _count(_object(found.get("cache_creation")).get("ephemeral_1h_input_tokens"))
-        return Usage(
-            input=_count(found.get("input_tokens")),
-            cache_read=_count(found.get("cache_read_input_tokens")),
-            cache_write=_count(found.get("cache_creation_input_tokens")),
-            cache_write_1h=write_1h,
-            output=_count(found.get("output_tokens")),
-        )
-    if protocol is Protocol.GEMINI:
-        cached = _count(found.get("cachedContentTokenCount"))
-        thoughts = _count(found.get("thoughtsTokenCount"))
-        prompt = _count(found.get("promptTokenCount"))
-        prompt += _count(found.get("toolUsePromptTokenCount"))
-        return Usage(
-            input=max(prompt - cached, 0),
-            cache_read=cached,
-            output=_count(found.get("candidatesTokenCount")) + thoughts,
-            reasoning=thoughts,
-        )
-    chat = protocol is Protocol.CHAT
-    prompt = _count(found.get("prompt_tokens" if chat else "input_tokens"))
-    into = _object(found.get("prompt_tokens_details" if chat else "input_tokens_details"))
-    out = _object(found.get("completion_tokens_details" if chat else "output_tokens_details"))
-    cached = _count(into.get("cached_tokens"))
-    written = _count(into.get("cache_write_tokens"))
-    return Usage(
-        input=max(prompt - cached - written, 0),
-        cache_read=cached,
-        cache_write=written,
-        output=_count(found.get("completion_tokens" if chat else "output_tokens")),
-        reasoning=_count(out.get("reasoning_tokens")),
-    )
-
-
-def _count(value: Any) -> int:
-    # A provider's answer is not ours: a bool, a negative or a string is no count.
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return 0
-    return max(int(value), 0)
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

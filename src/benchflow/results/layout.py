@@ -39,10 +39,18 @@ def is_job(path: Path) -> bool:
 
 
 def is_trial(path: Path) -> bool:
-    """A folder that a trial was started in."""
-    return (path / "trial.log").exists() or (
-        (path / "result.json").exists() and (path / "verifier").is_dir()
-    )
+    """A folder that a trial was started in; one that was passed on may hold its result alone."""
+    if (path / "trial.log").exists():
+        return True
+    result = path / "result.json"
+    return result.exists() and ((path / "verifier").is_dir() or _is_trials(result))
+
+
+def _is_trials(result: Path) -> bool:
+    try:
+        return {"trial_name", "agent_info"} <= read_object(result).keys()
+    except UnreadableRecord:
+        return False
 
 
 @dataclass(frozen=True)

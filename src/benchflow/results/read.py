@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchflow.results import continued, facts, verdict
+from benchflow.results import continued, facts, handed, verdict
 from benchflow.results.evidence import evidence_in
 from benchflow.results.faults import first_fault
 from benchflow.results.files import UnreadableRecord, read_object
+from benchflow.results.impossible import in_harbor
 from benchflow.results.ladder import read_ladder
 from benchflow.results.layout import layout, read_planned
 from benchflow.results.lock import is_held
@@ -17,7 +18,7 @@ from benchflow.results.metered import exhausted, totals
 from benchflow.results.model import Job, Milestone, Phases, Problem, Trial, Usage, Verdict
 from benchflow.results.sandboxes import used_up
 from benchflow.results.text import one_line
-from benchflow.results.values import count, mapping, number, seconds_between, sequence, word
+from benchflow.results.values import amount, count, mapping, number, seconds_between, sequence, word
 
 
 def read_job(path: Path) -> Job:
@@ -104,6 +105,8 @@ def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Tria
     if rewards is None:
         told = used_up(path) or broken_verifier(path)
         cause, message = told or (cause, message)
+    if decision is Verdict.FAILED and (left_out := handed.told(path)):
+        message = f"{message}; {left_out}" if message else left_out
     milestones, problems = _ladder(path, rewards or {}, steps)
     agent = mapping(record.get("agent_info"))
     return (
@@ -112,7 +115,7 @@ def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Tria
             path=path,
             task=_task_name(record, names or {}),
             agent=one_line(str(agent.get("name", "?")), 80),
-            model=one_line(str(mapping(agent.get("model_info")).get("name") or ""), 80),
+            model=_model(record),
             verdict=decision,
             reward=verdict.reward(rewards or {}),
             cause=one_line(cause, 80),
@@ -132,7 +135,7 @@ def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Tria
             usage=_usage(record, steps),
             evidence=evidence_in(path),
         ),
-        [*unusable, *problems],
+        [*unusable, *problems, *(Problem(path / "result.json", s) for s in in_harbor(record))],
     )
 
 
@@ -153,6 +156,13 @@ def _ladder(
         milestones += found
         problems += faults
     return tuple(milestones), problems
+
+
+def _model(record: Mapping[str, Any]) -> str:
+    """As Harbor names it; older releases left that out where no provider stood before the name."""
+    known = mapping(mapping(record.get("agent_info")).get("model_info")).get("name")
+    asked = str(mapping(mapping(record.get("config")).get("agent")).get("model_name") or "")
+    return one_line(str(known or asked.partition("/")[2] or asked), 80)
 
 
 def _task_folder(record: Mapping[str, Any]) -> str:
@@ -252,7 +262,7 @@ def _usage(record: Mapping[str, Any], steps: list[dict[str, Any]]) -> Usage:
         known = [n for context in contexts if (n := count(context.get(key))) is not None]
         return sum(known) if known else None
 
-    spent = [usd for context in contexts if (usd := number(context.get("cost_usd"))) is not None]
+    spent = [usd for context in contexts if (usd := amount(context.get("cost_usd"))) is not None]
     return Usage(
         input_tokens=tokens("n_input_tokens"),
         output_tokens=tokens("n_output_tokens"),

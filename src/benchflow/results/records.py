@@ -201,6 +201,7 @@ def collect(
     trajectories: bool = True,
     workers: int = 1,
     keeper: Keeper | None = None,
+    assume_version: bool = False,
 ) -> Collection:
     """Reads each path, whatever it is: docs/results.md lists the formats.
 
@@ -213,11 +214,15 @@ def collect(
 
     `keeper`: is shown trials in job folders, the only ones that come in such numbers. What it
     gave for one stands in the record's `kept`.
+
+    `assume_version`: trials that do not say which version of a task they tried count as trials of
+    the one that others name (`benchflow.results.versions.settled`); else a problem says so.
     """
     from benchflow.results.readers import read_all
     from benchflow.results.readers.detect import How
+    from benchflow.results.versions import settled
 
-    return read_all(paths, How(trajectories, workers, keeper))
+    return settled(read_all(paths, How(trajectories, workers, keeper)), assume=assume_version)
 
 
 def steps(record: Record) -> Iterator[Step]:

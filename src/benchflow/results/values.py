@@ -52,6 +52,12 @@ def number(value: Any) -> float | None:
         return None
 
 
+def amount(value: Any) -> float | None:
+    """A finite number that is not below 0: seconds, dollars, tokens."""
+    found = number(value)
+    return found if found is not None and found >= 0 else None
+
+
 def count(value: Any) -> int | None:
     """A whole number from 0 to 2^53, such as a number of tokens."""
     if type(value) is float and value.is_integer():
@@ -113,11 +119,12 @@ def moment(value: Any) -> datetime | None:
 
 
 def seconds_from(start: datetime | None, end: datetime | None) -> float | None:
-    """Seconds from one time to another; None where one is unknown, or where one has a time zone
-    and the other has not."""
+    """Seconds from one time to another; None where one is unknown, where one has a time zone and
+    the other has not, and where they run backwards."""
     if start is None or end is None or (start.tzinfo is None) != (end.tzinfo is None):
         return None
-    return (end - start).total_seconds()
+    seconds = (end - start).total_seconds()
+    return seconds if seconds >= 0 else None
 
 
 def to_json(value: Any) -> str:

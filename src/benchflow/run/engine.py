@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchflow.errors import BenchflowError, InfrastructureError, MissingTool
-from benchflow.run import images
+from benchflow.run import images, stillborn
 from benchflow.run.keeping import Keeping
 from benchflow.run.models import Models
 from benchflow.run.phases import Phases
@@ -97,6 +97,7 @@ async def _run(config: JobConfig, phases: Phases, models: Models | None, gate: G
         gate.attach(job, models.client if models is not None else None)
     Keeping(config.jobs_dir / config.job_name, phases.tasks).attach(job)
     phases.attach(job)
+    stillborn.attach(job)
     await job.run()
 
 

@@ -24,13 +24,17 @@ from typing import Any, override
 
 from harbor.agents.installed.base import NonZeroAgentExitCodeError
 
-from benchflow.errors import InfrastructureError, UsageError
+from benchflow.errors import InfrastructureError, TaskError, UsageError
 from benchflow.gateway import process
+from benchflow.results import handed
 from benchflow.results.faults import add_fault
 from benchflow.run import continuing, layers, models, signs, stall
 from benchflow.sandbox import ExecResult, Image, Mount, Sandbox
 from benchflow.sandbox.environment import CommandTimeout, NamespaceEnvironment
+from benchflow.sandbox.transfer import Unreadable
 
+#: How the sandbox refuses to run something as somebody whom its /etc/passwd does not know.
+_NOT_RUN, _NO_USER = 126, "no user"
 #: The agent's: it delivered nothing, or something else.
 _AGENTS = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 
@@ -60,6 +64,7 @@ class TrialEnvironment(NamespaceEnvironment):
     async def start(self, force_build: bool) -> None:
         await super().start(force_build)
         if self._is_agents():
+            await asyncio.to_thread(self._find_users)
             await asyncio.to_thread(self._open_door)
         self._has_started = True
 
@@ -91,6 +96,23 @@ class TrialEnvironment(NamespaceEnvironment):
     async def stop(self, delete: bool) -> None:
         is_kept = self._is_agents() and continuing.find(self.trial_paths.trial_dir) is not None
         await super().stop(delete and not is_kept)
+
+    def _find_users(self) -> None:
+        """Raise TaskError where the image has no user of an agent's: no fault of the agent."""
+        config = self._task_config()
+        if config is None:
+            return
+        asked = {"agent.user": config.agent.user}
+        asked |= {f"steps.{n}.agent.user": s.agent.user for n, s in enumerate(config.steps or [])}
+        for key, user in asked.items():
+            if user is None:
+                continue
+            tried = self._running().exec(["true"], user=user)
+            if tried.status == _NOT_RUN and _NO_USER in tried.error_text:
+                raise TaskError(
+                    f"task.toml: {key}: the image has no user {user!r}",
+                    hint=f"write RUN useradd -m {user} into the Dockerfile",
+                )
 
     def _open_door(self) -> None:
         """Let the sandbox reach the job's model gateway at its own loopback."""
@@ -226,6 +248,9 @@ class TrialEnvironment(NamespaceEnvironment):
     async def _fetch(self, download: Callable[[], Awaitable[None]], source: str) -> None:
         try:
             await download()
+        except Unreadable as error:
+            self._note_left_out(source, [(source, str(error.strerror))])
+            raise
         except _AGENTS:
             raise
         except (OSError, InfrastructureError) as error:
@@ -244,6 +269,12 @@ class TrialEnvironment(NamespaceEnvironment):
             trial = self.trial_paths.trial_dir
             await asyncio.to_thread(add_fault, trial, f"hand-over of {source}", fault)
             raise fault from None
+
+    @override
+    def _note_left_out(self, source: str, left_out: list[tuple[str, str]]) -> None:
+        super()._note_left_out(source, left_out)
+        if self._is_agents() and not source.startswith("/logs/agent"):
+            handed.add(self.trial_paths.trial_dir, left_out)
 
     def _can_be_ended(self) -> bool:
         """Whether nobody needs the sandbox alive: its agent is done and judged elsewhere."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchflow.errors import UsageError
 from benchflow.gateway.config import Budget, Config
-from benchflow.run import models
+from benchflow.run import fitness, models
 from benchflow.run.agents import PlannedTask, configure
 from benchflow.run.memory import available_mb
 from benchflow.run.request import RunRequest
@@ -50,10 +50,9 @@ def plan(request: RunRequest) -> Plan:
 
     Raises UsageError and TaskError.
     """
-    tasks = [
-        PlannedTask(task, stage(task, request.hint), request.hint)
-        for task in select([*request.tasks])
-    ]
+    chosen = select([*request.tasks])
+    fitness.refuse(chosen, request.sandbox)
+    tasks = [PlannedTask(task, stage(task, request.hint), request.hint) for task in chosen]
     return assemble(request, tasks, configure(request, tasks))
 
 

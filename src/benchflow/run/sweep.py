@@ -19,7 +19,7 @@ from benchflow.results import lock
 from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.model import Job, Problem, Trial, Verdict
 from benchflow.results.read import read_job
-from benchflow.run import jobs, limits, models, record
+from benchflow.run import fitness, jobs, limits, models, record
 from benchflow.run.agents import EXPLOIT, VARIANT, PlannedTask, configure, who
 from benchflow.run.board import Listener
 from benchflow.run.metered import is_metered
@@ -164,7 +164,10 @@ def _run(
     for folder in record.of_sweep(file.name, jobs_dir):
         if not lock.is_held(folder):
             models.settle(folder)
-    for job in (begun := survey(file, jobs_dir)).jobs:
+    begun = survey(file, jobs_dir)
+    tasks = dict.fromkeys(cell.planned.task for cell in begun.cells)
+    fitness.refuse([*tasks], file.sandbox)
+    for job in begun.jobs:
         # Our own record is whole; Harbor's result.json may be torn, or not be there yet.
         judged = _judged(job)
         left = int(record.read(job.path)["n_trials"]) - len(judged)

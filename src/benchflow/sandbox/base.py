@@ -28,7 +28,7 @@ def debian_suite(reference: str) -> str | None:
     """The suite that an image reference asks for when it is a plain Debian one
     (`debian:bookworm-slim`, `docker.io/library/debian:12`); else None."""
     match = re.fullmatch(
-        r"(?:docker\.io/)?(?:library/)?debian(?::([a-z0-9]+)(?:-slim)?)?", reference
+        r"(?:(?:index\.)?docker\.io/)?(?:library/)?debian(?::([a-z0-9]+)(?:-slim)?)?", reference
     )
     if not match:
         return None

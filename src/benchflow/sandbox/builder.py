@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchflow.errors import InfrastructureError, MissingTool, TaskError
-from benchflow.sandbox import base, layout, mirror, paths, userns
+from benchflow.sandbox import base, layout, local, mirror, paths, userns
 from benchflow.sandbox.idmap import IdMap
 from benchflow.sandbox.model import Image, ImageConfig
 
@@ -71,29 +71,44 @@ class Builder:
         config = {"Env": [f"PATH={_PATH}"], "Cmd": ["bash"]}
         machine = platform.machine()
         layout.write(folder, archive, config, architecture=_ARCHITECTURES.get(machine, machine))
-        pulled = self._buildah("pull", f"oci:/mnt/place/{folder.name}", what=what)
         names = _names(suite)
-        self._buildah("tag", pulled.decode().split()[-1], *names, what=what)
-        self._buildah("rmi", f"localhost/mnt/place/{folder.name}", what=what)
-        shutil.rmtree(folder)
+        self._import(folder, names, what)
         return self._image(names[0])
 
     def pull(self, reference: str) -> Image:
-        """Fetch an image from its registry."""
+        """Fetch an image: from the folder of images, else from its registry."""
+        folder = self.place / "base"
+        if local.extract(reference, folder):
+            self._progress(f"taking {reference} from {local.VARIABLE}")
+            self._import(folder, [reference], f"reading {reference}")
+            return self._image(reference)
+        hint = (
+            "start the Dockerfile from debian:SUITE, which needs no registry, or put the image "
+            f"into a folder: {local.VARIABLE} (docs/sandbox.md)"
+        )
         if _registry() == "never":
             raise InfrastructureError(
-                f"{reference} is not on this machine and BENCHFLOW_REGISTRY=never",
-                hint="start the Dockerfile from debian:<suite>, which needs no registry",
+                f"{reference} is not on this machine and BENCHFLOW_REGISTRY=never", hint=hint
             )
         self._progress(f"fetching {reference}")
         status, output = self._run("pull", reference)
         if status:
-            tail = output.decode("utf-8", "replace").strip()[-600:]
+            lines = [line for line in output.decode("utf-8", "replace").splitlines() if line]
+            said = [line for line in lines if not _EPILOGUE.match(line)] or ["nothing was said"]
+            tail = "\n".join(lines)[-600:]
             raise InfrastructureError(
-                f"no registry gave {reference}:\n{tail}",
-                hint="start the Dockerfile from debian:<suite>, which needs no registry",
+                f"no registry gave {reference}: {said[-1][-300:]}\n{tail}", hint=hint
             )
         return self._image(reference)
+
+    def _import(self, folder: Path, names: list[str], what: str) -> None:
+        """Take an OCI layout in our place over, under `names`; the layout is used up."""
+        for path in (folder, *folder.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)  # the builder is somebody else
+        pulled = self._buildah("pull", f"oci:/mnt/place/{folder.name}", what=what)
+        self._buildah("tag", pulled.decode().split()[-1], *names, what=what)
+        self._buildah("rmi", f"localhost/mnt/place/{folder.name}", what=what)
+        shutil.rmtree(folder)
 
     def build(self, context_dir: Path, dockerfile_name: str, *, tag: str) -> Image:
         """Run a Dockerfile. Raises TaskError when a step fails: its last words, then the end of the

@@ -9,6 +9,7 @@ import stat
 from pathlib import Path
 
 from benchflow.errors import TaskError
+from benchflow.sandbox import recipe
 from benchflow.sandbox.idmap import IdMap
 
 
@@ -44,8 +45,40 @@ def snapshot(root: Path, target: Path, id_map: IdMap) -> None:
     """Copy the tree to where the builder, which is not the caller, may read it."""
     shutil.copytree(root, target, symlinks=True)
     for path in (target, *target.rglob("*")):
-        if path.is_symlink():
-            continue
+        _give(path, id_map)
+
+
+def adapt(frozen: Path, dockerfile_name: str, id_map: IdMap) -> None:
+    """Write the Dockerfile of a copied context in the builder's words. Raises TaskError."""
+    file = frozen / dockerfile_name
+    text = file.read_text()
+    adapted = recipe.adapted(text, dockerfile_name)
+    if adapted.text == text:
+        return
+    # A link of whoever wrote the task must lead nothing of ours out of the copy.
+    taken = frozen / recipe.FOLDER
+    if taken.is_symlink() or taken.exists():
+        raise TaskError(f"{recipe.FOLDER}: the name is taken", hint="call it otherwise")
+    if not file.parent.resolve().is_relative_to(frozen.resolve()):
+        raise TaskError(f"{dockerfile_name} lies outside of its context", hint="move it inside")
+    file.unlink()  # it may be a link
+    file.write_text(adapted.text)
+    made = [file]
+    for name, body in adapted.files.items():
+        path = frozen / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(body)
+        path.chmod(0o644)
+        made += [path, *(frozen / parent for parent in Path(name).parents if parent.name)]
+    ignore = frozen / ".dockerignore"
+    if adapted.files and ignore.is_file() and not ignore.is_symlink():
+        ignore.write_text(f"{ignore.read_text()}\n!{recipe.FOLDER}\n!{recipe.FOLDER}/**\n")
+    for path in made:
+        _give(path, id_map)
+
+
+def _give(path: Path, id_map: IdMap) -> None:
+    if not path.is_symlink():
         mode = path.stat().st_mode
         if id_map.privileged:
             os.chown(path, id_map.uid_base, id_map.gid_base)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from benchflow.errors import TaskError
+from benchflow.sandbox import recipe
 
 
 def base_references(text: str, name: str = "Dockerfile") -> list[str]:
@@ -14,7 +15,7 @@ def base_references(text: str, name: str = "Dockerfile") -> list[str]:
     stages: set[str] = set()
     references: list[str] = []
     seen_from = False
-    for number, line in _instructions(text):
+    for number, line in _instructions(recipe.adapted(text, name).text):
         word, _, rest = line.partition(" ")
         if word.upper() == "ARG" and not seen_from:
             key, _, value = rest.strip().partition("=")

@@ -28,7 +28,6 @@ from harbor.environments.capabilities import (
     EnvironmentResourceCapabilities,
 )
 from harbor.environments.definition import (
-    COMPOSE_FILE_NAME,
     DOCKERFILE_NAME,
     require_agent_environment_definition,
     should_use_prebuilt_docker_image,
@@ -42,7 +41,7 @@ from harbor.models.trial.config import ResourceMode
 from harbor.models.trial.paths import EnvironmentPaths
 
 from benchflow.errors import InfrastructureError, TaskError
-from benchflow.sandbox import cleanup, handover, images, limits
+from benchflow.sandbox import cleanup, compose, handover, images, limits
 from benchflow.sandbox.model import ExecResult as ByteResult
 from benchflow.sandbox.model import Image, Limits, Mount
 from benchflow.sandbox.namespace import Sandbox
@@ -75,6 +74,7 @@ class NamespaceEnvironment(BaseEnvironment):
         self._lock = threading.Lock()
         self._report: dict[str, Any] = {}
         self._config: TaskConfig | None = None
+        self._service: compose.Service | None = None
         super().__init__(*args, **kwargs)
 
     @staticmethod
@@ -132,12 +132,11 @@ class NamespaceEnvironment(BaseEnvironment):
 
     @override
     def _validate_definition(self) -> None:
-        if (self.environment_dir / COMPOSE_FILE_NAME).exists():
-            raise TaskError(
-                f"{self.environment_dir / COMPOSE_FILE_NAME}: the namespace sandbox runs one "
-                "container's worth, not Compose services",
-                hint="run this task with --sandbox docker",
-            )
+        file = self.environment_dir / compose.NAME
+        if file.is_file():
+            self._service = compose.read(file)
+            self._persistent_env = {**self._service.env, **self._persistent_env}
+            return
         require_agent_environment_definition(
             self.environment_dir, docker_image=self.task_env_config.docker_image
         )
@@ -167,7 +166,11 @@ class NamespaceEnvironment(BaseEnvironment):
 
     def _image(self, force_build: bool) -> Image:
         name = self.task_env_config.docker_image
-        if not should_use_prebuilt_docker_image(
+        if self._service is not None:
+            if not self._service.image:
+                return images.build(self._service.context, self._service.dockerfile)
+            name = self._service.image
+        elif not should_use_prebuilt_docker_image(
             self.environment_dir, docker_image=name, force_build=force_build
         ):
             return images.build(self.environment_dir, DOCKERFILE_NAME)
@@ -189,7 +192,7 @@ class NamespaceEnvironment(BaseEnvironment):
             mounts=mounts,
             limits=granted,
             env=self._startup_env(),
-            workdir=self.task_env_config.workdir,
+            workdir=self._workdir(),
             hostname=self.environment_name.replace("/", "-")[:63] or "sandbox",
         )
         with self._lock:
@@ -199,6 +202,10 @@ class NamespaceEnvironment(BaseEnvironment):
             box.stop()
             return
         self._report = handover.report(box, granted, self.network_policy.network_mode.value)
+
+    def _workdir(self) -> str | None:
+        own = self._service.workdir if self._service is not None else None
+        return self.task_env_config.workdir or own or None
 
     def _open(self, image: Image, **how: Any) -> Sandbox:
         """`Sandbox.start`, for whoever extends this class."""
@@ -301,7 +308,7 @@ class NamespaceEnvironment(BaseEnvironment):
         """
         box = self._running()
         merged, who = self._merge_env(env), self._resolve_user(user)
-        where = cwd or self.task_env_config.workdir
+        where = cwd or self._workdir()
         cancel_read, cancel_write = os.pipe()
         heard = all_of(self._streamer(), on_output)
         try:
@@ -394,10 +401,21 @@ class NamespaceEnvironment(BaseEnvironment):
                 return
         handover.trusted(target.parent, self.trial_paths.trial_dir)
         left_out = await in_thread(lambda: box.get(source, target))
-        if source.rstrip("/") in left_out:
+        refused = source.rstrip("/") in left_out
+        if refused:
+            said = [(source.rstrip("/"), "a link or special file; only files and folders cross")]
+        else:
+            said = [(path, "a device, fifo or socket") for path in left_out]
+            said += await in_thread(lambda: handover.leading_out(target, source))
+        if said:
+            self._note_left_out(source, said)
+        if refused:
             raise FileNotFoundError(errno.ENOENT, "neither a file nor a directory", source)
-        if left_out:
-            self.logger.warning("left out of %s: %s", source, ", ".join(left_out[:10]))
+
+    def _note_left_out(self, source: str, left_out: list[tuple[str, str]]) -> None:
+        """Say what of `source` did not cross, each path with the reason."""
+        named = ", ".join(f"{path} ({why})" for path, why in left_out[:10])
+        self.logger.warning("left out of %s: %s", source, named)
 
 
 async def _call(emit: Callable[[str, OutputStream], Any], text: str, stream: OutputStream) -> None:

@@ -6,9 +6,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import posixpath
 import stat
 from dataclasses import asdict
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from benchflow.errors import InfrastructureError
@@ -59,6 +60,25 @@ def _danger(name: str, folder: int) -> str:
     if target.startswith("/") or ".." in target.split("/"):
         return f"symlink to {target}"
     return ""
+
+
+def leading_out(tree: Path, inside: str) -> list[tuple[str, str]]:
+    """Links in a tree that was fetched from `inside` to what was not fetched with it: each link's
+    path inside, and why it matters. Nothing is followed."""
+    top = inside.rstrip("/")
+    found: list[tuple[str, str]] = []
+    for folder, names, files in os.walk(tree):
+        here = PurePosixPath(top) / Path(folder).relative_to(tree).as_posix()
+        for name in (*names, *files):
+            try:
+                target = str((Path(folder) / name).readlink())
+            except OSError:  # no link
+                continue
+            goal = posixpath.normpath(here / target)
+            if goal != top and not goal.startswith(f"{top}/"):
+                why = f"a link to {target}, which does not cross with it"
+                found.append((str(here / name), why))
+    return sorted(found)
 
 
 def report(box: Sandbox, granted: Limits, network: str) -> dict[str, Any]:

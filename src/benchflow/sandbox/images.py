@@ -62,6 +62,7 @@ def build(
             shutil.rmtree(frozen, ignore_errors=True)
             try:
                 context.snapshot(root, frozen, id_map)
+                context.adapt(frozen, dockerfile_name, id_map)
                 if _find(root, dockerfile_name, references, id_map) != record:
                     raise TaskError(f"{root} changed while it was copied", hint="build it again")
                 image = builder.build(frozen, dockerfile_name, tag=f"benchflow/{record.stem[:32]}")
@@ -70,6 +71,15 @@ def build(
             builder.share(image)
             _save(record, image)
             return image
+
+
+def built(context_dir: Path | str, dockerfile_name: str = "Dockerfile") -> Image | None:
+    """The image of `context_dir`/`dockerfile_name` where it is made already. Raises TaskError."""
+    root = Path(context_dir)
+    recipe = root / dockerfile_name
+    references = dockerfile.base_references(recipe.read_text(), str(recipe))
+    record = _find(root, dockerfile_name, references, idmap.current())
+    return None if record is None else _load(record)
 
 
 def debian(suite: str = "bookworm", *, on_progress: OnProgress | None = None) -> Image:

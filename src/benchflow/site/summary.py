@@ -66,9 +66,11 @@ def summarize_trials(trials: Trials, level: float = 0.95) -> Summary:
     outcomes = trials.outcomes
     compared = all_pairs(outcomes, level)
     tier_of: dict[str, int] = {}
-    # Tiers are a statement about all: where some two share too few tasks there is none.
-    if len(compared) == len(outcomes) * (len(outcomes) - 1) // 2:
-        for number, tier in enumerate(tiers(outcomes, level, compared), 1):
+    # Tiers are a statement about all that stand in them: who shares too few tasks has none.
+    ranked = {who: outcomes[who] for who in comparable([*outcomes], [*compared])}
+    if len(ranked) > 1 or len(outcomes) == 1:
+        among = {pair: one for pair, one in compared.items() if ranked.keys() >= {*pair}}
+        for number, tier in enumerate(tiers(ranked, level, among), 1):
             tier_of.update(dict.fromkeys(tier, number))
     return Summary(
         entries=tuple(
@@ -84,6 +86,19 @@ def summarize_trials(trials: Trials, level: float = 0.95) -> Summary:
         unknown=tuple(sorted(name for name in trials.errors if name not in outcomes)),
         level=level,
     )
+
+
+def comparable(names: list[str], pairs: list[tuple[str, str]]) -> list[str]:
+    """Those of `names` of whom each two are a pair: the worst connected is left out, the last named
+    of several, until it is so."""
+    left = [*names]
+    linked = {frozenset(pair) for pair in pairs}
+    while True:
+        degree = {a: sum(frozenset((a, b)) in linked for b in left if b != a) for a in left}
+        if all(n == len(left) - 1 for n in degree.values()):
+            return left
+        fewest = min(degree.values())
+        left.remove(next(name for name in reversed(left) if degree[name] == fewest))
 
 
 def compare(table: Collection, a: str, b: str, level: float = 0.95) -> Pair:

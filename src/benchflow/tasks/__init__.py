@@ -1,13 +1,14 @@
 """What a task is: read, checked, found, staged to a self-contained Harbor folder."""
 
-from benchflow.tasks.catalogue import catalogue, find, names, root, select
-from benchflow.tasks.load import load
+from benchflow.tasks.catalogue import catalogue, find, locate, names, root, select
+from benchflow.tasks.load import Problem, load
 from benchflow.tasks.model import Deliverable, Exploit, Step, Task, Variant
 from benchflow.tasks.stage import export, stage
 
 __all__ = [
     "Deliverable",
     "Exploit",
+    "Problem",
     "Step",
     "Task",
     "Variant",
@@ -15,6 +16,7 @@ __all__ = [
     "export",
     "find",
     "load",
+    "locate",
     "names",
     "root",
     "select",

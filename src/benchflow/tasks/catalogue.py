@@ -7,7 +7,7 @@ import fnmatch
 import os
 from pathlib import Path
 
-from benchflow.errors import UsageError
+from benchflow.errors import TaskError, UsageError
 from benchflow.tasks.load import load
 from benchflow.tasks.model import Task
 
@@ -51,29 +51,43 @@ def find(name: str) -> Task:
 def select(patterns: list[str]) -> list[Task]:
     """Tasks by names, globs (`repair/*`) or paths of any Harbor task folder, without repeats.
 
-    Order: that of the patterns, then by name. Raises UsageError when a pattern matches nothing.
+    Order: that of the patterns, then by name. Raises UsageError when a pattern matches nothing,
+    TaskError that names every task that is wrong.
     """
-    chosen: dict[Path, Task] = {}
+    tasks, wrong = [], []
+    for folder in locate(patterns):
+        try:
+            tasks.append(load(folder))
+        except TaskError as error:
+            wrong.append(error)
+    if len(wrong) == 1:
+        raise wrong[0]
+    if wrong:
+        raise TaskError("\n".join(error.message for error in wrong), hint=wrong[0].hint)
+    return tasks
+
+
+def locate(patterns: list[str]) -> list[Path]:
+    """The folders of the tasks that `select` would load. Raises UsageError."""
+    chosen: dict[Path, None] = {}
     for pattern in patterns:
         folder = Path(pattern)
         if (folder / "task.toml").is_file():
-            task = load(folder)
-            chosen.setdefault(task.path, task)
-            continue
-        if folder.is_dir() and (below := sorted(folder.glob("*/task.toml"))):
-            for config in below:
-                task = load(config.parent)
-                chosen.setdefault(task.path, task)
-            continue
-        known = names()
-        matching = fnmatch.filter(known, pattern)
-        if not matching:
-            matching = [name for name in known if name.split("/")[1] == pattern]
-        if not matching:
-            close = difflib.get_close_matches(pattern, known, n=1, cutoff=0.4)
-            hint = f"did you mean {close[0]}?" if close else "see benchflow tasks"
-            raise UsageError(f"no task {pattern!r}", hint=hint)
-        for name in matching:
-            task = load(root() / name)
-            chosen.setdefault(task.path, task)
-    return list(chosen.values())
+            chosen[folder.resolve()] = None
+        elif folder.is_dir() and (below := sorted(folder.glob("*/task.toml"))):
+            chosen |= {config.parent.resolve(): None for config in below}
+        else:
+            chosen |= {(root() / name).resolve(): None for name in _named(pattern)}
+    return list(chosen)
+
+
+def _named(pattern: str) -> list[str]:
+    known = names()
+    matching = fnmatch.filter(known, pattern)
+    if not matching:
+        matching = [name for name in known if name.split("/")[1] == pattern]
+    if not matching:
+        close = difflib.get_close_matches(pattern, known, n=1, cutoff=0.4)
+        hint = f"did you mean {close[0]}?" if close else "see benchflow tasks"
+        raise UsageError(f"no task {pattern!r}", hint=hint)
+    return matching

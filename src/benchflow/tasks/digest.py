@@ -22,56 +22,70 @@ _SCRIPTS = re.compile(
 _IGNORED = {"__pycache__", ".git", ".pytest_cache", ".DS_Store"}
 
 
-def files_below(root: Path) -> list[Path]:
+def files_below(root: Path, *, links: bool = False) -> list[Path]:
     """Regular files below `root`, sorted by relative path; symlinks are refused with TaskError.
 
     A symlink in a task would make its content depend on the machine that reads it, and could lead
-    to what is nobody's business.
+    to what is nobody's business. With `links` they are listed as what they are: plain Harbor tasks
+    hold them in their build contexts, where a builder copies them and follows none.
     """
-    _refuse_link(root)
+    _refuse_link(root, links=links)
     found: list[Path] = []
     for directory, names, files in os.walk(root):
         names[:] = sorted(name for name in names if name not in _IGNORED)
         for name in [*names, *files]:
-            _refuse_link(Path(directory) / name)
+            _refuse_link(Path(directory) / name, links=links)
+        linked = [name for name in names if (Path(directory) / name).is_symlink()]
         found += [
             Path(directory) / name
-            for name in files
+            for name in (*files, *linked)
             if name not in _IGNORED and not name.endswith(".pyc")
         ]
     return sorted(found, key=lambda path: path.relative_to(root).as_posix())
 
 
-def _refuse_link(path: Path) -> None:
+def _refuse_link(path: Path, *, links: bool = False) -> None:
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:
         return
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or (links and stat.S_ISLNK(mode))):
         raise TaskError(
             f"{path}: a task holds regular files and folders only",
             hint="replace the link or special file by a real file",
         )
 
 
-def digest_of(root: Path, parts: Iterable[str]) -> str:
+def digest_of(root: Path, parts: Iterable[str], *, links: bool = False) -> str:
     """SHA-256 (hex) over names, executable bits and contents of `parts` (files or folders).
 
-    What a `task.toml` at the root says of cheats and variants, or as the reason for `unverified`,
-    does not count. Raises TaskError for a symlink.
+    What a `task.toml` at the root says of exploits and variants, or as the reason for
+    `unverified`, does not count. Raises TaskError for a symlink, unless `links`: then where it
+    leads to counts, and TaskError is for special files, and for what cannot be read.
     """
     total = hashlib.sha256()
     for part in sorted(parts):
         top = root / part
-        _refuse_link(top)
-        if not top.exists():
+        _refuse_link(top, links=links)
+        if not (top.exists() or top.is_symlink()):
             continue
-        for path in [top] if top.is_file() else files_below(top):
+        is_one = top.is_file() or top.is_symlink()
+        for path in [top] if is_one else files_below(top, links=links):
+            name = os.fsencode(path.relative_to(root).as_posix())
+            if path.is_symlink():
+                total.update(b"%s l %s\n" % (os.fsencode(path.readlink()), name))
+                continue
             executable = b"x" if path.stat().st_mode & stat.S_IXUSR else b"-"
-            name = path.relative_to(root).as_posix().encode()
-            data = path.read_bytes()
+            data = _data(path)
             if name == b"task.toml":
                 data = _SCRIPTS.sub(b"", _REASON.sub(rb'\1""', data))
             content = hashlib.sha256(data).hexdigest().encode()
             total.update(b"%s %s %s\n" % (content, executable, name))
     return total.hexdigest()
+
+
+def _data(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except PermissionError:
+        raise TaskError(f"{path}: you may not read it", hint=f"chmod a+r {path}") from None

@@ -111,7 +111,7 @@ def _load_plain(folder: Path, data: dict[str, Any]) -> Task:
         path=folder,
         name=folder.name,
         version=str(package.get("version", "")),
-        digest=digest_of(folder, SCORED_PARTS),
+        digest=digest_of(folder, SCORED_PARTS, links=True),
         is_benchflow=False,
         description=str(package.get("description", "")),
         authors=_names(package.get("authors")),

@@ -147,6 +147,8 @@ def _document(source: Path, path: Path) -> Found | None:
     if inspect_log.is_log(value):
         return Found(*inspect_log.read_json(source, path))
     if terminal_bench.is_results(value):
-        return Found(*terminal_bench.read(source, path.parent))
+        if path.name == "results.json":
+            return Found(*terminal_bench.read(source, path.parent))
+        return Found(*terminal_bench.read_summary(source, path))
     keys = value.keys() if isinstance(value, dict) else ()
     return Found(*listed.read(path)) if {"agent", "task", "trial"} <= set(keys) else None

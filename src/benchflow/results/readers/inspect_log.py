@@ -15,11 +15,12 @@ from typing import Any
 
 from benchflow.results.archive import MAX_MEMBER, Archive
 from benchflow.results.files import UnreadableRecord, read_bytes
+from benchflow.results.impossible import amounts
 from benchflow.results.model import Phases, Problem, Usage
 from benchflow.results.readers.atif_summary import DONE, repeats
 from benchflow.results.readers.inspect_score import judge
 from benchflow.results.records import Format, Record
-from benchflow.results.values import count, mapping, number, sequence, word
+from benchflow.results.values import amount, count, mapping, sequence, word
 
 _SUMMARIES, _HEADER, _START = "summaries.json", "header.json", "_journal/start.json"
 
@@ -51,7 +52,8 @@ class _Log:
 def is_log(data: Any) -> bool:
     """Whether a JSON value is an Inspect log in its `.json` form."""
     found = mapping(data)
-    return "samples" in found and {"task", "model"} <= mapping(found.get("eval")).keys()
+    has_part = bool({"samples", "results", "status"} & found.keys())
+    return has_part and {"task", "model"} <= mapping(found.get("eval")).keys()
 
 
 def read(source: Path, path: Path, trajectories: bool) -> tuple[list[Record], list[Problem]]:
@@ -74,6 +76,7 @@ def read(source: Path, path: Path, trajectories: bool) -> tuple[list[Record], li
                 elif trajectories:
                     sample = _member_object(archive, member, path, problems)
                 records += _record(log, summary, sample, member, problems)
+            _say_missing(log, len(records), problems)
     except UnreadableRecord as error:
         problems.append(Problem(path, str(error)))
     return records, problems
@@ -85,8 +88,10 @@ def read_json(source: Path, path: Path) -> tuple[list[Record], list[Problem]]:
     records: list[Record] = []
     header = _parse(read_bytes(path, MAX_MEMBER))
     _say_status(header, path, problems)
+    log = _Log(source, path, header)
     for place, sample in enumerate(map(mapping, sequence(header.get("samples")))):
-        records += _record(_Log(source, path, header), sample, sample, str(place), problems)
+        records += _record(log, sample, sample, str(place), problems)
+    _say_missing(log, len(records), problems)
     return records, problems
 
 
@@ -113,6 +118,16 @@ def _say_status(header: Mapping[str, Any], path: Path, problems: list[Problem]) 
         problems.append(Problem(path, f"the evaluation's status is {word(header.get('status'))!r}"))
     if header.get("invalidated") is True:
         problems.append(Problem(path, "was declared invalid by its owner"))
+
+
+def _say_missing(log: _Log, n_here: int, problems: list[Problem]) -> None:
+    """`EvalResults.total_samples` counts the dataset's samples times the epochs."""
+    promised = count(mapping(log.header.get("results")).get("total_samples"))
+    if promised is not None and promised > n_here:
+        missing = f"{promised - n_here} of {promised} samples are missing"
+        problems.append(Problem(log.path, f"{missing}: its results count them, it holds {n_here}"))
+    elif promised is not None and promised < n_here:
+        problems.append(Problem(log.path, f"holds {n_here} samples; its results count {promised}"))
 
 
 def _summaries(
@@ -163,6 +178,8 @@ def _record(
     if not name or epoch is None:
         problems.append(Problem(log.path, "a sample without id or epoch"))
         return []
+    said = amounts(summary, ("working_time", "total_time"))
+    problems += [Problem(log.path, f"{name}@{epoch}: {each}") for each in said]
     invalid = log.header.get("invalidated") is True or bool(sample.get("invalidation"))
     judged = judge(summary, log.scorer, invalid=invalid)
     limit = summary.get("limit")
@@ -192,7 +209,7 @@ def _record(
             rungs=judged.rungs,
             rung_kind="test" if judged.rungs else "",
             phases=Phases(
-                agent=number(summary.get("working_time")), total=number(summary.get("total_time"))
+                agent=amount(summary.get("working_time")), total=amount(summary.get("total_time"))
             ),
             steps=_turns(sample) if sample else count(summary.get("turn_count")),
             repeats=repeats(_asked(sample)) if sample else None,
@@ -210,7 +227,7 @@ def _usage(by_model: Mapping[str, Any]) -> Usage:
     if not parts:
         return Usage()
     inputs = ("input_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
-    dollars = [usd for part in parts if (usd := number(part.get("total_cost"))) is not None]
+    dollars = [usd for part in parts if (usd := amount(part.get("total_cost"))) is not None]
     return Usage(
         input_tokens=sum(count(part.get(key)) or 0 for part in parts for key in inputs),
         output_tokens=sum(count(part.get("output_tokens")) or 0 for part in parts),

@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from benchflow.results.files import UnreadableRecord, decode, read_lines
+from benchflow.results.impossible import amounts
 from benchflow.results.ladder import STATUSES
 from benchflow.results.model import Phases, Problem, Usage, Verdict
 from benchflow.results.readers.harbor import contradiction
 from benchflow.results.records import Format, Record, Rung
 from benchflow.results.text import one_line
-from benchflow.results.values import count, mapping, number, sequence, truth, word, words
+from benchflow.results.values import amount, count, mapping, number, sequence, truth, word, words
 
 MAX_LINE = 4 << 20
+_AMOUNTS = ("n_input_tokens", "n_output_tokens", "cost_usd", "agent_seconds", "steps")
 _NEEDED = ("agent", "task", "trial", "resolved")
 #: Terminal-Bench's words for a run that was cut off or broke down; `unset` and `none`: it ended.
 CUT_OFF = frozenset(
@@ -48,11 +50,14 @@ def read(path: Path) -> tuple[list[Record], list[Problem]]:
         try:
             if line is None:
                 raise UnreadableRecord(f"is longer than {MAX_LINE >> 20} MiB")
-            record = _record(path, decode(line))
+            data = decode(line)
+            record = _record(path, data)
         except UnreadableRecord as error:
             problems.append(Problem(path, f"line {line_number} {error}"))
             continue
         records.append(record)
+        said = amounts(mapping(data), _AMOUNTS)
+        problems += [Problem(path, f"line {line_number}: {each}") for each in said]
         if fault := contradiction(record):
             problems.append(Problem(path, f"line {line_number}: {fault}"))
     return records, problems
@@ -93,7 +98,7 @@ def _record(path: Path, data: Any) -> Record:
         ended_itself=_ended_itself(line, failure_mode),
         rungs=rungs,
         rung_kind=_kind(line, rungs),
-        phases=Phases(agent=number(line.get("agent_seconds"))),
+        phases=Phases(agent=amount(line.get("agent_seconds"))),
         steps=count(line.get("steps")),
         usage=usage(line.get("n_input_tokens"), line.get("n_output_tokens"), line.get("cost_usd")),
         started_at=word(line.get("started_at"), 40),
@@ -104,7 +109,7 @@ def usage(tokens_in: Any, tokens_out: Any, usd: Any = None) -> Usage:
     """Terminal-Bench writes 0 and 0 for agents that it cannot meter: that is "not recorded"."""
     if count(tokens_in) == 0 and count(tokens_out) == 0:
         tokens_in = tokens_out = None
-    return Usage(count(tokens_in), count(tokens_out), number(usd))
+    return Usage(count(tokens_in), count(tokens_out), amount(usd))
 
 
 def cause(resolved: bool | None, failure_mode: str) -> str:

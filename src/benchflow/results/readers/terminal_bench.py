@@ -14,11 +14,12 @@ from typing import Any
 
 from benchflow.results.evidence import holds_something
 from benchflow.results.files import UnreadableRecord, read_object
+from benchflow.results.impossible import amounts, spans
 from benchflow.results.model import Phases, Problem, Verdict
 from benchflow.results.readers.harbor import contradiction
 from benchflow.results.readers.listed import cause, ended_itself, usage
 from benchflow.results.records import Format, Record, Rung
-from benchflow.results.values import mapping, seconds_between, sequence, truth, word
+from benchflow.results.values import count, mapping, seconds_between, sequence, truth, word
 
 _EVIDENCE = (
     "sessions/agent.cast",
@@ -64,12 +65,53 @@ def read(source: Path, folder: Path) -> tuple[list[Record], list[Problem]]:
         summed = summary.pop((word(data.get("task_id")), word(data.get("trial_name"), 200)), data)
         if truth(summed.get("is_resolved")) is not truth(data.get("is_resolved")):
             problems.append(Problem(path, "gainsays the run's results.json: the trial's counts"))
-        records += _checked(_record(source, folder, metadata, data, path.parent), problems, path)
+        records += _checked(
+            _record(source, folder, metadata, data, path.parent), data, problems, path
+        )
     for data in summary.values():
         records += _checked(
-            _record(source, folder, metadata, data, None), problems, folder / "results.json"
+            _record(source, folder, metadata, data, None), data, problems, folder / "results.json"
         )
     return records, problems
+
+
+def read_summary(source: Path, path: Path) -> tuple[list[Record], list[Problem]]:
+    """The trials that a summary lists, wherever it was put and whatever it is called; what their
+    own files would add is not known."""
+    problems: list[Problem] = []
+    data = _load(path, problems)
+    metadata = {"run_id": path.stem, "agent_name": f"? ({path.stem})", **_beside(path)}
+    if str(metadata["agent_name"]).startswith("?"):
+        problems.append(
+            Problem(path, "does not say which agent and model it is of: named after it")
+        )
+    records: list[Record] = []
+    for item in map(mapping, sequence(data.get("results"))):
+        records += _checked(
+            _record(source, path.parent, metadata, item, None), item, problems, path
+        )
+    _say_difference(data, records, path, problems)
+    return records, problems
+
+
+def _beside(path: Path) -> Mapping[str, Any]:
+    """What the run was, where its metadata lie beside a summary that is called otherwise."""
+    try:
+        return read_object(path.with_name("run_metadata.json"))
+    except UnreadableRecord:
+        return {}
+
+
+def _say_difference(
+    data: Mapping[str, Any], records: list[Record], path: Path, problems: list[Problem]
+) -> None:
+    resolved = sum(record.verdict is Verdict.RESOLVED for record in records)
+    said = count(data.get("n_resolved")), count(data.get("n_unresolved"))
+    if said[0] is not None and said[1] is not None and sum(filter(None, said)) != len(records):
+        counted = sum(filter(None, said))
+        problems.append(Problem(path, f"counts {counted} trials and lists {len(records)}"))
+    elif said[0] is not None and said[0] != resolved:
+        problems.append(Problem(path, f"counts {said[0]} resolved and lists {resolved}"))
 
 
 def _load(path: Path, problems: list[Problem]) -> Mapping[str, Any]:
@@ -91,10 +133,21 @@ def _trial_files(folder: Path, problems: list[Problem]) -> Iterator[Path]:
                 problems.append(Problem(trial, "was not finished: no results.json"))
 
 
-def _checked(record: Record | None, problems: list[Problem], path: Path) -> list[Record]:
+def _impossible(data: Mapping[str, Any]) -> Iterator[str]:
+    times = ("trial_started_at", "agent_started_at", "agent_ended_at", "test_started_at")
+    last = ("agent_started_at", "agent_ended_at", "test_started_at", "test_ended_at")
+    yield from spans(data, zip(times, last, strict=True))
+    yield from spans(data, [("trial_started_at", "trial_ended_at")])
+    yield from amounts(data, ("total_input_tokens", "total_output_tokens"))
+
+
+def _checked(
+    record: Record | None, data: Mapping[str, Any], problems: list[Problem], path: Path
+) -> list[Record]:
     if record is None:
         problems.append(Problem(path, "is no result of a Terminal-Bench trial"))
         return []
+    problems += [Problem(path, f"{record.trial}: {said}") for said in _impossible(data)]
     if fault := contradiction(record):
         problems.append(Problem(path, fault))
     return [record]

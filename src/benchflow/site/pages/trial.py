@@ -112,7 +112,8 @@ def _why(record: Record) -> Iterator[Block]:
     parts = [record.cause, record.cause_message]
     said = ": ".join(part for part in parts if part)
     if said:
-        whose = "Infrastructure" if record.verdict is Verdict.ERROR else "How the agent ended"
+        whose = "How the work crossed" if not record.cause else "How the agent ended"
+        whose = "Infrastructure" if record.verdict is Verdict.ERROR else whose
         yield Prose(((f"{whose}: {said}",),), "note")
     if record.failure_mode and record.failure_mode not in ("unset", record.cause):
         yield Prose(((f"The source calls it: {record.failure_mode}.",),), "note")

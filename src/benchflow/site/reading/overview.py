@@ -31,8 +31,12 @@ def short(found: Findings) -> Section:
         decided = sum(pair.comparison.decided for pair in summary.pairs)
         tiers = len({entry.tier for entry in summary.entries if entry.tier is not None})
         lost = len({(one.a, one.b) for one in found.changes if not one.decided})
+        ranked = sum(entry.tier is not None for entry in summary.entries)
+        some = f"{ranked} of " if 0 < ranked < len(summary.entries) else ""
+        others = " (the others share too few tasks with them)" if some else ""
         said.append(
-            f"{len(summary.entries)} agents and models form {_tiers(tiers)}: {decided} of "
+            f"{some}{len(summary.entries)} agents and models form {_tiers(tiers)}{others}: "
+            f"{decided} of "
             f"{len(summary.pairs)} differences are supported"
             + (f", {lost} of them not under every reading of the trials" if lost else "")
         )
