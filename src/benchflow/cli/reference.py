@@ -33,7 +33,7 @@ a `hint: …` under it, and an exit status that says whose it is.
 |---|---|
 | `BENCHFLOW_HOME` | images, layers, staged tasks, live sandboxes (default `~/.cache/benchflow`) |
 | `BENCHFLOW_TASKS` | the folder of the catalogue (default `tasks/` of the checkout) |
-| `BENCHFLOW_IMAGES` | a folder of OCI images that is looked into before any registry (docs/sandbox.md) |
+| `BENCHFLOW_IMAGES` | a folder of OCI images, looked into before any registry (docs/sandbox.md) |
 | `BENCHFLOW_REGISTRY` | `auto` (default), `never` or `always` ask a registry for bases |
 | `BENCHFLOW_DEBUG` | `1`: errors come with their traceback |
 | `HARBOR_TELEMETRY` | `on` lets Harbor report each job to its makers; off unless you set it |
