@@ -133,6 +133,26 @@ UNUSABLE = {
         "task.toml",
         "environment.storage_mb",
     ),
+    "more-than-a-float": (
+        toml("timeout_sec = 60", "timeout_sec = 1" + "0" * 400), "task.toml", "agent.timeout_sec"
+    ),
+    "more-memory-than-a-float": (
+        toml("memory_mb = 256", "memory_mb = 1" + "0" * 400), "task.toml", "environment.memory_mb"
+    ),
+    "dockerfile-is-a-folder": (
+        lambda task: (
+            (task / "environment" / "Dockerfile").unlink(),
+            (task / "environment" / "Dockerfile").mkdir(),
+        ),
+        "environment/Dockerfile",
+        "",
+    ),
+    "variables-as-a-list": (added('env = ["A=1"]\n'), "task.toml", "environment.env"),
+    "step-without-files": (
+        added('[[steps]]\nname = "one"\n'), "steps/one/instruction.md", "missing"
+    ),
+    "unknown-network": (added('network_mode = "none"\n'), "task.toml", "environment.network_mode"),
+    "circle-of-links": (link("tests/loop", "."), "", "cycles"),
     "healthcheck-nan": (
         added('[environment.healthcheck]\ncommand = "true"\ntimeout_sec = nan\n'),
         "task.toml",

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 def main() -> None:
     """The `benchflow` command."""
+    from benchflow.cli.streams import settle
+
+    settle()  # before anything opens a file
     from benchflow.cli.app import run
 
     raise SystemExit(run())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import signal
@@ -10,12 +11,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
 from benchflow import __version__
-from benchflow.errors import BenchflowError
+from benchflow.errors import BenchflowError, UsageError
 
 #: Verbs in the order in which a person needs them; each is a module `benchflow.cli.<verb>` with a
 #: command of that name. Loaded only when asked for, so that `--help` answers at once.
@@ -46,6 +47,8 @@ BROKEN_PIPE = 141
 INTERRUPTED = 130
 BUG = 70
 FAILED = 4
+#: What writing to a stream may meet with.
+_OF_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
 class Verbs(click.Group):
@@ -61,6 +64,15 @@ class Verbs(click.Group):
         command = module.command
         assert isinstance(command, click.Command)
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            Path.cwd()
+        except FileNotFoundError:
+            raise UsageError(
+                "the working directory was deleted", hint="cd to a folder that is there"
+            ) from None
+        return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -119,12 +131,17 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         _debug()
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader went away, which is its right. Python would complain again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (BrokenPipeError, SystemExit):
+        # The reader went away, which is its right; click makes a SystemExit of that. Python would
+        # complain again at exit.
+        _to_nowhere()
         return BROKEN_PIPE
     except OSError as error:
-        # A file or folder of the user's, a full disk, a pipe: ours are caught where we know more.
+        # A file or folder of the user's, a full disk: ours are caught where we know more.
+        if error.filename is None and error.errno in _OF_OUTPUT:
+            _to_nowhere()
+            message = f"standard output: {error.strerror}"
+            return _say(given, message, "send it where there is room", FAILED, error)
         where = error.filename or "input or output"
         hint = "see whether it is there, may be used by you, and has room; BENCHFLOW_DEBUG=1: where"
         return _say(given, f"{where}: {error.strerror or error}", hint, FAILED, error)
@@ -133,6 +150,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
         hint = f"please report it with {log}" if log else "set BENCHFLOW_DEBUG=1 to see where"
         message = f"this is a bug of benchflow: {type(error).__name__}: {error}"
         return _say(given, message, hint, BUG, error)
+
+
+def _to_nowhere() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:

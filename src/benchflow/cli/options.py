@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
+
+from benchflow.cli.streams import takes_all
+
+
+class FiniteRange(click.FloatRange):
+    """A range of numbers that are some: nan and inf are in every range of click's, and limit
+    nothing."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        found = float(super().convert(value, param, ctx))
+        if not math.isfinite(found):
+            self.fail(f"{value} is no finite number", param, ctx)
+        return found
 
 
 def json_option[F: Callable[..., Any]](function: F) -> F:
@@ -56,7 +73,8 @@ def print_json(value: Any) -> None:
 
     from benchflow.results.dump import plain
 
-    click.echo(json.dumps(plain(value), indent=2, ensure_ascii=False))
+    is_ascii = not takes_all(sys.stdout)
+    click.echo(json.dumps(plain(value), indent=2, ensure_ascii=is_ascii))
 
 
 def need_analysis() -> None:

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from benchflow.cli.options import assume_version_option, json_option, need_analysis, print_json
+from benchflow.cli.options import (
+    FiniteRange,
+    assume_version_option,
+    json_option,
+    need_analysis,
+    print_json,
+)
 
 if TYPE_CHECKING:
     from benchflow.results.records import Collection
@@ -17,7 +23,7 @@ if TYPE_CHECKING:
 @click.argument("source", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--level",
-    type=click.FloatRange(0.5, 0.999),
+    type=FiniteRange(0.5, 0.999),
     default=0.95,
     show_default=True,
     help="Confidence of the intervals.",

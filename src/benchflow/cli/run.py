@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from benchflow.cli.options import jobs_dir_option, json_option, pairs
+from benchflow.cli.options import FiniteRange, jobs_dir_option, json_option, pairs
 
 
 @click.command("run")
@@ -62,11 +62,11 @@ from benchflow.cli.options import jobs_dir_option, json_option, pairs
 @click.option(
     "--sandbox-option", multiple=True, callback=pairs, metavar="KEY=VALUE", help="For the sandbox."
 )
-@click.option("--max-usd", type=click.FloatRange(0, min_open=True), help="Dollars for each trial.")
+@click.option("--max-usd", type=FiniteRange(0, min_open=True), help="Dollars for each trial.")
 @click.option("--max-tokens", type=click.IntRange(1), help="Tokens for each trial, in and out.")
 @click.option("--max-turns", type=click.IntRange(1), help="Answers of the model for each trial.")
 @click.option(
-    "--max-minutes", type=click.FloatRange(0, min_open=True), help="Minutes for each trial's calls."
+    "--max-minutes", type=FiniteRange(0, min_open=True), help="Minutes for each trial's calls."
 )
 @click.option(
     "--rpm",
@@ -84,7 +84,7 @@ from benchflow.cli.options import jobs_dir_option, json_option, pairs
 @click.option("--calls-at-once", multiple=True, metavar="[MODEL=]N", help="Calls under way.")
 @click.option(
     "--stall-minutes",
-    type=click.FloatRange(0),
+    type=FiniteRange(0),
     help="End an agent that makes no progress for so long: no call, no output, no log, no work of "
     "its programs (0: never).  [default: 30 in the namespace sandbox, never elsewhere]",
 )
@@ -97,9 +97,9 @@ from benchflow.cli.options import jobs_dir_option, json_option, pairs
     help="Reach models through the gateway; without it agents get the provider's key.  "
     "[default: gateway]",
 )
-@click.option("--agent-timeout-multiplier", type=click.FloatRange(0.01), default=1.0)
-@click.option("--verifier-timeout-multiplier", type=click.FloatRange(0.01), default=1.0)
-@click.option("--build-timeout-multiplier", type=click.FloatRange(0.01), default=1.0)
+@click.option("--agent-timeout-multiplier", type=FiniteRange(0.01), default=1.0)
+@click.option("--verifier-timeout-multiplier", type=FiniteRange(0.01), default=1.0)
+@click.option("--build-timeout-multiplier", type=FiniteRange(0.01), default=1.0)
 @json_option
 def command(
     task: tuple[str, ...],

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from benchflow.cli.options import assume_version_option, need_analysis
+from benchflow.cli.options import FiniteRange, assume_version_option, need_analysis
 
 
 @click.command("serve")
@@ -15,7 +15,7 @@ from benchflow.cli.options import assume_version_option, need_analysis
 @click.option("--title", default="", help="Heading of the site. [default: the sources' names]")
 @click.option(
     "--level",
-    type=click.FloatRange(0.5, 0.999),
+    type=FiniteRange(0.5, 0.999),
     default=0.95,
     show_default=True,
     help="Confidence of the intervals.",

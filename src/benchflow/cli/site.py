@@ -6,7 +6,13 @@ from pathlib import Path
 
 import click
 
-from benchflow.cli.options import assume_version_option, json_option, need_analysis, print_json
+from benchflow.cli.options import (
+    FiniteRange,
+    assume_version_option,
+    json_option,
+    need_analysis,
+    print_json,
+)
 
 _SHOWN_PROBLEMS = 20
 
@@ -23,7 +29,7 @@ _SHOWN_PROBLEMS = 20
 @click.option("--title", default="", help="Heading of the site. [default: the sources' names]")
 @click.option(
     "--level",
-    type=click.FloatRange(0.5, 0.999),
+    type=FiniteRange(0.5, 0.999),
     default=0.95,
     show_default=True,
     help="Confidence of the intervals.",

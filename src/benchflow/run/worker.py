@@ -39,8 +39,10 @@ def run(job: Path, held: int, work: Callable[[], None], look: Callable[[], None]
     """Do `work` in a worker, which takes over the job's lock `held`; `look` is called several times
     a second meanwhile. Raises what `work` raised.
 
-    When `look` raises, the worker is stopped. Raises InfrastructureError when the worker was
-    killed, Interrupted when a signal ended it before it could tidy up.
+    When `look` raises, the worker is stopped; not so for an OSError: who can show nothing any more
+    (a full or closed output) loses no trial by it, and is told at the end. Raises
+    InfrastructureError when the worker was killed, Interrupted when a signal ended it before it
+    could tidy up.
     """
     hear, tell = os.pipe()
     sys.stdout.flush()
@@ -52,11 +54,12 @@ def run(job: Path, held: int, work: Callable[[], None], look: Callable[[], None]
     os.close(tell)
     try:
         with os.fdopen(hear, "rb") as pipe, _passing_on(lambda: pid):
+            looker = _Looker(look, job)
             try:
                 while not select.select([pipe], [], [], _LOOK_SECONDS)[0]:
-                    look()
+                    looker.look()
                 told = pipe.read()
-                look()
+                looker.look()
             except BaseException:
                 os.kill(pid, signal.SIGTERM)
                 pipe.read()
@@ -64,6 +67,31 @@ def run(job: Path, held: int, work: Callable[[], None], look: Callable[[], None]
     finally:
         _, status = os.waitpid(pid, 0)
     _raise(told, status, job)
+    if looker.broken is not None:
+        raise looker.broken
+
+
+class _Looker:
+    """Looks for as long as there is somewhere to show it; `broken`: why there is not any more."""
+
+    def __init__(self, look: Callable[[], None], job: Path) -> None:
+        self._look = look
+        self._job = job
+        self.broken: OSError | None = None
+
+    def look(self) -> None:
+        if self.broken is not None:
+            return
+        try:
+            self._look()
+        except OSError as error:
+            self.broken = error
+            with suppress(OSError):
+                print(
+                    f"note: nothing can be shown any more ({error.strerror}); the job goes on: "
+                    f"benchflow watch {self._job.name}",
+                    file=sys.stderr,
+                )
 
 
 def look_on(job: Path, begin: Callable[[], Callable[[], None]]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -130,7 +131,10 @@ def _names(people: object) -> tuple[str, ...]:
 def _seconds(data: dict[str, Any], section: str) -> float:
     table = data.get(section)
     value = table.get("timeout_sec") if isinstance(table, dict) else None
-    return float(value) if isinstance(value, int | float) else 0.0
+    try:
+        return float(value) if isinstance(value, int | float) else 0.0
+    except OverflowError:  # more than a float holds is no limit, and is told where it is run
+        return math.inf
 
 
 def _parse(data: dict[str, Any]) -> tuple[TaskFile | None, list[Problem]]:

@@ -16,6 +16,7 @@ def checks(*, quick: bool = False, verbose: bool = False) -> Iterator[Check]:
     yield from _guarded("user namespaces", sandbox.user_namespaces)
     yield from _guarded("id maps", sandbox.id_maps)
     yield from _guarded("overlayfs", sandbox.overlayfs)
+    yield from _guarded("sandbox network", sandbox.network)
     yield from _guarded("seccomp notify", sandbox.seccomp_notify)
     yield from _guarded("limits", sandbox.limits)
     for name in sandbox.PROGRAMS:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -81,6 +83,43 @@ def overlayfs() -> Check:
         (done.stderr.strip().splitlines() or ["mount failed"])[-1],
         "needs Linux 5.11 or newer, and BENCHFLOW_HOME on ext4, xfs or btrfs",
     )
+
+
+#: Makes the device that the network of a sandbox hangs on; says the errno where it cannot.
+_TAP = """
+import fcntl, os, struct, sys
+try:
+    tun = os.open("/dev/net/tun", os.O_RDWR)
+    fcntl.ioctl(tun, 0x400454CA, struct.pack("16sH22x", b"tap0", 0x1002))
+except OSError as error:
+    sys.exit(f"{error.errno} {error.strerror}")
+"""
+
+
+def network(device: str = "/dev/net/tun") -> Check:
+    """Makes the network device that a sandbox with a network has, in namespaces like a sandbox's.
+
+    `device`: another path than the kernel's, to see what is said where it is not as it should be.
+    """
+    script = _TAP.replace("/dev/net/tun", device)
+    command = ["unshare", "--user", "--map-root-user", "--net", sys.executable, "-I", "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return Check("sandbox network", State.OK, f"a tap device through {device}")
+    said = (done.stderr.strip().splitlines() or ["it cannot be made"])[-1]
+    number, _, why = said.partition(" ")
+    causes = {
+        errno.ENOENT: ("is not there", f"as root: modprobe tun; in a container: --device {device}"),
+        errno.ENODEV: ("has no driver", "as root: modprobe tun"),
+        errno.ENXIO: ("has no driver", "as root: modprobe tun"),
+        errno.EACCES: ("may not be opened by you", f"as root: chmod 666 {device}"),
+        errno.EPERM: ("is forbidden here", f"start the container with --device {device}"),
+    }
+    cause, hint = causes.get(
+        int(number) if number.isdigit() else 0, (said, "tasks without a network run all the same")
+    )
+    shown = f"{device} {cause}" if number.isdigit() and cause != said else said
+    return Check("sandbox network", State.BROKEN, f"{shown}{f' ({why})' if why else ''}", hint)
 
 
 def seccomp_notify() -> Check:

@@ -43,7 +43,7 @@ def _below(model: BaseModel, at: tuple[str, ...]) -> Iterator[Finding]:
 
 def _wrong(name: str, value: float) -> tuple[str, str] | None:
     is_limit = name.endswith(tuple(_MOST)) or name in _COUNTS
-    if not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         if name == "min_reward" and value == -math.inf:
             return None
         return f"{value} limits nothing", "write a finite number, or leave the key out"
@@ -51,8 +51,8 @@ def _wrong(name: str, value: float) -> tuple[str, str] | None:
         return None
     if value < 0 or (value == 0 and name not in _MAY_BE_ZERO):
         least = "0 or more" if name in _MAY_BE_ZERO else "a number above 0"
-        return f"{value:g} is no limit that anybody can keep", f"write {least}, or leave it out"
+        return f"{value} is no limit that anybody can keep", f"write {least}, or leave it out"
     most = next((most for end, most in _MOST.items() if name.endswith(end)), None)
     if most is not None and value > most:
-        return f"{value:g} limits nothing", f"write at most {most}, or leave the key out"
+        return f"{str(value)[:20]} limits nothing", f"write at most {most}, or leave the key out"
     return None
