@@ -13,7 +13,7 @@ from pathlib import Path
 
 OWN_MB = 1280  # this process; twice and a half of the largest archive that is read (archive.LIMIT)
 TOOL_MB = 1024  # one program that reads a hostile file (tools.py)
-QEMU_MB = 384  # one QEMU beside its guest's memory: 128 of translated code, some 80 of its own
+QEMU_MB = 512  # one QEMU beside its guest's memory: 128 of translated code, flash, its own
 _SCARCE_MB = 128
 _NEAR = 0.9
 _MEMINFO = Path("/proc/meminfo")
