@@ -21,11 +21,17 @@ _GROUPS = Path("/sys/fs/cgroup")
 
 
 def bound_own() -> None:
-    """Let this process have `OWN_MB` at most; what it starts may have more (see `process`)."""
+    """Let this process have `OWN_MB` at most; what it starts may have more (`unbound`)."""
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
     wanted = OWN_MB << 20
     if most == resource.RLIM_INFINITY or most > wanted:
         resource.setrlimit(resource.RLIMIT_DATA, (wanted, most))
+
+
+def unbound() -> str:
+    """The option of prlimit(1) with which a program gets what this process might have had."""
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    return f"--data={'unlimited' if most == resource.RLIM_INFINITY else most}"
 
 
 def scarce() -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from qemu.qmp import QMPError
 
+from . import memory
 from .errors import ToolMissing
 from .loop import io_loop
 from .qmp import Event, Monitor
@@ -214,5 +215,5 @@ def _limited(argv: Sequence[str], file_size_limit: int) -> list[str]:
         if shutil.which(tool) is None:
             raise ToolMissing(f"{tool} is not installed (Debian package util-linux)")
     # Its memory is looked after (see guard): this process's own bound would be the wrong one.
-    limits = ["prlimit", "--core=0", f"--fsize={file_size_limit}", "--data=unlimited"]
+    limits = ["prlimit", "--core=0", f"--fsize={file_size_limit}", memory.unbound()]
     return [*limits, "setpriv", "--pdeathsig", "KILL", *argv]
