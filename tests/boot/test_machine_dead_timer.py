@@ -58,21 +58,21 @@ class Notes(Observer):
         self.lines.append(text)
 
 
-def at_priority(pid: int, policy: int, priority: int) -> None:
-    for task in Path(f"/proc/{pid}/task").iterdir():
+def at_priority(threads: list[int], policy: int, priority: int) -> None:
+    for thread in threads:
         with suppress(ProcessLookupError):
-            os.sched_setscheduler(int(task.name), policy, os.sched_param(priority))
+            os.sched_setscheduler(thread, policy, os.sched_param(priority))
 
 
 @contextmanager
 def starved(machine: Machine, until: int) -> Iterator[None]:
-    """Somebody else has QEMU's processor from the kernel's first words on, until so many starts
-    were for nothing; what is left of it is QEMU's alone."""
+    """Somebody else has the guest's processor from the kernel's first words on, until so many
+    starts were for nothing; what is left of it is the guest's alone."""
     over = threading.Event()
-    watch, pid = machine._watch, machine._hardware.process.pid
+    watch, threads = machine._watch, machine._hardware.process.processors
     place = min(os.sched_getaffinity(0))
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        os.sched_setaffinity(int(task.name), {place})
+    for thread in threads:
+        os.sched_setaffinity(thread, {place})
     rival = subprocess.Popen([sys.executable, "-c", RIVAL, str(place)])
 
     def starve() -> None:
@@ -81,20 +81,20 @@ def starved(machine: Machine, until: int) -> Iterator[None]:
             wanted = "Dynamic Preempt" in machine.console.since(watch.boot_start)
             if wanted != busy:
                 busy = wanted
-                at_priority(pid, *((os.SCHED_FIFO, 1) if busy else (os.SCHED_OTHER, 0)))
+                at_priority(threads, *((os.SCHED_FIFO, 1) if busy else (os.SCHED_OTHER, 0)))
                 rival.send_signal(signal.SIGCONT if busy else signal.SIGSTOP)
             time.sleep(0.01)
         rival.kill()
         rival.wait()
-        at_priority(pid, os.SCHED_OTHER, 0)
+        at_priority(threads, os.SCHED_OTHER, 0)
 
-    thread = threading.Thread(target=starve)
-    thread.start()
+    starving = threading.Thread(target=starve)
+    starving.start()
     try:
         yield
     finally:
         over.set()
-        thread.join()
+        starving.join()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a fixed priority needs root")
