@@ -148,7 +148,7 @@ fa31c08ed88ec08ed0bc007cfbb80102e83700fe060080b80103e82d00803e008006731566a16c04
 def test_words_alone_excuse_neither_starts_nor_time(tmp_path: Path) -> None:
     disk = tmp_path / "disk.img"
     sector = bytes.fromhex(COUNTING) + f"{DEAD_TIMER.decode()}\n\0UNIT READY\n\0".encode()
-    disk.write_bytes(sector.ljust(510, b"\0") + b"\x55\xaa" + bytes(1 << 16))
+    disk.write_bytes(sector.ljust(510, b"\0") + b"\x55\xaa" + bytes(1 << 20))
     with Machine(memory_mb=64, disks=[Disk(disk)]) as machine:
         machine.boot()
         began, watch = time.monotonic(), machine._watch

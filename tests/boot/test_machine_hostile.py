@@ -248,23 +248,23 @@ def test_answers_prepared_before_the_question_do_not_count(start: Start) -> None
         machine.attach(timeout=6)
 
 
-#: A boot sector that prints K and then has the firmware's interface fill 4 GiB again and again by
-#: itself (fw_cfg's DMA, docs/specs/fw_cfg.rst of QEMU): nothing else goes on meanwhile.
+#: A boot sector that prints K and then has QEMU fill 496 MiB of memory again and again (fw_cfg's
+#: DMA, docs/specs/fw_cfg.rst of QEMU): nothing else goes on in there meanwhile.
 BUSY_WITH_ITSELF = """
 fa31c08ed8baf803b04beeb00aee66c706327c0000000aba14056631c066ef66b8327c000086c466c1c010ba180566ef
-ebdc0000000affffffff0000000010
+ebdc0000000a1f0000000000000000100000
 """
 
 
 def test_a_guest_that_keeps_qemu_from_answering_has_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(qmp, "ANSWER_SECONDS", 0.02)  # it takes some tenths each time
+    monkeypatch.setattr(qmp, "ANSWER_SECONDS", 0.02)  # it takes a tenth each time
     monkeypatch.setattr(hardware, "_PATIENCE", 0.1)
     disk = tmp_path / "disk.img"
     sector = bytes.fromhex(BUSY_WITH_ITSELF).ljust(510, b"\0") + b"\x55\xaa"
     disk.write_bytes(sector + bytes(1 << 20))
-    with Machine(memory_mb=64, disks=[Disk(disk)]) as machine:
+    with Machine(memory_mb=512, disks=[Disk(disk)]) as machine:
         machine.boot().expect("K\n", timeout=300)
         with pytest.raises(GuestTimeout, match="keeps QEMU from answering"):
             for _ in range(200):
