@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from benchflow.boot.accel import KVM, PROBE_SECONDS, kvm_works
 from benchflow.boot.calibrate import FASTEST, SLOWEST, measure
-from benchflow.boot.deadline import BACKSTOP, Deadline, RunQueue
+from benchflow.boot.deadline import BACKSTOP, Deadline, RunQueue, Shares, schedstat
 from benchflow.boot.errors import BadSetting, QemuFailed
 from benchflow.boot.process import Process
 from benchflow.boot.refboot import payload, reference_boot
@@ -110,16 +115,76 @@ def test_time_without_a_processor_does_not_count() -> None:
     assert deadline.remaining() == 0.0  # the backstop
 
 
-def test_waiting_for_a_processor_is_seen() -> None:
-    spin = ["taskset", "-c", "0", "sh", "-c", "while :; do :; done"]
-    rivals = [subprocess.Popen(spin) for _ in range(3)]
+def tasks(pid: int) -> list[int]:
+    return sorted(int(task.name) for task in Path(f"/proc/{pid}/task").iterdir())
+
+
+#: Four threads that compute, and give others of their process no reason to wait but the processor.
+CROWD = """
+import hashlib, threading
+def work():
+    while True: hashlib.sha256(bytes(1 << 24))
+for _ in range(4): threading.Thread(target=work).start()
+"""
+
+
+@contextmanager
+def on_one_processor(*commands: list[str]) -> Iterator[list[subprocess.Popen[bytes]]]:
+    started = [subprocess.Popen(["taskset", "-c", "0", *command]) for command in commands]
     try:
-        time.sleep(0.1)
-        queue, began = RunQueue(rivals[0].pid), time.monotonic()
-        time.sleep(1.0)
-        assert 0.2 < queue.waited() <= time.monotonic() - began
+        yield started
     finally:
-        for rival in rivals:
-            rival.kill()
-            rival.wait()
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+SPIN = ["sh", "-c", "while :; do :; done"]
+
+
+def test_waiting_for_a_processor_is_seen() -> None:
+    with on_one_processor(SPIN, SPIN, SPIN) as rivals:
+        time.sleep(0.1)
+        pid = rivals[0].pid
+        queue, of_others, began = RunQueue(pid, [pid]), RunQueue(pid, [1]), time.monotonic()
+        time.sleep(1.0)
+        # A wait counts when it is over, so that some of it may be from before.
+        assert 0.2 < queue.waited() <= time.monotonic() - began + 0.5
+        assert of_others.waited() == 0.0
     assert queue.waited() == 0.0  # it is gone
+
+
+def test_what_ones_own_threads_take_is_not_stolen() -> None:
+    """A guest that has its disk workers compete with its processors excuses itself by nothing."""
+    python = [sys.executable, "-c", CROWD]
+    with on_one_processor(python) as (crowd,):
+        while len(tasks(crowd.pid)) < 5:
+            time.sleep(0.1)
+        *workers, processor = tasks(crowd.pid)
+        before = [schedstat(Path(f"/proc/{crowd.pid}/task/{tid}"))[0] for tid in workers]
+        shares, queue = Shares(crowd.pid, [processor]), RunQueue(crowd.pid, [processor])
+        time.sleep(2.0)
+        waited, others = queue.waited(), shares.others()
+        after = [schedstat(Path(f"/proc/{crowd.pid}/task/{tid}"))[0] for tid in workers]
+    worked = (sum(after) - sum(before)) / 1e9
+    assert worked > 0.2  # on a busy host others have the rest
+    assert others < (waited - worked) / 2.0 + 0.15
+    with on_one_processor(python, SPIN, SPIN, SPIN, SPIN, SPIN) as (crowd, *_):
+        while len(tasks(crowd.pid)) < 5:
+            time.sleep(0.1)
+        shares = Shares(crowd.pid, tasks(crowd.pid)[-1:])
+        time.sleep(2.0)
+        assert shares.others() > 0.25
+
+
+def test_what_a_process_worked_is_told_from_what_it_waited_or_stood_still() -> None:
+    with on_one_processor(SPIN, SPIN, SPIN) as (busy, *_):
+        shares = Shares(busy.pid, [busy.pid])
+        time.sleep(1.5)
+        assert shares.worked() > 0
+        assert shares.waited() > 0.2
+        busy.send_signal(signal.SIGSTOP)
+        time.sleep(0.1)
+        shares = Shares(busy.pid, [busy.pid])
+        time.sleep(0.5)
+        assert (shares.worked(), shares.waited()) == (0, 0)

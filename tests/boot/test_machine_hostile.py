@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from pathlib import Path
 
 import pytest
 from starting import Start
 
+from benchflow.boot import hardware, qmp
 from benchflow.boot.console import HEAD, TAIL
 from benchflow.boot.disks import Disk
 from benchflow.boot.errors import (
@@ -16,6 +19,7 @@ from benchflow.boot.errors import (
     GuestPanic,
     GuestTimeout,
     LoginFailed,
+    QemuFailed,
     RebootLoop,
 )
 from benchflow.boot.machine import Machine
@@ -242,3 +246,38 @@ def test_answers_prepared_before_the_question_do_not_count(start: Start) -> None
     machine = start(script, append=QUIET)
     with pytest.raises(GuestTimeout):
         machine.attach(timeout=6)
+
+
+#: A boot sector that prints K and then has QEMU fill 496 MiB of memory again and again (fw_cfg's
+#: DMA, docs/specs/fw_cfg.rst of QEMU): nothing else goes on in there meanwhile.
+BUSY_WITH_ITSELF = """
+fa31c08ed8baf803b04beeb00aee66c706327c0000000aba14056631c066ef66b8327c000086c466c1c010ba180566ef
+ebdc0000000a1f0000000000000000100000
+"""
+
+
+def test_a_guest_that_keeps_qemu_from_answering_has_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(qmp, "ANSWER_SECONDS", 0.02)  # it takes a tenth each time
+    monkeypatch.setattr(hardware, "_PATIENCE", 0.1)
+    disk = tmp_path / "disk.img"
+    sector = bytes.fromhex(BUSY_WITH_ITSELF).ljust(510, b"\0") + b"\x55\xaa"
+    disk.write_bytes(sector + bytes(1 << 20))
+    with Machine(memory_mb=512, disks=[Disk(disk)]) as machine:
+        machine.boot().expect("K\n", timeout=300)
+        with pytest.raises(GuestTimeout, match="keeps QEMU from answering"):
+            for _ in range(200):
+                machine._hardware.ask("query-status")
+
+
+def test_a_qemu_that_stands_still_is_no_guests_fault(
+    start: Start, shell_initrd: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(qmp, "ANSWER_SECONDS", 1.0)
+    monkeypatch.setattr(hardware, "_PATIENCE", 1.0)
+    machine = start(shell_initrd)
+    machine.attach()
+    os.kill(machine._hardware.process.pid, signal.SIGSTOP)
+    with pytest.raises(QemuFailed, match="did not answer"):
+        machine._hardware.ask("query-status")

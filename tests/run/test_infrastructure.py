@@ -77,6 +77,23 @@ def test_a_hand_over_that_we_spoil_is_an_error_of_ours(tmp_path: Path) -> None:
     assert "hand-over of /app/out.txt" in trial["cause_message"]
 
 
+def test_what_has_no_room_in_the_verifier_is_judged_as_what_it_is(tmp_path: Path) -> None:
+    """Too large a deliverable would have the verifier killed, and its agent judged by nobody."""
+    test = "#!/bin/bash\nstat -c '%s %b' /app/out.txt\n" + plain.TEST.split("\n", 1)[1]
+    plain.separate(tmp_path / "task", solve=BIG.replace("8M", "100M"), test=test)
+    path = tmp_path / "task" / "task.toml"
+    path.write_text(
+        path.read_text().replace(
+            "[verifier.environment]\n", "[verifier.environment]\nstorage_mb = 64\n"
+        )
+    )
+    job = run_json("run", "task", cwd=tmp_path)
+    (trial,) = job["trials"]
+    assert (trial["verdict"], trial["reward"]) == ("failed", 0.0)
+    said = (Path(trial["path"]) / "verifier" / "test-stdout.txt").read_text()
+    assert said.startswith(f"{100 << 20} 0\n")
+
+
 def test_nothing_delivered_is_the_agents_own_failure(tmp_path: Path) -> None:
     plain.separate(tmp_path / "task", solve="#!/bin/bash\ntrue\n")
     job = run_json("run", "task", cwd=tmp_path)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from benchflow.errors import UsageError
+from benchflow.errors import TaskError, UsageError
 from benchflow.tasks import export, load, stage
 from benchflow.tasks.stage import verifier_dockerfile
 
@@ -47,6 +48,33 @@ def test_everything_the_verifier_needs_is_inside_and_nothing_that_it_must_not_ha
     assert manifest["deliverables"] == [
         {"path": "/app/lamp.img", "kind": "disk", "max_mb": 64, "max_stored_mb": 64}
     ]
+
+
+def test_the_verifier_has_room_for_every_deliverable_that_is_allowed(lamp: Path) -> None:
+    """Its disk filled to the end by a guest, a copy of it, and what checks write; or as is said."""
+
+    def granted() -> tuple[int, int]:
+        folder = stage(load(lamp))
+        given = tomllib.loads((folder / "task.toml").read_text())["verifier"]["environment"]
+        known = json.loads((folder / "tests" / "task.json").read_text())["storage_mb"]
+        assert known == given["storage_mb"]
+        return given["storage_mb"], given["memory_mb"]
+
+    text = (lamp / "task.toml").read_text()
+    storage, memory = granted()
+    assert storage == 8192 + 64 + 2 * 64
+    assert memory == 1280 + 1024 + load(lamp).machine_memory_mb + 512
+    (lamp / "task.toml").write_text(
+        text.replace(
+            "oracle_minutes", "verifier_storage_mb = 20000\nmachines_at_once = 2\noracle_minutes"
+        )
+    )
+    assert granted() == (20000, memory + load(lamp).machine_memory_mb + 512)
+    (lamp / "task.toml").write_text(
+        text.replace("oracle_minutes", "verifier_storage_mb = 10\noracle_minutes")
+    )
+    with pytest.raises(TaskError, match="verifier_storage_mb"):
+        load(lamp)
 
 
 def test_the_staged_boot_runs_on_debian_12s_python(lamp: Path) -> None:

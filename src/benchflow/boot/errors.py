@@ -8,6 +8,7 @@ BootError
 │   ├── GuestExited         the guest switched itself off (or broke its machine) while awaited
 │   ├── GuestRebooted       the guest restarted while a command or a clean stop was awaited
 │   ├── RebootLoop          the guest restarts again and again
+│   ├── GuestOverrun        the guest used up what the verifier has: its disk, QEMU's memory
 │   ├── ConsoleFlood        the console prints so much that nothing else can be found
 │   ├── LoginFailed         the guest refused the user or the password
 │   ├── ShellBroken         whatever answers on the console does not behave like a shell
@@ -67,6 +68,10 @@ class GuestRebooted(GuestError):
 
 class RebootLoop(GuestError):
     """The guest restarted more often than one boot can explain."""
+
+
+class GuestOverrun(GuestError):
+    """The guest used up what the verifier has for all machines together, and was ended."""
 
 
 class ConsoleFlood(GuestError):

@@ -15,6 +15,7 @@ import pytest
 from .deliverable import validate
 from .errors import CheckMisuse
 from .evidence import Evidence
+from .guard import Guard
 from .manifest import Manifest
 from .milestones import ChecksError, Ladder
 
@@ -30,11 +31,14 @@ _DISK_KINDS = ("disk", "iso")
 class Machines:
     """Creates machines and closes them all at the end of the run."""
 
-    def __init__(self, manifest: Manifest, evidence: Evidence, scratch: Path) -> None:
+    def __init__(
+        self, manifest: Manifest, evidence: Evidence, scratch: Path, guarded: Path
+    ) -> None:
         self._manifest = manifest
         self._evidence = evidence
         self._scratch = scratch
         self._machines: dict[str, Machine] = {}
+        self._guard = Guard(guarded, manifest.machines_may_write)
 
     def create(self, name: str, **spec: Any) -> Machine:
         """A machine that is switched off. Omitted: the task's arch, firmware and memory."""
@@ -50,7 +54,9 @@ class Machines:
         spec.setdefault("memory_mb", self._manifest.memory_mb)
         scratch = self._scratch / name
         scratch.mkdir(parents=True)
-        machine = Machine(name=name, observer=self._evidence, scratch=scratch, **spec)
+        machine = Machine(
+            name=name, observer=self._evidence, scratch=scratch, guard=self._guard, **spec
+        )
         self._machines[name] = machine
         return machine
 
@@ -88,9 +94,12 @@ class Fixtures:
         return lambda path=None: Image(validate(self.manifest.deliverable(path)), scratch=work)
 
     @pytest.fixture(scope="session")
-    def machines(self, work: Path) -> Generator[Machines, None, None]:
+    def machines(
+        self, work: Path, tmp_path_factory: pytest.TempPathFactory
+    ) -> Generator[Machines, None, None]:
         """Creates machines: `machines.create(name, **spec)`."""
-        machines = Machines(self.manifest, self.evidence, work / "machines")
+        guarded = tmp_path_factory.getbasetemp()
+        machines = Machines(self.manifest, self.evidence, work / "machines", guarded)
         yield machines
         machines.close()
 

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from . import nics as networks
+from . import qmp
 from .calibrate import Host
+from .deadline import BACKSTOP, Shares
 from .disks import Overlay, qemu_img
-from .errors import BadDeliverable, BootError, CheckMisuse, GuestExited, QemuFailed
+from .errors import (
+    BadDeliverable,
+    BootError,
+    CheckMisuse,
+    GuestExited,
+    GuestTimeout,
+    QemuFailed,
+)
 from .firmware import pflash
+from .guard import Guard, memory_of, stored
 from .process import Process, sockets
 from .qemu import VARIABLES_NODE, VMSTATE_NODE, Spec, Wiring, command, file_node
 from .qmp import CommandRefused
@@ -29,7 +40,7 @@ class Hardware:
 
     def __init__(
         self, name: str, spec: Spec, scratch: Path, host: Host, watch: Watch,
-        on_launch: Callable[[list[str]], None],
+        guard: Guard, on_launch: Callable[[list[str]], None],
     ) -> None:  # fmt: skip
         self.name = name
         self.spec = spec
@@ -37,6 +48,7 @@ class Hardware:
         self._scratch = scratch
         self._host = host
         self._watch = watch
+        self._guard = guard
         self._on_launch = on_launch
         self._number = next(_numbers)
         self._process: Process | None = None
@@ -52,7 +64,8 @@ class Hardware:
 
     @property
     def process(self) -> Process:
-        """The running QEMU. Raises GuestExited when the machine is off."""
+        """The running QEMU. Raises GuestExited when the machine is off, GuestOverrun for good."""
+        self._watch.raise_if_overrun()
         if self._process is None or not self._watch.running:
             raise GuestExited(f"{self.name} is not running")
         return self._process
@@ -61,15 +74,20 @@ class Hardware:
         """A QMP command that QEMU cannot sensibly refuse; raises QemuFailed when it does.
 
         GuestExited when the guest switches itself off meanwhile: otherwise it could choose that
-        moment and never be judged. While it restarts QEMU refuses for a moment.
+        moment and never be judged. GuestTimeout when QEMU works and does not answer: what it works
+        at is the guest's wish. While the guest restarts QEMU refuses for a moment.
         """
         end = time.monotonic() + _PATIENCE
+        process = self.process
+        answer = _Answer(process)
         while True:
             try:
-                return self.process.monitor.execute(name, **arguments)
+                return self.process.monitor.execute(name, answer.starved, **arguments)
             except (CommandRefused, QemuFailed) as error:
                 refused = isinstance(error, CommandRefused)
                 over = self._watch.over(f"answer to {name}", 0.2 if refused else _PATIENCE)
+                if over is None and not refused and answer.worked_enough:
+                    over = GuestTimeout(f"{self.name}: its guest keeps QEMU from answering {name}")
                 if over is not None:
                     raise over from None  # chained to QemuFailed it would be the verifier's fault
                 if not refused:
@@ -79,7 +97,10 @@ class Hardware:
 
     def start(self, paused: bool = False) -> None:
         """Switch on. Raises BadDeliverable when the kernel cannot be loaded, else QemuFailed."""
+        self._watch.raise_if_overrun()
         if self._launch(paused):
+            self._watch.started()
+            self._guard.begin(self)
             return
         process = self._process
         assert process is not None
@@ -96,9 +117,39 @@ class Hardware:
 
     def stop(self) -> None:
         """kill -9, when it runs."""
+        self._guard.end(self)
         if self._process is not None:
             self._process.kill()
             self._process = None
+
+    def copy(self, index: int, target: Path) -> Path:
+        """A raw copy of a disk. Raises GuestOverrun where there is no room for what was written."""
+        self._watch.raise_if_overrun()
+        overlay = self.overlays[index]
+        self._guard.room(self.name, stored([overlay.path, overlay.disk.path]))
+        return overlay.flatten(target)
+
+    def files(self) -> list[Path]:
+        """All files of this machine."""
+        return list(self._scratch.glob(f"{self.name}.*"))
+
+    def memory_held(self) -> int:
+        """Bytes that QEMU holds beside the guest's memory."""
+        process = self._process
+        guest = self.spec.memory_mb << 20
+        return max(0, memory_of(process.pid) - guest) if process is not None else 0
+
+    def overrun(self, why: str) -> None:
+        """End the machine for good, and give back the room that its disks take."""
+        process = self._process
+        with self._watch.changed:
+            self._watch.overrun = why
+            self._watch.changed.notify_all()
+        if process is not None:
+            process.kill()
+        for overlay in self.overlays:
+            with contextlib.suppress(OSError):  # closed meanwhile
+                os.truncate(overlay.path, 0)
 
     def reset(self) -> None:
         """Forget what the guest wrote to disks and UEFI variables."""
@@ -108,7 +159,7 @@ class Hardware:
 
     def delete(self) -> None:
         """Remove the machine's files."""
-        for path in self._scratch.glob(f"{self.name}.*"):
+        for path in self.files():
             path.unlink()
 
     def snapshot_nodes(self) -> list[str]:
@@ -163,7 +214,7 @@ class Hardware:
                 serial=serial,
                 qmp=qmp,
                 extra_fds=list(wiring.lan_fds.values()),
-                file_size_limit=WRITE_LIMIT,
+                file_size_limit=min(WRITE_LIMIT, self._guard.disk or WRITE_LIMIT),
                 on_output=watch.console.feed,
                 on_event=watch.on_event,
                 on_exit=watch.on_exit,
@@ -185,6 +236,26 @@ class Hardware:
             qemu_img("convert", "-q", "-f", "raw", "-O", "qcow2", str(flash[1]), str(path))
             self._variables = path
         return self._variables
+
+
+class _Answer:
+    """Whether a QEMU that does not answer lacks a processor, or does something else with it."""
+
+    def __init__(self, process: Process) -> None:
+        self._shares = Shares(process.pid, [process.pid, *process.processors])
+        self._end = time.monotonic() + BACKSTOP * qmp.ANSWER_SECONDS
+        self._waited = 0.0
+
+    @property
+    def worked_enough(self) -> bool:
+        """It had enough processor time for any answer."""
+        return self._shares.worked() >= qmp.ANSWER_SECONDS / 2
+
+    def starved(self) -> bool:
+        """It waited for its turn since this was asked last, and had too little in all."""
+        before, self._waited = self._waited, self._shares.waited()
+        waits = self._waited - before > qmp.ANSWER_SECONDS / 60
+        return waits and not self.worked_enough and time.monotonic() < self._end
 
 
 def check_off(watch: Watch) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from functools import cache
 from typing import Any, TypeVar
 
@@ -23,17 +23,25 @@ class IoLoop:
         self._thread = threading.Thread(target=self._run, name="benchflow-boot-io", daemon=True)
         self._thread.start()
 
-    def run(self, coroutine: Coroutine[Any, Any, T], timeout: float | None = None) -> T:
+    def run(
+        self,
+        coroutine: Coroutine[Any, Any, T],
+        timeout: float | None = None,
+        more: Callable[[], bool] = lambda: False,
+    ) -> T:
         """Run `coroutine` in the background thread and return its result.
 
-        Raises TimeoutError after `timeout` real seconds; the coroutine is then cancelled.
+        Raises TimeoutError after `timeout` real seconds, or after as many again for each time that
+        `more` then says so; the coroutine is then cancelled.
         """
         future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
-        try:
-            return future.result(timeout)
-        except TimeoutError:
-            future.cancel()
-            raise
+        while True:
+            try:
+                return future.result(timeout)
+            except TimeoutError:
+                if future.done() or not more():
+                    future.cancel()
+                    raise
 
     def call(self, function: Any, *arguments: Any) -> None:
         """Run a plain function in the background thread, soon, without waiting for it."""

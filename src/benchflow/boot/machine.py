@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -23,9 +22,10 @@ from . import nics as networks
 from . import snapshots
 from .calibrate import measure
 from .console import Console, Found
-from .deadline import Deadline, RunQueue
+from .deadline import Deadline
 from .disks import Disk
 from .errors import CheckMisuse, GuestError
+from .guard import Guard
 from .hardware import Hardware, check_off
 from .nics import Nic
 from .observer import Observer
@@ -43,7 +43,8 @@ class Machine:
     `arch`: x86_64, aarch64, riscv64. `firmware`: bios, uefi, uefi-secure, direct (needs `kernel`).
     `append` is the kernel's command line for direct boots; by default the serial console.
     `extra_args` go to QEMU as they are; `machine_type` and `cpu` replace the defaults. `rng`: a
-    virtio entropy device. `vga`: a screen (default: PCs that boot by firmware have one).
+    virtio entropy device. `vga`: a screen (default: PCs that boot by firmware have one). `guard`:
+    of all machines of a verification, when there are several.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Machine:
         vga: bool | None = None,
         scratch: Path | None = None,
         observer: Observer | None = None,
+        guard: Guard | None = None,
     ) -> None:
         self.name = name
         self.spec = Spec(
@@ -96,14 +98,15 @@ class Machine:
         self._watch = Watch(name, self.host.speed, self._booting, self._spoilt)
         self._watch.console.subscribe(lambda _, data: self._observer.output(name, data))
         self._hardware = Hardware(
-            name, self.spec, self._scratch, self.host, self._watch, self._launching
-        )
+            name, self.spec, self._scratch, self.host, self._watch, guard or Guard(),
+            self._launching,
+        )  # fmt: skip
         self._shell: Shell | None = None
         self._cursor = 0
         self._boots = 0
         self._flattened = 0
         self._snapshots: dict[str, str | None] = {}
-        self._since = (0.0, RunQueue(0))
+        self._since = self._watch.deadline(1.0)
 
     # -- state ----------------------------------------------------------------------------------
 
@@ -152,8 +155,7 @@ class Machine:
         """Reference seconds since the machine was switched on; 0.0 when it is off."""
         if not self.alive:
             return 0.0
-        began, queue = self._since
-        return (time.monotonic() - began - queue.waited()) * min(1.0, self.host.speed)
+        return self._since.used()
 
     # -- life -----------------------------------------------------------------------------------
 
@@ -290,19 +292,19 @@ class Machine:
         """A raw copy of a disk's present state, for offline inspection.
 
         A running machine is paused for it; the copy then has every write that the guest made up
-        to now, but not what the guest still holds in its own memory.
+        to now, but not what the guest still holds in its own memory. Raises GuestOverrun where all
+        that guests wrote leaves no room for it.
         """
         index = disk if isinstance(disk, int) else self.spec.disks.index(disk)
         self._flattened += 1
         target = self._hardware.file(f"disk{index}.{self._flattened}.raw")
-        overlay = self._hardware.overlays[index]
         if not self.alive:
-            return overlay.flatten(target)
+            return self._hardware.copy(index, target)
         # A guest in a loop of restarts was left standing: QEMU refuses to let that one go on.
         runs = self._hardware.ask("query-status")["running"]
         self._hardware.ask("stop")  # QEMU completes and flushes what is under way
         try:
-            return overlay.flatten(target)
+            return self._hardware.copy(index, target)
         finally:
             if runs:
                 self._hardware.ask("cont")
@@ -357,7 +359,7 @@ class Machine:
         self._cursor = watch.boot_start
         self._shell = None
         self._hardware.start(paused)
-        self._since = (time.monotonic(), RunQueue(self._hardware.process.pid))
+        self._since = self._watch.deadline(1.0)
 
     def _launching(self, command: list[str]) -> None:
         self._observer.qemu(self.name, command, self.versions)
@@ -368,8 +370,7 @@ class Machine:
         self._observer.boot(self.name, self._boots)
 
     def _spoilt(self) -> None:
-        process = self._watch.process
-        self._since = (time.monotonic(), RunQueue(process.pid if process is not None else 0))
+        self._since = self._watch.deadline(1.0)
         self._observer.note(
             self.name, "started anew: the host was so busy that the guest's timer seemed dead"
         )

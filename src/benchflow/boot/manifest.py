@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .deliverable import Deliverable
+from .guard import MARGIN_MB
 from .milestones import ChecksError
 
 ARCHES = ("x86_64", "aarch64", "riscv64")
@@ -18,7 +19,8 @@ FIRMWARES = ("bios", "uefi", "direct")
 class Manifest:
     """The manifest of docs/design.md, with the defaults of the fixtures.
 
-    `verifier_sec` is the time limit of the whole verifier; 0 when there is none.
+    `verifier_sec` is the time limit of the whole verifier, `storage_mb` what it may have on the
+    disk; 0 when there is none.
     """
 
     name: str = ""
@@ -28,12 +30,24 @@ class Manifest:
     firmware: str = "bios"
     memory_mb: int = 512
     verifier_sec: float = 0
+    storage_mb: int = 0
     deliverables: tuple[Deliverable, ...] = field(default=())
 
     @property
     def task(self) -> dict[str, Any]:
         """The part that milestones.json repeats."""
         return {"name": self.name, "version": self.version, "digest": self.digest}
+
+    @property
+    def machines_may_write(self) -> int | None:
+        """Bytes that all files of machines and checks may take; None when there is no limit.
+
+        What was delivered lies on the same disk.
+        """
+        if not self.storage_mb:
+            return None
+        delivered = sum(entry.max_stored_mb for entry in self.deliverables)
+        return int(max(1.0, self.storage_mb - delivered - MARGIN_MB)) << 20
 
     def deliverable(self, path: str | None) -> Deliverable:
         """The entry for `path`, or the first one. Raises ChecksError when there is none."""
@@ -67,6 +81,7 @@ def load(path: Path) -> Manifest:
             firmware=str(data.get("firmware", "bios")),
             memory_mb=int(data.get("memory_mb", 512)),
             verifier_sec=float(data.get("verifier_sec", 0)),
+            storage_mb=int(data.get("storage_mb", 0)),
             deliverables=tuple(
                 Deliverable(
                     path=str(entry["path"]),

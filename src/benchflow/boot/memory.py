@@ -13,7 +13,7 @@ from pathlib import Path
 
 OWN_MB = 1280  # this process; twice and a half of the largest archive that is read (archive.LIMIT)
 TOOL_MB = 1024  # one program that reads a hostile file (tools.py)
-QEMU_MB = 384  # one QEMU beside its guest's memory: 128 of translated code, some 80 of its own
+QEMU_MB = 512  # one QEMU beside its guest's memory: 128 of translated code, flash, its own
 _SCARCE_MB = 128
 _NEAR = 0.9
 _MEMINFO = Path("/proc/meminfo")
@@ -21,11 +21,17 @@ _GROUPS = Path("/sys/fs/cgroup")
 
 
 def bound_own() -> None:
-    """Let this process have `OWN_MB` at most; what it starts may have more (see `process`)."""
+    """Let this process have `OWN_MB` at most; what it starts may have more (`unbound`)."""
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
     wanted = OWN_MB << 20
     if most == resource.RLIM_INFINITY or most > wanted:
         resource.setrlimit(resource.RLIMIT_DATA, (wanted, most))
+
+
+def unbound() -> str:
+    """The option of prlimit(1) with which a program gets what this process might have had."""
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    return f"--data={'unlimited' if most == resource.RLIM_INFINITY else most}"
 
 
 def scarce() -> bool:

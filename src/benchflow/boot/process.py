@@ -11,8 +11,9 @@ import subprocess
 import threading
 from collections.abc import Callable, Sequence
 
-from qemu.qmp import ConnectError
+from qemu.qmp import QMPError
 
+from . import memory
 from .errors import ToolMissing
 from .loop import io_loop
 from .qmp import Event, Monitor
@@ -57,6 +58,7 @@ class Process:
         self._finished = threading.Event()
         self._greeted = threading.Event()
         self.killed = False
+        self.processors: list[int] = []  # the threads that are the guest's processors
         self._qmp = qmp
         self._given = (serial[1], qmp[1])
         self._fds = (serial[1].fileno(), qmp[1].fileno(), *extra_fds)
@@ -71,7 +73,10 @@ class Process:
                 end.close()
         try:
             io_loop().run(self.monitor.connect(self._qmp[0]), HANDSHAKE_SECONDS)
-        except (ConnectError, TimeoutError):
+            asked = self.monitor.request("query-cpus-fast")
+            found = io_loop().run(asked, HANDSHAKE_SECONDS)
+            self.processors = [int(processor["thread-id"]) for processor in found]
+        except (QMPError, EOFError, OSError):  # ConnectError and TimeoutError among them
             return False
         finally:
             self._greeted.set()
@@ -210,5 +215,5 @@ def _limited(argv: Sequence[str], file_size_limit: int) -> list[str]:
         if shutil.which(tool) is None:
             raise ToolMissing(f"{tool} is not installed (Debian package util-linux)")
     # Its memory is looked after (see guard): this process's own bound would be the wrong one.
-    limits = ["prlimit", "--core=0", f"--fsize={file_size_limit}", "--data=unlimited"]
+    limits = ["prlimit", "--core=0", f"--fsize={file_size_limit}", memory.unbound()]
     return [*limits, "setpriv", "--pdeathsig", "KILL", *argv]

@@ -20,6 +20,8 @@ from qemu.qmp.protocol import Runstate
 from .errors import QemuFailed
 from .loop import io_loop
 
+ANSWER_SECONDS = 60.0  # real ones
+
 Event = dict[str, Any]
 
 # The library logs the end of every connection as an error; a killed QEMU is our daily bread.
@@ -53,14 +55,19 @@ class Monitor:
             except (QMPError, EOFError, OSError):
                 return  # the other side was killed: that is how most machines end
 
-    def execute(self, command: str, timeout: float = 60.0, **arguments: Any) -> Any:
+    def execute(
+        self, command: str, more: Callable[[], bool] = lambda: False, **arguments: Any
+    ) -> Any:
         """Run a QMP command and return its result.
 
+        `more` is asked each `ANSWER_SECONDS` without an answer: whether to wait as long again.
         Raises CommandRefused when QEMU says no, QemuFailed when it does not answer.
         """
         request = {name.replace("_", "-"): value for name, value in arguments.items()}
         try:
-            return io_loop().run(self._client.execute(command, request or None), timeout)
+            return io_loop().run(
+                self._client.execute(command, request or None), ANSWER_SECONDS, more
+            )
         except ExecuteError as error:
             raise CommandRefused(str(error)) from error
         except (TimeoutError, StateError, ExecInterruptedError, EOFError, OSError) as error:

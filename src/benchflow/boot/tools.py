@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import BadDeliverable, ToolMissing, VerifierBroken
-from .memory import TOOL_MB
+from .memory import TOOL_MB, unbound
 from .text import one_line
 
 CPU_SECONDS = 120
@@ -88,7 +88,7 @@ def _limited(cpu_seconds: int, max_file: int | None) -> list[str]:
     # A program that sets its own limits and then becomes the tool: code between fork and exec is
     # not safe beside QEMU's threads, and limits set from outside come after the first writes.
     limits = [tool("prlimit"), f"--cpu={cpu_seconds}", f"--as={TOOL_MB << 20}", "--core=0"]
-    limits.append("--data=unlimited")  # instead of what this process may have itself
+    limits.append(unbound())  # instead of what this process may have itself
     if max_file is not None:
         limits.append(f"--fsize={max_file}")
     return [*limits, "--"]

@@ -5,7 +5,7 @@ take the console to its end, note where the old boot ended, and only then let th
 text of one boot is ever taken for text of another, however slow we are. After a restart, as long as
 nothing was printed, QEMU does resets by itself: there is no text that they could divide.
 
-One panic is the host's fault and no end: see `DEAD_TIMER`.
+One panic is no end, and the host's fault where it was busy: see `DEAD_TIMER`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from typing import Any, TypeVar
 from qemu.qmp import QMPError
 
 from .console import Console
-from .deadline import Deadline, RunQueue
+from .deadline import Deadline, RunQueue, Shares
 from .errors import (
     ConsoleFlood,
     GuestExited,
+    GuestOverrun,
     GuestPanic,
     GuestRebooted,
     GuestTimeout,
@@ -52,8 +53,11 @@ PANIC_GRACE = 3.0  # reference seconds a command has to prove that it only print
 # the timer have to come while the time stamp counter passes a fixed number. Under TCG that counter
 # is the host's and goes on while QEMU waits for a processor; ticks that were missed do not come
 # late. So a busy host, and nothing in the guest, ends in this panic; another start may do better.
+# Anybody can print the words: neither the start nor its time is excused unless others really had
+# the processors that the guest's were waiting for.
 DEAD_TIMER = b"Kernel panic - not syncing: IO-APIC + timer doesn't work!"
 DEAD_TIMERS_MAX = 5  # for one start that was wanted; one more is the guest's own
+BUSY = 0.25  # of the start's time: seen in such panics were 0.5 and more
 
 
 class Watch:
@@ -77,10 +81,13 @@ class Watch:
         self.running = False
         self.powered_off = False  # the guest itself asked for it
         self.no_space = False
+        self.overrun = ""  # why the guard ended this machine, for good
         self.jobs: dict[str, str] = {}
         self.attended = False  # somebody had a shell in the present boot
-        self.dead_timers = 0  # starts for nothing, see DEAD_TIMER
-        self._excused_timers = 0
+        self.dead_timers = 0  # starts that ended so, see DEAD_TIMER
+        self.spoilt = 0  # of them, those that the host spoilt
+        self._timers_before = 0  # of all, those before the last start that was wanted
+        self._shares: Shares | None = None  # of the present start
         self._reviving = False
         self._judged = 0  # no panic before this position is the guest's
         self._recent = b""
@@ -157,6 +164,7 @@ class Watch:
 
     async def _begin_again(self, process: Process) -> None:
         """Reset a machine that stands still, and let it go on."""
+        self.started()
         await process.monitor.request("set-action", reboot="reset")
         await process.monitor.request("system_reset")
         # SeaBIOS, when it finds itself in memory already, resets once more, as often as it is
@@ -176,14 +184,15 @@ class Watch:
         self._recent = recent[-len(DEAD_TIMER) :]
         if self.attended or self._reviving or DEAD_TIMER not in recent:
             return
-        if self.dead_timers - self._excused_timers < DEAD_TIMERS_MAX:
+        if self.dead_timers - self._timers_before < DEAD_TIMERS_MAX:
             self._reviving = True  # before the text can be read: no wait takes it for the guest's
-            self._spawn(self._revive())
+            busy = self._shares is not None and self._shares.others() >= BUSY
+            self._spawn(self._revive(busy))
 
-    async def _revive(self) -> None:
-        """Start a guest anew whose kernel found the board's timer dead (see DEAD_TIMER).
+    async def _revive(self, busy: bool) -> None:
+        """Start a guest again whose kernel found the board's timer dead (see DEAD_TIMER).
 
-        Not one of its restarts: whoever counts those sees none.
+        When the host was `busy`, not one of its restarts: whoever counts those sees none.
         """
         process = self.process
         assert process is not None
@@ -194,12 +203,17 @@ class Watch:
                 process.drain()
                 with self.changed:
                     self.dead_timers += 1
+                    self.spoilt += busy
                     self._judged = self.console.end
-                self._on_dead_timer()
+                if busy:
+                    self._on_dead_timer()
                 if state["status"] == "shutdown":
                     return  # told to restart at a panic (panic=…), it was quicker: see _restart
                 with self.changed:
                     self.boot_start = self.console.end
+                    self.resets += not busy
+                if not busy:
+                    self._on_reset()
                 await self._begin_again(process)
             except (QMPError, EOFError, OSError):
                 return
@@ -233,18 +247,23 @@ class Watch:
         with self.changed:
             self.powered_off, self.boot_start = False, self.console.end
             self.attended, self._recent = False, b""
-        self._silent = False
+        self._silent, self._shares = False, None
         self.excuse_resets()
 
     def excuse_resets(self) -> None:
         """What restarted up to now was wanted: a loop is what comes after it."""
         with self.changed:
-            self._excused, self._excused_timers = self.resets, self.dead_timers
+            self._excused, self._timers_before = self.resets, self.dead_timers
+
+    def started(self) -> None:
+        """The present start began just now."""
+        if self.process is not None:
+            self._shares = Shares(self.process.pid, self.process.processors)
 
     def deadline(self, seconds: float) -> Deadline:
         """`seconds` of reference time from now."""
         process = self.process
-        queue = RunQueue(process.pid) if process is not None else None
+        queue = RunQueue(process.pid, process.processors) if process is not None else None
         return Deadline(seconds, self.speed, queue.waited if queue else lambda: 0.0)
 
     def wait(
@@ -265,7 +284,7 @@ class Watch:
         it returned are over. A start that the host spoilt (DEAD_TIMER) takes nothing of `timeout`.
         """
         deadline = self.deadline(timeout)
-        began, resets, dead_timers = self.console.end, self.resets, self.dead_timers
+        began, resets, spoilt = self.console.end, self.resets, self.spoilt
         panic_deadline: Deadline | None = None
         scanned = began
         again = 0.0
@@ -277,8 +296,8 @@ class Watch:
                 if in_session and self.resets != resets:
                     raise GuestRebooted(f"{self.name} restarted while waiting for {what}")
                 self._raise_if_over(what)
-                if self.dead_timers != dead_timers:
-                    dead_timers, deadline = self.dead_timers, self.deadline(timeout)
+                if self.spoilt != spoilt:
+                    spoilt, deadline = self.spoilt, self.deadline(timeout)
                 panic = self.console.search(PANIC, max(began, self._judged), scanned)
                 scanned = self.console.end
                 if panic is not None and not self._reviving:
@@ -319,7 +338,13 @@ class Watch:
     def _unwanted(self) -> int:
         return self.resets - self._excused
 
+    def raise_if_overrun(self) -> None:
+        """Raises GuestOverrun when the guard has ended this machine."""
+        if self.overrun:
+            raise GuestOverrun(self.overrun, evidence=self._evidence())
+
     def _raise_if_over(self, what: str) -> None:
+        self.raise_if_overrun()
         if self.no_space:
             raise NoSpace("the verifier's disk is full; the guest was stopped")
         if self._unwanted > RESETS_MAX:
@@ -335,6 +360,8 @@ class Watch:
 
     def _ended(self, what: str) -> Exception:
         process = self.process
+        if self.overrun:
+            return GuestOverrun(self.overrun, evidence=self._evidence())
         if process is None:
             return GuestExited(f"{self.name} is not running, so there is no {what}")
         if self.powered_off:

@@ -29,7 +29,7 @@ from benchflow.gateway import process
 from benchflow.results import handed
 from benchflow.results.faults import add_fault
 from benchflow.run import continuing, layers, models, signs, stall
-from benchflow.sandbox import ExecResult, Image, Mount, Sandbox
+from benchflow.sandbox import ExecResult, Image, Mount, Sandbox, handover
 from benchflow.sandbox.environment import CommandTimeout, NamespaceEnvironment
 from benchflow.sandbox.transfer import Unreadable
 
@@ -56,6 +56,7 @@ class TrialEnvironment(NamespaceEnvironment):
         self._is_watched = False
         self._is_metered = False
         self._is_at_work = False
+        self._handed_over = 0  # bytes on the disk
         #: What was kept of this trial when it was cut off, and is gone on with.
         self.continued: continuing.Kept | None = None
         super().__init__(*args, **kwargs)
@@ -234,6 +235,30 @@ class TrialEnvironment(NamespaceEnvironment):
             return self._running().alive and await super().is_dir(path, user)
         except (InfrastructureError, CommandTimeout):
             return False
+
+    @override
+    async def upload_file(self, source_path: Path | str, target_path: str) -> None:
+        with self._affordable(Path(source_path)) as source:
+            await super().upload_file(source, target_path)
+
+    @override
+    async def upload_dir(self, source_dir: Path | str, target_dir: str) -> None:
+        with self._affordable(Path(source_dir)) as source:
+            await super().upload_dir(source, target_dir)
+
+    @contextmanager
+    def _affordable(self, source: Path) -> Generator[Path]:
+        """`source`, hollow when it would fill the disk of whoever judges it (see `handover`)."""
+        disk_mb = self._effective_storage_mb
+        if self._is_agents() or not disk_mb:
+            yield source
+            return
+        room = int(handover.FOR_DELIVERABLES * disk_mb * (1 << 20)) - self._handed_over
+        with handover.within(source, room) as whole:
+            if whole != source:
+                self.logger.warning("%s takes more than the verifier's disk has room for", source)
+            self._handed_over += handover.stored(whole)[0]
+            yield whole
 
     @override
     async def download_file(self, source_path: str, target_path: Path | str) -> None:

@@ -75,9 +75,14 @@ def sandboxed(attempt: Attempt) -> None:
         report = handover.report(box, granted, "no-network")
         try:
             attempt.enter(Phase.HAND_OVER)
+            room = int(handover.FOR_DELIVERABLES * (granted.disk_mb or 0) * (1 << 20))
             for inside, file in attempt.given.items():
-                if note := _hand_over(box, file, inside):
-                    attempt.notes.append(note)
+                with handover.within(file, room) as whole:
+                    if note := _hand_over(box, whole, inside):
+                        attempt.notes.append(note)
+                    if whole != file:
+                        attempt.notes.append(f"{file} has no room in the verifier: too large")
+                    room -= handover.stored(whole)[0]
             attempt.enter(Phase.BOOT, attempt.task.verifier_timeout_sec)
 
             def question() -> None:

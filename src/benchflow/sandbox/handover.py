@@ -8,6 +8,8 @@ import json
 import os
 import posixpath
 import stat
+import tempfile
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -15,6 +17,9 @@ from typing import Any
 from benchflow.errors import InfrastructureError
 from benchflow.sandbox.model import Limits
 from benchflow.sandbox.namespace import Sandbox
+
+#: How much of a verifier's disk what is delivered may take.
+FOR_DELIVERABLES = 0.9
 
 
 def trusted(path: Path, trial_dir: Path) -> Path:
@@ -79,6 +84,36 @@ def leading_out(tree: Path, inside: str) -> list[tuple[str, str]]:
                 why = f"a link to {target}, which does not cross with it"
                 found.append((str(here / name), why))
     return sorted(found)
+
+
+def stored(source: Path) -> tuple[int, int]:
+    """(bytes on the disk, apparent bytes) of a file or of all files in a folder; links are not
+    followed."""
+    files = [source]
+    if source.is_dir() and not source.is_symlink():
+        files = [Path(top, name) for top, _, names in os.walk(source) for name in names]
+    found = [file.lstat() for file in files]
+    return sum(one.st_blocks * 512 for one in found), sum(one.st_size for one in found)
+
+
+@contextlib.contextmanager
+def within(source: Path, room: int) -> Iterator[Path]:
+    """`source`; but where it takes more than `room` bytes on the disk, a hole of the same size.
+
+    What is too large for the sandbox that it goes to would have all in there killed, and nobody
+    would judge it. So that can still be seen how large it is, and nothing is in it.
+    """
+    on_disk, apparent = stored(source)
+    if on_disk <= room:
+        yield source
+        return
+    with tempfile.TemporaryDirectory(prefix="benchflow-hollow-") as folder:
+        hollow = Path(folder, source.name)
+        if source.is_dir():
+            hollow.mkdir()
+        with (hollow / "too-large" if source.is_dir() else hollow).open("wb") as file:
+            file.truncate(apparent)
+        yield hollow
 
 
 def report(box: Sandbox, granted: Limits, network: str) -> dict[str, Any]:

@@ -267,6 +267,7 @@ def _assemble(
         oracle_goes_on=ours.oracle_goes_on,
         image_mb=ours.image_mb,
         storage_mb=parsed.environment.storage_mb,
+        verifier_storage_mb=ours.verifier_storage_mb or 0,
         needs=tuple(ours.needs),
         unverified=ours.unverified,
         agent_timeout_sec=parsed.agent.timeout_sec,

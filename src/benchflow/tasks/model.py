@@ -67,6 +67,7 @@ class Task:
     `common_exploits`: what cheats common to all tasks may gain here (they have no path).
     `further_arches`: what else the verifier's image has QEMU for, beside `arch`.
     `oracle_goes_on`: solve.sh may run again in its own sandbox, to a later milestone.
+    `verifier_storage_mb`: what the verifier may write, where the task says so; else 0 (`staging`).
     """
 
     path: Path
@@ -89,6 +90,7 @@ class Task:
     oracle_goes_on: bool = False
     image_mb: int = 0
     storage_mb: int = 0
+    verifier_storage_mb: int = 0
     needs: tuple[str, ...] = ()
     unverified: str = ""
     agent_timeout_sec: float = 0.0

@@ -94,6 +94,7 @@ class Benchflow(_Strict):
     oracle_minutes: float = Field(gt=0)
     oracle_goes_on: bool = False
     image_mb: int = Field(2048, ge=1)
+    verifier_storage_mb: int | None = Field(None, ge=1024)
     needs: list[str] = []
     unverified: str = ""
     deliverables: list[Deliverable] = Field(min_length=1)

@@ -17,16 +17,18 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from benchflow.boot.memory import OWN_MB, QEMU_MB, TOOL_MB
 from benchflow.boot.requirements import packages
 from benchflow.errors import UsageError
 from benchflow.home import home
 from benchflow.tasks.digest import files_below
 from benchflow.tasks.model import Task
 
-_FORMAT = 2
+_FORMAT = 3
 _SUITE = "bookworm"
-#: What QEMU, pytest and the inspection tools need beside the guest's own memory, in MiB.
-_VERIFIER_MEMORY_MB = 1536
+#: What checks themselves write at most where the task says nothing, in MiB: blank disks of theirs
+#: that a guest fills, archives unpacked, partitions cut out.
+_CHECKS_STORAGE_MB = 8192
 
 _TEST_SH = """#!/bin/sh
 # Boots what was delivered and writes /logs/verifier/reward.json; a status other than 0 means that
@@ -151,7 +153,10 @@ def _write_tests(task: Task, source: Path, target: Path, boot: Path) -> None:
 
 
 def manifest(task: Task) -> dict[str, Any]:
-    """What `boot` needs to know of the task (`tests/task.json`, schema 1; sizes in MiB)."""
+    """What `boot` needs to know of the task (`tests/task.json`, schema 1; sizes in MiB).
+
+    `storage_mb`: what the whole verifier may write, what was delivered included.
+    """
     return {
         "schema": 1,
         "name": task.name,
@@ -161,6 +166,7 @@ def manifest(task: Task) -> dict[str, Any]:
         "firmware": task.firmware,
         "memory_mb": task.machine_memory_mb,
         "verifier_sec": task.verifier_timeout_sec,
+        "storage_mb": verifier_storage_mb(task),
         "deliverables": [
             {"path": d.path, "kind": d.kind, "max_mb": d.max_mb, "max_stored_mb": d.max_stored_mb}
             for d in task.deliverables
@@ -189,6 +195,22 @@ WORKDIR /tests
 """
 
 
+def verifier_memory_mb(task: Task) -> int:
+    """What the verifier may hold: each part as much as `boot` lets it have, all at once."""
+    return OWN_MB + TOOL_MB + task.machines_at_once * (task.machine_memory_mb + QEMU_MB)
+
+
+def verifier_storage_mb(task: Task) -> int:
+    """What the verifier may write: as the task says, or for anything that may be delivered.
+
+    What was delivered, each disk filled to its end by the guest that has it, a copy of each, and
+    what checks write. Who knows of machines that write more says so (`verifier_storage_mb`).
+    """
+    delivered = sum(d.max_stored_mb for d in task.deliverables)
+    disks = sum(d.max_mb for d in task.deliverables if d.kind == "disk")
+    return task.verifier_storage_mb or delivered + 2 * disks + _CHECKS_STORAGE_MB
+
+
 def _staged_toml(task: Task) -> str:
     import tomli_w
 
@@ -200,8 +222,8 @@ def _staged_toml(task: Task) -> str:
         "network_mode": "no-network",
         "build_timeout_sec": resources.get("build_timeout_sec", 1800),
         "cpus": resources.get("cpus", 2),
-        "memory_mb": _VERIFIER_MEMORY_MB + task.machines_at_once * task.machine_memory_mb,
-        "storage_mb": 4096 + 2 * sum(d.max_stored_mb for d in task.deliverables),
+        "memory_mb": verifier_memory_mb(task),
+        "storage_mb": verifier_storage_mb(task),
     }
     data["environment"].setdefault("build_timeout_sec", 1800)
     data["artifacts"] = [d.path for d in task.deliverables]
