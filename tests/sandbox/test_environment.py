@@ -256,7 +256,7 @@ def test_a_task_of_a_prebuilt_debian_image_runs(tmp_path):
 
 def test_compose_services_are_refused_by_name(tmp_path):
     (tmp_path / "environment").mkdir()
-    (tmp_path / "environment/docker-compose.yaml").write_text("services: {}\n")
+    (tmp_path / "environment/docker-compose.yaml").write_text("services: {main: {}, db: {}}\n")
     (tmp_path / "environment/Dockerfile").write_text("FROM debian:bookworm\n")
     with pytest.raises(TaskError, match=r"docker-compose\.yaml"):
         NamespaceEnvironment(
