@@ -29,10 +29,10 @@ class RunQueue:
 
         Threads wait side by side, so the longest wait of any one of them is what the guest lost.
         """
-        waits = self._waits()
-        return (
-            max((wait - self._before.get(tid, 0) for tid, wait in waits.items()), default=0) / 1e9
+        longest = max(
+            (wait - self._before.get(tid, 0) for tid, wait in self._waits().items()), default=0
         )
+        return max(0, longest) / 1e9  # a thread that is gone has no account any more
 
     def _waits(self) -> dict[int, int]:
         counted = {tid: schedstat(self._tasks / str(tid)) for tid in self._threads}
@@ -57,7 +57,7 @@ class Shares:
         host took (proc(5), /proc/stat, steal) is nobody's here.
         """
         _, by_others = self._worked()
-        lost = max(0.0, self._queue.waited() - (by_others - self._before[1]))
+        lost = max(0.0, self._queue.waited() - max(0.0, by_others - self._before[1]))
         return min(1.0, (lost + _stolen() - self._stolen) / self._wall)
 
     def worked(self) -> float:
