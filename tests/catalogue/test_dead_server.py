@@ -149,20 +149,68 @@ def test_the_kernel_may_be_told_where_its_root_and_console_are(
     assert words(f"root=/dev/vda1 {odd}") == odd.split()
 
 
+def ruleset(*matches: str, policy: str = "drop") -> str:
+    chain = (
+        f'{{"family": "inet", "table": "f", "name": "i", "hook": "input", "policy": "{policy}"}}'
+    )
+    rules = [
+        f'{{"rule": {{"family": "inet", "table": "f", "chain": "i", '
+        f'"expr": [{match}{{"accept": null}}]}}}}'
+        for match in matches
+    ]
+    return f'{{"nftables": [{", ".join([f'{{"chain": {chain}}}', *rules])}]}}'
+
+
+def match(left: str, right: str, op: str = "==") -> str:
+    return f'{{"match": {{"op": "{op}", "left": {left}, "right": {right}}}}}, '
+
+
+TCP = '{"payload": {"protocol": "tcp", "field": "dport"}}'
+FROM = '{"payload": {"protocol": "ip", "field": "saddr"}}'
+NAME = '{"meta": {"key": "iifname"}}'
+
+
 @pytest.mark.parametrize(
-    ("right", "more"),
+    "rule",
     [
-        ('{"set": [22, 4710]}', []),
-        ("8080", ["tcp 8080"]),
-        ('{"range": [1, 9098]}', ["tcp 1 to 9098"]),
-        ('{"set": [22, {"range": [80, 81]}]}', ["tcp 80 to 81"]),
+        match(TCP, '{"set": [22, 4710]}'),
+        match(NAME, '"en*"') + match(TCP, "22"),
+        match(NAME, '"lo"'),
+        match('{"ct": {"key": "state"}}', '["established", "related"]', "in"),
+        match('{"payload": {"protocol": "icmp", "field": "type"}}', '"echo-request"'),
     ],
 )
-def test_ports_that_a_rule_names(read: dict[str, ModuleType], right: str, more: list[str]) -> None:
-    left = '{"payload": {"protocol": "tcp", "field": "dport"}}'
-    match = f'{{"match": {{"op": "==", "left": {left}, "right": {right}}}}}'
-    rules = f'{{"nftables": [{{"rule": {{"expr": [{match}, {{"accept": null}}]}}}}]}}'
-    assert read["ports"].let_in(rules, {"tcp 22", "tcp 4710"}) == more
+def test_rules_that_let_in_what_may_come(read: dict[str, ModuleType], rule: str) -> None:
+    assert read["ports"].gaps(ruleset(rule), {"tcp 22", "tcp 4710"}) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "more"),
+    [
+        (match(TCP, "8080"), "tcp 8080"),
+        (match(TCP, '{"range": [1, 9098]}'), "tcp 1 to 9098"),
+        (match(TCP, '{"set": [22, {"range": [80, 81]}]}'), "tcp 80 to 81"),
+        (match(TCP, "22", "!="), "whatever fits"),
+        (match(FROM, '"10.0.2.2"', "!="), "whatever fits"),
+        (match(NAME, '"en*"'), "whatever fits"),
+        (match(NAME, '"lo"', "!="), "whatever fits"),
+        ("", "whatever fits"),
+    ],
+)
+def test_rules_that_let_in_more(read: dict[str, ModuleType], rule: str, more: str) -> None:
+    (found,) = read["ports"].gaps(ruleset(rule), {"tcp 22", "tcp 4710"})
+    assert found.startswith(more)
+
+
+def test_a_named_set_is_what_it_holds(read: dict[str, ModuleType]) -> None:
+    held = '{"set": {"name": "doors", "elem": [22, 8080]}}, '
+    rules = ruleset(match(TCP, '"@doors"')).replace("[", f"[{held}", 1)
+    assert read["ports"].gaps(rules, {"tcp 22"}) == ["tcp 8080"]
+
+
+def test_a_firewall_that_drops_nothing(read: dict[str, ModuleType]) -> None:
+    (found,) = read["ports"].gaps(ruleset(policy="accept"), set())
+    assert found.startswith("whatever no rule names")
 
 
 START = """\
@@ -175,6 +223,8 @@ socket=tcp 127.0.0.1:25
 socket=udp 10.0.2.15%ens3:68
 terminal=tty1 root agetty
 terminal=tty9 root sh
+mount=/
+mount=/mnt
 unit=ledger-check ActiveState=active Type=oneshot ExecMainExitTimestampMonotonic={ended}
 unit=tallyd ActiveState=active Type=simple ExecMainStartTimestampMonotonic=29000000
 """
@@ -184,6 +234,7 @@ def test_how_a_start_turned_out(read: dict[str, ModuleType]) -> None:
     state = read["state"].State(START.format(ended=28_000_000))
     assert state.read_first and state.swap_used
     assert state.sockets == {"tcp 22", "udp 68"}
+    assert state.open_places == ["/mnt"]
     assert state.terminals == ["tty9 root sh"]
     assert state.ran == {"ledger-check", "tallyd"}
     late = read["state"].State(START.format(ended=31_000_000))

@@ -292,4 +292,4 @@ systemd-pstore.service
 """
 
 # Where everybody has always written.
-SHARED = ("/tmp", "/var/tmp")
+SHARED = ("/tmp/", "/var/tmp/")

@@ -30,23 +30,53 @@ for port in {ports}:
 """
 
 
-def let_in(rules, allowed):
-    """Ports that a rule of the firewall accepts by their numbers and that are not `allowed`.
+def gaps(rules, allowed):
+    """What a firewall lets in beside the ports that are `allowed`, by its own rules.
 
-    `rules` is what `nft -j list ruleset` prints. What a rule without a port lets in is seen from
-    outside: see `open_from_outside`.
+    `rules` is what `nft -j list ruleset` prints. A rule that accepts has to say what: a port, what
+    belongs to a connection, the machine itself, an echo. The verifier sees but one sender and a few
+    ports, and a rule may know them.
     """
-    more = set()
-    for item in json.loads(rules)["nftables"]:
-        said = item.get("rule", {}).get("expr", [])
-        if not any("accept" in part for part in said):
-            continue
-        for match in (part["match"] for part in said if "match" in part):
-            field = match["left"].get("payload", {}) if isinstance(match["left"], dict) else {}
-            if field.get("field") == "dport" and match["op"] in ("==", "in"):
-                found = set(_numbers(match["right"]))
-                more |= {f"{field['protocol']} {port}" for port in found} - allowed
-    return sorted(more)
+    items = json.loads(rules)["nftables"]
+    chains = [item["chain"] for item in items if "chain" in item]
+    elsewhere = {
+        (chain["family"], chain["table"], chain["name"])
+        for chain in chains
+        if chain.get("hook", "input") != "input"
+    }
+    sets = {
+        f"@{item['set']['name']}": item["set"].get("elem", []) for item in items if "set" in item
+    }
+    rules = [item["rule"] for item in items if "rule" in item]
+    ends = [chain.get("policy") == "drop" for chain in chains if chain.get("hook") == "input"]
+    ends += [{*rule["expr"][0]} <= {"drop", "reject"} for rule in rules if len(rule["expr"]) == 1]
+    found = [] if any(ends) else ["whatever no rule names: no chain of the input drops it"]
+    for rule in rules:
+        said = rule.get("expr", [])
+        place = rule.get("family"), rule.get("table"), rule.get("chain")
+        if place not in elsewhere and any("accept" in part for part in said):
+            found += _let_in([part["match"] for part in said if "match" in part], allowed, sets)
+    return found
+
+
+def _let_in(matches, allowed, sets):
+    """What one rule that accepts lets in beside `allowed`."""
+    narrow = False
+    for match in matches:
+        left, right = match["left"], match["right"]
+        field = left.get("payload", {}) if isinstance(left, dict) else {}
+        key = left.get("meta", left.get("ct", {})).get("key") if isinstance(left, dict) else ""
+        equal = match["op"] in ("==", "in")
+        if field.get("field") == "dport" and equal:
+            listed = {"set": sets[right]} if str(right) in sets else right
+            ports = {f"{field['protocol']} {port}" for port in _numbers(listed)}
+            yield from sorted(ports - allowed)
+            narrow = True
+        belongs = key == "state" and "new" not in right
+        itself = key in ("iif", "iifname") and right == "lo"
+        narrow |= equal and (belongs or itself or "icmp" in json.dumps([left, right]))
+    if not narrow:
+        yield f"whatever fits {json.dumps(matches)[:200]}"
 
 
 def _numbers(right):
@@ -56,7 +86,7 @@ def _numbers(right):
     elif isinstance(right, dict) and "range" in right:
         low, high = right["range"]
         yield f"{low} to {high}" if low != high else low
-    elif isinstance(right, int):
+    else:
         yield right
 
 

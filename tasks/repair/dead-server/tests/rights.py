@@ -193,7 +193,7 @@ def _of_file(entry: Entry, group: str) -> Iterator[str]:
     was = known.SET_ID.get(path)
     if entry.kind == "file" and mode & 0o6000 and was != (mode, entry.uid, group):
         yield f"runs with the rights of another: {described}"
-    if mode & 0o002 and not path.startswith(known.SHARED):
+    if mode & 0o002 and not f"{path}/".startswith(known.SHARED):
         yield f"everybody may write: {described}"
     if entry.kind == "device" and not path.startswith("/dev/"):
         yield f"a device: {described}"

@@ -25,10 +25,13 @@ ss -H -lntu | while read -r kind _ _ _ local _; do echo "socket=$kind $local"; d
 ps -e -o tty= -o user= -o comm= | while read -r tty user name; do
     case $tty in '?' | ttyS0 | pts/*) ;; *) echo "terminal=$tty $user $name" ;; esac
 done
+find /dev -type b -perm /007 | while read -r name; do echo "device=$name"; done
+findmnt -rn -t ext2,ext3,ext4,tmpfs,ramfs,overlay,xfs,btrfs,vfat,squashfs,iso9660 \
+    -o TARGET,OPTIONS | grep -v nosuid | while read -r name _; do echo "mount=$name"; done
 for unit in {_UNITS}; do
     echo "unit=$unit $(systemctl show $unit -p ActiveState -p Type -p Result -p NRestarts \\
-        -p ExecMainStartTimestampMonotonic -p ExecMainExitTimestampMonotonic \\
-        -p ExecMainPID | tr '\\n' ' ')"
+        -p InactiveExitTimestampMonotonic -p ExecMainStartTimestampMonotonic \\
+        -p ExecMainExitTimestampMonotonic -p ExecMainPID | tr '\\n' ' ')"
 done
 """
 
@@ -96,6 +99,19 @@ class State:
         return [row for row in self._all("terminal") if row.split()[-1] not in waiting]
 
     @property
+    def held_up(self):
+        """How long the bench kept `ledger-check` from its work, in microseconds."""
+        unit = self.units["ledger-check"]
+        times = ("InactiveExitTimestampMonotonic", "ExecMainStartTimestampMonotonic")
+        began, worked = (int(unit.get(name) or 0) for name in times)
+        return worked - began
+
+    @property
+    def open_places(self):
+        """Disks that everybody may read, and places beside the root where set-user-id works."""
+        return self._all("device") + [name for name in self._all("mount") if name != "/"]
+
+    @property
     def odd_kernel_words(self):
         return rights.kernel_words(self["kernel"])
 
@@ -114,6 +130,7 @@ class State:
             "no job dropped": self["cycles"] == "0",
             "what listens": sorted(self.sockets),
             "the terminals": self.terminals,
+            "open places": self.open_places,
             "odd words to the kernel": self.odd_kernel_words,
         }
 
