@@ -19,8 +19,9 @@ _LOCKED = re.compile(r"[!*]+")
 _HER_RULE = re.compile(r"ingrid\s+ALL\s*=\s*\(ALL(\s*:\s*ALL)?\)\s*ALL")
 _SSHD_MORE = re.compile(r"(?i)(HostKey /etc/ssh/ssh_host_\w+_key|PermitRootLogin no|UseDNS no)")
 _KERNEL_WORDS = re.compile(
-    r"ro|rw|quiet|rootwait|noresume|(BOOT_IMAGE|root|rootfstype|rootdelay|console|initrd|resume"
-    r"|loglevel|panic|consoleblank|net\.ifnames|biosdevname|fsck\.repair)=\S*"
+    r"ro|rw|quiet|rootwait|noresume|nomodeset|no_timer_check"
+    r"|(BOOT_IMAGE|root|rootfstype|rootdelay|console|initrd|resume|loglevel|panic|consoleblank|net\.ifnames|biosdevname|fsck\.repair|vga|video"
+    r"|random\.trust_cpu|random\.trust_bootloader)=\S*"
     r"|rootflags=[\w=,-]*|fsck\.mode=(auto|force)|earlyprintk=\S*|systemd\.show_status=\S*"
 )
 # Who lets people in, by what they log in with; and where people get when the start fails.
