@@ -291,5 +291,16 @@ systemd-network-generator.service systemd-networkd-wait-online.service systemd-n
 systemd-pstore.service
 """
 
+# Whose everything is that is not root's, and where groups have always written.
+OWNERS = {
+    "/home/ingrid/": 1000,
+    "/home/piet/": 1001,
+    "/srv/tally/": 990,
+    "/var/backups/tally/": 990,
+    "/var/cache/apt/": 42,
+    "/var/lib/apt/": 42,
+}
+GROUP_WRITES = ("/var/local/", "/var/mail/", "/var/log/")
+
 # Where everybody has always written.
 SHARED = ("/tmp/", "/var/tmp/")

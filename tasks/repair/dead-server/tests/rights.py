@@ -30,7 +30,6 @@ _DOOR_UNITS = re.compile(
     r"|(getty|serial-getty|container-getty|user|ssh)@[^/]*)\.(service|socket)(\.d/[^/]+)?$"
 )
 _SERVICE_LINE = re.compile(r"(Exec|Environment|User|Group|PAM|Root|Bind|StandardInput|TTY|Listen)")
-_OF_ROOT = ("/etc/", "/usr/", "/boot/", "/root/", "/lost+found/")
 _ACCOUNT_SOURCES = ("passwd", "group", "shadow", "gshadow", "sudoers", "initgroups")
 _DOORS = {".rhosts", ".shosts", "hosts.equiv", "shosts.equiv", "sshrc", "ld.so.preload"}
 
@@ -198,7 +197,10 @@ def _of_file(entry: Entry, group: str) -> Iterator[str]:
         yield f"everybody may write: {described}"
     if entry.kind == "device" and not path.startswith("/dev/"):
         yield f"a device: {described}"
-    if path.startswith(_OF_ROOT) and (entry.uid or (mode & 0o020 and entry.gid)):
+    owners = {0, *(uid for top, uid in known.OWNERS.items() if f"{path}/".startswith(top))}
+    shared = f"{path}/".startswith((*known.SHARED, *known.OWNERS, *known.GROUP_WRITES))
+    others = entry.uid not in owners and not f"{path}/".startswith(known.SHARED)
+    if others or (mode & 0o020 and entry.gid and not shared):
         yield f"others than root may change: {described}"
     read_by_others = mode & 0o007 or (mode & 0o070 and group not in ("root", "shadow"))
     if re.match(r"/etc/g?shadow", path) and read_by_others:
