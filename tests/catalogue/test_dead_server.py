@@ -4,9 +4,14 @@ import hashlib
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from tests.catalogue.checkers import helpers
+
+from benchflow.boot.ext4 import Ext4
 
 TASK = Path(__file__).parents[2] / "tasks/repair/dead-server"
 OWNER = TASK / "tests/owner"
@@ -60,3 +65,177 @@ def test_hashes_keys_and_places_agree_between_builder_and_verifier() -> None:
     places = re.findall(r"_start=(\d+) \w+_sectors=(\d+)", build)
     numbers = re.findall(r"\d: \((\d+), (\d+)\)", source)
     assert len(places) == 3 and places == numbers
+
+
+# What the verifier makes of what it reads ---------------------------------------------------------
+
+HELPERS = ("server", "known", "rights", "state", "ports")
+
+
+@pytest.fixture(scope="module")
+def read() -> Iterator[dict[str, ModuleType]]:
+    with helpers("repair/dead-server", *HELPERS) as modules:
+        yield modules
+
+
+def volume(tmp_path: Path, **texts: str) -> Ext4:
+    """A file system with these files below /etc."""
+    tree = tmp_path / "tree"
+    (tree / "etc").mkdir(parents=True)
+    for name, text in texts.items():
+        (tree / "etc" / name).write_text(text)
+    image = tmp_path / "volume"
+    subprocess.run(["mke2fs", "-q", "-t", "ext4", "-d", tree, image, "8M"], check=True)
+    return Ext4(image)
+
+
+def shadow(read: dict[str, ModuleType], **changed: str) -> str:
+    facts = read["server"]
+    rows = {
+        "root": "*:20784:0:99999:7:::",
+        "ingrid": f"{facts.INGRID_HASH}:20784:0:99999:7:::",
+        "piet": f"{facts.PIET_HASH}:20784:0:99999:7:::",
+        **changed,
+    }
+    return "".join(f"{name}:{row}\n" for name, row in rows.items())
+
+
+def test_passwords_as_they_were_are_no_finding(read: dict[str, ModuleType], tmp_path: Path) -> None:
+    assert read["rights"].passwords(volume(tmp_path, shadow=shadow(read))) == []
+
+
+@pytest.mark.parametrize(
+    ("who", "row"),
+    [
+        ("root", ":20784:0:99999:7:::"),
+        ("root", "$6$a$b:20784:0:99999:7:::"),
+        ("ingrid", "!{hash}:20784:0:99999:7:::"),
+        ("ingrid", "{hash}:20784:0:99999:7::20422:"),
+        ("ingrid", "{hash}:0:0:99999:7:::"),
+        ("ingrid", "{hash}:20784:0:30:7:::"),
+        ("backup", ":20784::::::"),
+    ],
+)
+def test_every_other_password_is_one(
+    read: dict[str, ModuleType], tmp_path: Path, who: str, row: str
+) -> None:
+    row = row.replace("{hash}", read["server"].INGRID_HASH)
+    system = volume(tmp_path, shadow=shadow(read, **{who: row}))
+    assert len(read["rights"].passwords(system)) == 1
+
+
+def test_accounts_may_have_other_drawn_numbers_and_nothing_else(
+    read: dict[str, ModuleType], tmp_path: Path
+) -> None:
+    rows = [line.split() for line in read["known"].ACCOUNTS.splitlines()]
+    text = "".join(
+        f"{name}:x:{uid.replace('*', str(200 + n))}:{gid.replace('*', '300')}::{home}:{shell}\n"
+        for n, (name, uid, gid, home, shell) in enumerate(rows)
+    )
+    accounts = read["rights"].accounts
+    assert accounts(volume(tmp_path / "same", passwd=text)) == []
+    second = text + "toor:x:0:0::/root:/bin/sh\n"
+    assert len(accounts(volume(tmp_path / "second", passwd=second))) == 2
+    asked = text.replace("root:x:0", "root::0")
+    assert len(accounts(volume(tmp_path / "asked", passwd=asked))) == 1
+
+
+def test_the_kernel_may_be_told_where_its_root_and_console_are(
+    read: dict[str, ModuleType],
+) -> None:
+    words = read["rights"].kernel_words
+    assert words("BOOT_IMAGE=/boot/vmlinuz root=LABEL=x ro console=ttyS0,115200 quiet") == []
+    odd = "init=/bin/sh fsck.mode=skip systemd.debug_shell mitigations=off"
+    assert words(f"root=/dev/vda1 {odd}") == odd.split()
+
+
+def ruleset(*matches: str, policy: str = "drop") -> str:
+    chain = (
+        f'{{"family": "inet", "table": "f", "name": "i", "hook": "input", "policy": "{policy}"}}'
+    )
+    rules = [
+        f'{{"rule": {{"family": "inet", "table": "f", "chain": "i", '
+        f'"expr": [{match}{{"accept": null}}]}}}}'
+        for match in matches
+    ]
+    return f'{{"nftables": [{", ".join([f'{{"chain": {chain}}}', *rules])}]}}'
+
+
+def match(left: str, right: str, op: str = "==") -> str:
+    return f'{{"match": {{"op": "{op}", "left": {left}, "right": {right}}}}}, '
+
+
+TCP = '{"payload": {"protocol": "tcp", "field": "dport"}}'
+FROM = '{"payload": {"protocol": "ip", "field": "saddr"}}'
+NAME = '{"meta": {"key": "iifname"}}'
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        match(TCP, '{"set": [22, 4710]}'),
+        match(NAME, '"en*"') + match(TCP, "22"),
+        match(NAME, '"lo"'),
+        match('{"ct": {"key": "state"}}', '["established", "related"]', "in"),
+        match('{"payload": {"protocol": "icmp", "field": "type"}}', '"echo-request"'),
+    ],
+)
+def test_rules_that_let_in_what_may_come(read: dict[str, ModuleType], rule: str) -> None:
+    assert read["ports"].gaps(ruleset(rule), {"tcp 22", "tcp 4710"}) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "more"),
+    [
+        (match(TCP, "8080"), "tcp 8080"),
+        (match(TCP, '{"range": [1, 9098]}'), "tcp 1 to 9098"),
+        (match(TCP, '{"set": [22, {"range": [80, 81]}]}'), "tcp 80 to 81"),
+        (match(TCP, "22", "!="), "whatever fits"),
+        (match(FROM, '"10.0.2.2"', "!="), "whatever fits"),
+        (match(NAME, '"en*"'), "whatever fits"),
+        (match(NAME, '"lo"', "!="), "whatever fits"),
+        ("", "whatever fits"),
+    ],
+)
+def test_rules_that_let_in_more(read: dict[str, ModuleType], rule: str, more: str) -> None:
+    (found,) = read["ports"].gaps(ruleset(rule), {"tcp 22", "tcp 4710"})
+    assert found.startswith(more)
+
+
+def test_a_named_set_is_what_it_holds(read: dict[str, ModuleType]) -> None:
+    held = '{"set": {"name": "doors", "elem": [22, 8080]}}, '
+    rules = ruleset(match(TCP, '"@doors"')).replace("[", f"[{held}", 1)
+    assert read["ports"].gaps(rules, {"tcp 22"}) == ["tcp 8080"]
+
+
+def test_a_firewall_that_drops_nothing(read: dict[str, ModuleType]) -> None:
+    (found,) = read["ports"].gaps(ruleset(policy="accept"), set())
+    assert found.startswith("whatever no rule names")
+
+
+START = """\
+swap=Filename /dev/vda2
+swapdevice=/dev/vda2
+opened=[   30.000001] atlas tallyd[1]: tallyd: serving 3540 records
+socket=tcp 0.0.0.0:22
+socket=tcp [::]:22
+socket=tcp 127.0.0.1:25
+socket=udp 10.0.2.15%ens3:68
+terminal=tty1 root agetty
+terminal=tty9 root sh
+mount=/
+mount=/mnt
+unit=ledger-check ActiveState=active Type=oneshot ExecMainExitTimestampMonotonic={ended}
+unit=tallyd ActiveState=active Type=simple ExecMainStartTimestampMonotonic=29000000
+"""
+
+
+def test_how_a_start_turned_out(read: dict[str, ModuleType]) -> None:
+    state = read["state"].State(START.format(ended=28_000_000))
+    assert state.read_first and state.swap_used
+    assert state.sockets == {"tcp 22", "udp 68"}
+    assert state.open_places == ["/mnt"]
+    assert state.terminals == ["tty9 root sh"]
+    assert state.ran == {"ledger-check", "tallyd"}
+    late = read["state"].State(START.format(ended=31_000_000))
+    assert late.differs(state) == ["the ledger read first: False, was True"]

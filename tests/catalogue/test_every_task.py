@@ -33,7 +33,7 @@ SHAPES = {
     "from-source/cross-toolchain": Shape(15, 43, 9, r"^has {} \|\|"),
     "from-source/package-manager": Shape(14, 48, 8, r"^has {} \|\|"),
     "from-source/tiny-linux": Shape(14, 56, 7),
-    "repair/dead-server": Shape(14, 40, 8, r"^reached {}$"),
+    "repair/dead-server": Shape(16, 46, 12, r"^reached {}$"),
     "spin/appliance": Shape(15, 43, 11, r"\bhas {}\b"),
     "spin/derivative": Shape(14, 48, 9, r"^has {} \|\|"),
     "spin/installer": Shape(13, 45, 9, r"^has {} \|\|"),

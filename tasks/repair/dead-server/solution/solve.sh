@@ -90,12 +90,12 @@ chroot "$tree" update-initramfs -u -k "$kernel"
 put "$root" "$tree/boot/initrd.img-$kernel" "/boot/initrd.img-$kernel" 644 0 0
 reached root-disk
 
-# --- multi-user: the file systems by identity, each of them checked -----------------------------
+# --- multi-user: the file systems by identity ---------------------------------------------------
 cat > "$scratch/fstab" <<FSTAB
 # <file system> <mount point> <type> <options> <dump> <pass>
 UUID=$root_uuid / ext4 errors=remount-ro 0 1
 UUID=$swap_uuid none swap sw 0 0
-UUID=$data_uuid /srv/tally ext4 nodev,nosuid 0 2
+UUID=$data_uuid /srv/tally ext4 nodev,nosuid 0 0
 FSTAB
 put "$root" "$scratch/fstab" /etc/fstab 644 0 0
 reached multi-user
@@ -105,17 +105,25 @@ sed '/^ingrid:/{s/^ingrid:!/ingrid:/;s/:20422:/::/}' "$tree/etc/shadow" > "$scra
 put "$root" "$scratch/shadow" /etc/shadow 640 0 42
 reached login
 
+# --- volumes: the data are checked as the system is ---------------------------------------------
+sed -i '/srv.tally/s/0 0$/0 2/' "$scratch/fstab"
+put "$root" "$scratch/fstab" /etc/fstab 644 0 0
+reached volumes
+
 # --- identity ---------------------------------------------------------------------------------
 basename "$tree"/var/log/journal/* > "$scratch/machine-id"
 put "$root" "$scratch/machine-id" /etc/machine-id 444 0 0
 reached identity
 
-# --- network ----------------------------------------------------------------------------------
+# --- rights: the host key is root's alone -------------------------------------------------------
+edit "$root" <<< 'sif /etc/ssh/ssh_host_ed25519_key mode 0100600'
+reached rights
+
+# --- network: nothing that names the card -------------------------------------------------------
 sed 's/^Name=ens18/Type=ether/' "$tree/etc/systemd/network/lan.network" > "$scratch/lan.network"
 put "$root" "$scratch/lan.network" /etc/systemd/network/lan.network 644 0 0
-sed 's/iifname "ens18"/iifname "en*"/' "$tree/etc/nftables.conf" > "$scratch/nftables.conf"
+sed 's/iifname "ens18" //' "$tree/etc/nftables.conf" > "$scratch/nftables.conf"
 put "$root" "$scratch/nftables.conf" /etc/nftables.conf 644 0 0
-edit "$root" <<< 'sif /etc/ssh/ssh_host_ed25519_key mode 0100600'
 reached network
 
 # --- packages: finish the upgrade where the ledger can be seen ----------------------------------
@@ -139,15 +147,11 @@ reached service
 # --- healthy: the nightly copy has a place again ------------------------------------------------
 edit "$root" <<'CMD'
 mkdir /var/backups/tally
-sif /var/backups/tally mode 040750
+sif /var/backups/tally mode 040700
 sif /var/backups/tally uid 990
 sif /var/backups/tally gid 990
 CMD
 reached healthy
-
-# --- update: the next initramfs is as good as this one ------------------------------------------
-put "$root" "$tree/etc/initramfs-tools/modules" /etc/initramfs-tools/modules 644 0 0
-reached update
 
 # --- reboot: every start takes the kernel that is there -----------------------------------------
 debugfs -R "dump /boot/grub/grubenv $scratch/grubenv" "$root" 2> /dev/null
@@ -159,6 +163,10 @@ reached reboot
 # --- power-cut: a record is on the disk before it is acknowledged -------------------------------
 sed 's/^durability.*/durability = strict/' "$tree/etc/tally/tallyd.conf" > "$scratch/tallyd.conf"
 put "$root" "$scratch/tallyd.conf" /etc/tally/tallyd.conf 644 0 0
+reached power-cut
+
+# --- update: the next initramfs is as good as this one ------------------------------------------
+put "$root" "$tree/etc/initramfs-tools/modules" /etc/initramfs-tools/modules 644 0 0
 e2fsck -fn "$root"
 e2fsck -fn "$data"
-reached power-cut
+reached update

@@ -1,6 +1,5 @@
 """What is known of the server: where things lie, who it is, what belongs on it."""
 
-import struct
 import uuid
 from pathlib import Path
 from typing import NamedTuple
@@ -21,34 +20,16 @@ HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHqCrXaBJNGCeMp7blj0ESWyTkuh4Xvk
 PORT = 4710
 
 PARTITIONS = {1: (2048, 1146880), 2: (1150976, 65536), 3: (1218560, 163840)}
-SYSTEM_START, DATA_START = PARTITIONS[1][0] * 512, PARTITIONS[3][0] * 512
+DISK_BYTES = 704 << 20
+SYSTEM_START, SWAP_START, DATA_START = (PARTITIONS[number][0] * 512 for number in (1, 2, 3))
 SYSTEM_UUID = "7d0b0a52-6c0e-4b2a-9c11-3f5f1d8a6e01"
+SYSTEM_MADE = 1764000000  # when its file system was made, seconds since 1970
+SWAP_UUID = "2f9a7c46-1f6c-4c0b-8a3d-90c6f2f7ab02"
 DATA_UUID = "c4a1e6d8-0b73-4f3e-b7a5-5e2d6a91fc03"
 
-PACKAGES = {
-    "apt",
-    "dbus",
-    "debian-archive-keyring",
-    "dpkg",
-    "e2fsprogs",
-    "grub-pc",
-    "grub2-common",
-    "initramfs-tools",
-    "iproute2",
-    "linux-image-cloud-amd64",
-    "logrotate",
-    "nano",
-    "nftables",
-    "openssh-server",
-    "procps",
-    "python3-minimal",
-    "sudo",
-    "systemd",
-    "systemd-sysv",
-    "tallyd",
-    "udev",
-}
-ENABLED = ["ssh", "nftables", "systemd-networkd", "tallyd", "tally-backup", "ledger-check"]
+# What R10 names; the rest of what was enabled is known.UNITS.
+SERVICES = ["ssh", "nftables", "systemd-networkd", "tallyd"]
+ONCE_A_START = ["ledger-check", "tally-backup"]
 
 
 class Volumes(NamedTuple):
@@ -63,8 +44,32 @@ def volumes(disk: Path) -> Volumes:
     return Volumes(Ext4(disk, SYSTEM_START), Ext4(disk, DATA_START))
 
 
+def _superblock(disk: Path, start: int) -> bytes:
+    with disk.open("rb") as file:
+        file.seek(start + 1024)
+        return file.read(1024).ljust(1024, b"\0")
+
+
 def volume_uuid(disk: Path, start: int) -> str:
     """The UUID in the superblock of the file system at byte `start`."""
+    return str(uuid.UUID(bytes=_superblock(disk, start)[0x68:0x78]))
+
+
+def made(disk: Path, start: int) -> int:
+    """When the file system at byte `start` was made, in seconds since 1970."""
+    return int.from_bytes(_superblock(disk, start)[0x108:0x10C], "little")
+
+
+def checked(disk: Path, start: int) -> int:
+    """When e2fsck last looked through the file system at byte `start`, in seconds since 1970."""
+    return int.from_bytes(_superblock(disk, start)[0x40:0x44], "little")
+
+
+def swap_uuid(disk: Path) -> str:
+    """The UUID of the swap space where it has always been; empty when there is none."""
     with disk.open("rb") as file:
-        file.seek(start + 1024 + 0x68)
-        return str(uuid.UUID(bytes=struct.unpack("16s", file.read(16))[0]))
+        file.seek(SWAP_START)
+        head = file.read(4096).ljust(4096, b"\0")
+    if head[4086:] != b"SWAPSPACE2":
+        return ""
+    return str(uuid.UUID(bytes=head[1036:1052]))
