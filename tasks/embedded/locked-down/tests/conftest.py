@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from pathlib import Path
 
 import pytest
 import rsa
 from disk import Copy, Layout
+from leaks import unpacked
 from meter import Bench, secret
 
-from benchflow.boot import ed25519
+from benchflow.boot import BadDeliverable, Initramfs, ed25519, unpack_kernel
 
 OUT = "/app/out"
 HERE = Path(__file__).parent
@@ -28,8 +30,11 @@ def certificates(lists):
     found = {}
     for name, data in lists.items():
         entries = rsa.signature_lists(data)
-        assert len(entries) == 1 and len(entries[0][1]) == 1, f"{name}.esl: not one certificate"
-        assert entries[0][0] == rsa.X509_LIST, f"{name}.esl holds another kind of entry"
+        counts = [len(each) for _, each in entries]
+        assert counts == [1], f"[R3] wants one certificate in {name}.esl: entries {counts}"
+        assert entries[0][0] == rsa.X509_LIST, (
+            f"[R3] wants a certificate in {name}.esl: another kind"
+        )
         found[name] = rsa.Certificate.of(entries[0][1][0])
     return found
 
@@ -57,21 +62,18 @@ def service(deliverable):
 
 
 @pytest.fixture(scope="session")
-def number_at(layout):
-    """Where in `root` the line of /etc/build lies."""
-    part = next(p for p in layout.image.partitions() if p.name == "root")
-    text = layout.image.ext4(part).read("/etc/build", 100).rstrip(b"\n")
-    assert len(text) == 64 and not text.strip(b"0123456789abcdef"), f"/etc/build: {text!r}"
-    root = layout.read("root")
-    assert root.count(text) == 1, f"that number is {root.count(text)} times on root"
-    return root.index(text)
+def number_at(shared):
+    """Where in `root` the line of /etc/build lies, as the meter itself has shown it."""
+    assert "number at" in shared, "[R5]: where /etc/build lies on root is not known"
+    return shared["number at"]
 
 
 @pytest.fixture(scope="session")
-def bench(machines, lists, service, work):
+def bench(machines, lists, deliverable, work):
     folder = work / "bench"
     folder.mkdir()
-    return Bench(machines, lists, service, folder)
+    text = deliverable(f"{OUT}/service.key").read_bytes
+    return Bench(machines, lists, lambda: ed25519.seed_of(text(), "service.key"), folder)
 
 
 @pytest.fixture(scope="session")
@@ -95,6 +97,16 @@ def meter(bench, deliverable, own_secret):
 def shared():
     """What one check leaves for a later one."""
     return {}
+
+
+@pytest.fixture(scope="session")
+def delivered(layout):
+    """All in which a delivered file may lie: the disk, and what is packed in it."""
+    packed = [data for _, data in Initramfs(layout.program.content(".initrd")).contents("/")]
+    with contextlib.suppress(BadDeliverable):
+        packed.append(unpack_kernel(layout.program.content(".linux")))
+    places = [layout.image.path.read_bytes(), *packed]
+    return [part for place in places for part in unpacked(place)]
 
 
 @pytest.fixture(scope="session")
