@@ -314,11 +314,12 @@ def test_what_is_not_the_volumes_is_seen(helpers: dict[str, ModuleType]) -> None
     sealed = encrypted(helpers["gcrypt"], KEY, plain, 512)
     after = before[:BEGIN] + sealed + before[BEGIN + len(sealed) :]
     assert at_rest.encrypted_only(before, after, opened, key) == 8
-    assert at_rest.beside(after, opened, key) == {}
+    assert at_rest.in_the_clear(after, opened, key) == {}
     noise = hashlib.shake_128(b"noise").digest(512)
-    for at, content in ((BEGIN + 4096, base64.b64encode(noise)[:512]), (BEGIN + 4096, noise)):
-        wrong = after[:at] + content + after[at + 512 :]
-        assert at_rest.beside(wrong, opened, key) == {at: content}
+    text = base64.b64encode(noise)[:512]
+    for content, seen in ((text, {BEGIN + 4096: text}), (noise, {})):
+        wrong = after[: BEGIN + 4096] + content + after[BEGIN + 4608 :]
+        assert at_rest.in_the_clear(wrong, opened, key) == seen
         with pytest.raises(AssertionError, match="R12"):
             at_rest.encrypted_only(before, wrong, opened, key)
     beside = after[:0x20000] + b"x" + after[0x20001:]

@@ -49,9 +49,10 @@ def encrypted_only(before: bytes, after: bytes, volume: Volume, key: bytes) -> i
     return len(offsets)
 
 
-def beside(data: bytes, volume: Volume, key: bytes) -> dict[int, bytes]:
-    """What stands behind the key slots and is not encrypted with the volume key, by its place."""
-    offsets = list(range(volume.begin, volume.whole_end, volume.unit))
-    found = {at: data[at : at + volume.unit] for at in _strange(data, volume, key, offsets)}
-    tail = data[volume.whole_end :]
-    return found | ({volume.whole_end: tail} if tail.strip(b"\0") else {})
+def in_the_clear(data: bytes, volume: Volume, key: bytes) -> dict[int, bytes]:
+    """What stands behind the key slots, not encrypted and no noise either, by its place."""
+    unit, end = volume.unit, volume.whole_end
+    strange = _strange(data, volume, key, list(range(volume.begin, end, unit)))
+    found = {at: data[at : at + unit] for at in strange}
+    found = {at: text for at, text in found.items() if not looks_random(text)}
+    return found | ({end: data[end:]} if data[end:].strip(b"\0") else {})

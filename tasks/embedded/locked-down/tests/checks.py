@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from at_rest import beside, encrypted_only, opened
+from at_rest import encrypted_only, in_the_clear, opened
 from disk import EFI
 from leaks import changed, holds, runs
 from luks2 import Volume, same_key
@@ -21,11 +21,11 @@ from tampering import ATTACK_FILES, ATTACK_QEMU, LOAD_OPTIONS, nothing_starts, r
 from benchflow.boot import check, ed25519, kernel_banner, milestone
 
 HOSTILE = ("", "; sh", "$(reboot)", "`id`; id", "*", "id id", "get ../../etc/build", "put A b",
-           "put a  b", "put a \x01", "put a " + "v" * 201, "put " + "n" * 33 + " b",
+           "put q  b", "put a \x01", "put a " + "v" * 201, "put " + "n" * 33 + " b",
            "attest 00", "open", "\x03", "\x04", "\x1a", "\x1c", "\x13", "\x16", "\x1b[A",
            "x" * 1000)  # fmt: skip
 # What some of them may be answered with besides: the table does not say what is wrong with them.
-ALSO = {"open": "refused", "get ../../etc/build": "none"}
+ALSO = {"open": "refused", "get ../../etc/build": "none", "put q  b": "ok"}
 AWKWARD = (
     "$(cat /etc/build) `id` ${HOME}",
     "-n -e \\n\\t\\0",
@@ -33,6 +33,8 @@ AWKWARD = (
     "a  b   *  %s %d",
     "~" * 200,
 )
+# Typed while it starts: what interrupts, what menus and emergency shells wait for.
+KEYS = "\x03\x04\x1c\x1a\n\x1b\x1b[21~\x1bOQ abcdefghijklmnopqrstuvwxyz 0123456789\x7f\t\n"
 # The kernel's first user and process name spaces (include/linux/proc_ns.h).
 FIRST_SPACES = {"user-space": "user:[4026531837]", "process-space": "pid:[4026531836]"}
 
@@ -403,7 +405,7 @@ def test_it_starts_again(attacked):
     attacked.machine.boot()
     attacked.machine.expect(r"BdsDxe: starting Boot0000", timeout=60)
     for _ in range(5):
-        attacked.machine.send("\x03\x04\x1c\x1a\n")
+        attacked.machine.send(KEYS)
         time.sleep(0.5)
     said = attacked.says()
     assert said == "READY", f"[R10], [R22] want UNIT READY at the next start: UNIT {said}"
@@ -424,8 +426,12 @@ def test_it_is_the_same_meter(attacked, meter):
 
 
 @check("keeps", proves=["R16"])
-def test_a_challenge_does_not_outlive_a_start(attacked, shared):
+def test_a_challenge_does_not_outlive_a_start(attacked, meter, shared):
     attacked.refuses(shared["replay"], "since a challenge does not outlive a start")
+    again = [attacked.challenge() for _ in range(2)]
+    attacked.refuses(shared["replay"], "since it is for a challenge of another start")
+    known = sorted(set(again) & set(meter.given))
+    assert not known, f"[R16] wants new challenges: after a start it gives {known} again"
 
 
 # ---- outside --------------------------------------------------------------------------------
@@ -513,6 +519,13 @@ def test_data_without_its_beginning(bench, layout, copy, kept, own_secret):
     begin = Volume(layout.read("data", kept)).begin
     disk = copy("torn", kept).write("data", 0, bytes(begin))
     locked(bench, layout, disk, "torn", own_secret, "data")
+
+
+@check("locked", proves=["R10", "R13"])
+def test_data_that_are_not_quite_empty(bench, layout, copy, own_secret):
+    place = secrets.randbelow(layout.places["data"][1])
+    disk = copy("speck").write("data", place, b"\x01")
+    locked(bench, layout, disk, "speck", own_secret, "data")
 
 
 # ---- tampering ------------------------------------------------------------------------------
@@ -622,11 +635,13 @@ def test_the_volume_keys_differ(second, layout, kept, own_secret, shared):
 
 
 @check("update", proves=["R12"])
-def test_what_is_not_encrypted_is_the_same_in_every_meter(shared, layout):
-    first = beside(layout.read("data", shared["before"]), shared["volume"], shared["volume key"])
+def test_what_is_in_the_clear_is_the_same_in_every_meter(shared, layout):
+    first = shared["volume"], shared["volume key"]
+    one = in_the_clear(layout.read("data", shared["before"]), *first)
     second = shared["second volume"]
-    other = beside(second.data, second, shared["second key"])
-    assert first == other, (
-        "[R12] wants what the first start writes beside the volume to be the same in every meter: "
-        f"it is not at {sorted(set(first.items()) ^ set(other.items()))[0]} of data"
+    two = in_the_clear(second.data, second, shared["second key"])
+    differ = sorted(set(one.items()) ^ set(two.items()))
+    assert not differ, (
+        "[R12] wants what the first start leaves in the clear to be the same in every meter: "
+        f"it is not at {differ[0][0]} of data, {differ[0][1][:48]!r}"
     )

@@ -69,6 +69,7 @@ class Meter:
         self.id = ""
         self._service = service
         self._inside = False  # a shell of ours is open
+        self.given: list[str] = []  # its challenges
 
     # -- starting -----------------------------------------------------------------------------
 
@@ -140,6 +141,7 @@ class Meter:
         assert re.fullmatch(r"challenge [0-9a-fA-F]{32}", said), (
             f"[R14] wants '= challenge ' and 32 hexadecimal digits: {said!r}"
         )
+        self.given.append(said[10:])
         return said[10:]
 
     def signature(self, challenge: str, unit: str | None = None) -> str:
