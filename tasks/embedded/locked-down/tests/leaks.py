@@ -6,7 +6,6 @@ import base64
 import bz2
 import itertools
 import lzma
-import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -15,11 +14,12 @@ from benchflow.boot import BadDeliverable, decompress
 
 _LIMIT, _MOST, _DEPTH, _LEAST = 96 << 20, 384 << 20, 3, 32
 _BLANKS = b" \t\r\n\0"
-# What a compressed stream begins with. Blocks of squashfs are such streams, too.
-_STREAMS = re.compile(
-    rb"(?s)\x1f\x8b\x08[\0-\x1f].{4}[\0\2\4]|\x78[\x01\x5e\x9c\xda]|\xfd7zXZ\0|BZh[1-9]1AY&SY"
-    rb"|\x5d\0\0.{2}\0|\x28\xb5\x2f\xfd|[\x02\x04]\x21\x4c\x18|\x04\x22\x4d\x18"
-)
+# What a compressed stream begins with: gzip, zlib (blocks of squashfs are such), xz, bzip2, lzma,
+# zstd, lz4.
+_STREAMS = (
+    b"\x1f\x8b\x08", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda", b"\xfd7zXZ\0", b"BZh",
+    b"\x5d\0\0", b"\x28\xb5\x2f\xfd", b"\x02\x21\x4c\x18", b"\x04\x22\x4d\x18",
+)  # fmt: skip
 _ZSTD_SPAN = 16 << 20
 
 
@@ -55,9 +55,17 @@ def unpacked(data: bytes) -> Iterator[bytes]:
     yield from _inside(data, _DEPTH, room)
 
 
+def _beginnings(data: bytes) -> Iterator[int]:
+    for magic in _STREAMS:
+        at = data.find(magic)
+        while at >= 0:
+            yield at
+            at = data.find(magic, at + 1)
+
+
 def _inside(data: bytes, depth: int, room: list[int]) -> Iterator[bytes]:
-    for found in _STREAMS.finditer(data):
-        inside = _unpacked(data, found.start())
+    for at in _beginnings(data):
+        inside = _unpacked(data, at)
         if len(inside) < _LEAST or room[0] < len(inside):
             continue
         room[0] -= len(inside)
