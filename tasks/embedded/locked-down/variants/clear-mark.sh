@@ -1,6 +1,5 @@
 #!/bin/bash
-# The first start leaves a mark in clear text in the last sector of data, the same in every meter, and
-# the volume ends before it; a volume is told from none by it.
+# The first start leaves a mark in clear text in the last sector of data, behind the volume's files.
 set -eu
 cat >/tmp/changes <<'CHANGES'
 python3 - "$rc" <<'PY'

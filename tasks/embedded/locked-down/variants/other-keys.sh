@@ -1,6 +1,5 @@
 #!/bin/bash
-# RSA keys of 3072 and 4096 bits, one with the exponent 3; lists made by hand; osslsigncode signs; the
-# command line begins with roothash=, in capitals, and the sections stand in another order.
+# RSA of 3072 and 4096 bits, one exponent 3; own lists; osslsigncode; roothash= first, in capitals.
 set -eu
 apt-get -qq update
 apt-get -qq install -y --no-install-recommends osslsigncode >/dev/null 2>&1

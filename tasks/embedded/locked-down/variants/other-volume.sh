@@ -1,5 +1,5 @@
 #!/bin/bash
-# The volume is encrypted by Serpent in sectors of 4096 bytes, its key slot opened by Argon2id.
+# The volume is Serpent's in sectors of 4096 bytes, and Argon2id derives the key of its slot.
 set -eu
 cat >/tmp/changes <<'CHANGES'
 for module in serpent_generic serpent-sse2-x86_64; do

@@ -1,6 +1,5 @@
 #!/bin/bash
-# It tells of its start on the console in lines of its own, does not echo what is typed, and its shell
-# has the commands of a Debian (bash, mount, cat), which call the kernel by other ways than BusyBox.
+# It tells of its start in lines of its own, echoes nothing, and has bash and Debian's mount and cat.
 set -eu
 cat >/tmp/changes <<'CHANGES'
 with_libraries "$root" /bin/bash /bin/mount /bin/cat /bin/dd /bin/ls /bin/grep /bin/touch /bin/mknod
