@@ -341,7 +341,9 @@ def test_a_secret_is_found_in_whatever_form(helpers: dict[str, ModuleType]) -> N
         lzma.compress(gzip.compress(b"x" * 100 + base64.b64encode(secret))),
         zlib.compress(b"a block of squashfs" * 9 + secret),
     ):
-        assert leaks.holds([noise + form + noise], {"it": secret}).startswith("it, "), form
+        assert leaks.holds(leaks.unpacked(noise + form + noise), {"it": secret}).startswith(
+            "it, "
+        ), form
     assert leaks.holds([noise, secret[:16] + b"-" + secret[16:]], {"it": secret}) == ""
 
 

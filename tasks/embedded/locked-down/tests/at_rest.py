@@ -37,10 +37,10 @@ def _strange(data: bytes, volume: Volume, key: bytes, offsets: list[int]) -> lis
 def encrypted_only(before: bytes, after: bytes, volume: Volume, key: bytes) -> int:
     """How many sectors differ in two states of `data`; all of them have to be the volume's."""
     begin, end, unit = volume.begin, volume.whole_end, volume.unit
-    assert before[:begin] == after[:begin] and before[end:] == after[end:], (
+    assert not changed(before, after, 512, 0, begin) and before[end:] == after[end:], (
         "[R12] wants all encrypted that is written: something was beside the volume"
     )
-    offsets = [begin + at for at in changed(before[begin:end], after[begin:end], unit)]
+    offsets = changed(before, after, unit, begin, end)
     strange = _strange(after, volume, key, offsets)
     assert not strange, (
         f"[R12] wants all encrypted with the volume key: of {len(offsets)} sectors {len(strange)} "

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import rsa
 from disk import Copy, Layout
-from leaks import unpacked
+from leaks import all_unpacked
 from meter import Bench, secret
 
 from benchflow.boot import BadDeliverable, Initramfs, ed25519, unpack_kernel
@@ -102,11 +102,11 @@ def shared():
 @pytest.fixture(scope="session")
 def delivered(layout):
     """All in which a delivered file may lie: the disk, and what is packed in it."""
+    whole = layout.image.path.read_bytes()
     packed = [data for _, data in Initramfs(layout.program.content(".initrd")).contents("/")]
     with contextlib.suppress(BadDeliverable):
         packed.append(unpack_kernel(layout.program.content(".linux")))
-    places = [layout.image.path.read_bytes(), *packed]
-    return [part for place in places for part in unpacked(place)]
+    return list(all_unpacked([whole, *packed]))
 
 
 @pytest.fixture(scope="session")

@@ -87,7 +87,7 @@ class Layout:
     def same_but_data(self, disk: Path, before: Path | None = None) -> bool:
         """Whether a copy is, outside of `data`, what it was: the delivered disk, or `before`."""
         start, size = self.places["data"]
-        one, two = (before or self.image.path).read_bytes(), disk.read_bytes()
+        one, two = (memoryview(each.read_bytes()) for each in (before or self.image.path, disk))
         return one[:start] == two[:start] and one[start + size :] == two[start + size :]
 
 

@@ -12,7 +12,9 @@ from typing import Any
 
 from benchflow.boot import BadDeliverable, decompress
 
-_LIMIT, _MOST, _DEPTH, _LEAST = 96 << 20, 384 << 20, 3, 32
+_LIMIT, _MOST, _DEPTH, _LEAST = 96 << 20, 192 << 20, 3, 32
+# Looked through in pieces, each with the end of the one before: some views of them are copies.
+_PIECE, _BEFORE = 4 << 20, 32 << 10
 _BLANKS = b" \t\r\n\0"
 # What a compressed stream begins with: gzip, zlib (blocks of squashfs are such), xz, bzip2, lzma,
 # zstd, lz4.
@@ -55,6 +57,11 @@ def unpacked(data: bytes) -> Iterator[bytes]:
     yield from _inside(data, _DEPTH, room)
 
 
+def all_unpacked(places: Iterable[bytes]) -> Iterator[bytes]:
+    """Each of these, and what is packed in it."""
+    return itertools.chain.from_iterable(unpacked(place) for place in places)
+
+
 def _beginnings(data: bytes) -> Iterator[int]:
     for magic in _STREAMS:
         at = data.find(magic)
@@ -94,8 +101,8 @@ def _texts(secret: bytes) -> Iterator[bytes]:
 def holds(places: Iterable[bytes], secrets: Mapping[str, bytes]) -> str:
     """Which secret is there and in which form; an empty string where none is.
 
-    Looked for as it is, reversed, XORed with one byte, as hexadecimal digits and base64, and all
-    that in what is packed.
+    Looked for as it is, reversed, XORed with one byte, as hexadecimal digits and base64. What is
+    packed has to be `unpacked` before.
     """
     forms = {
         "as it is or reversed": {n: [s, s[::-1]] for n, s in secrets.items()},
@@ -107,26 +114,34 @@ def holds(places: Iterable[bytes], secrets: Mapping[str, bytes]) -> str:
         lambda part: part.translate(None, _BLANKS),
         _spread,
     )
-    for part in itertools.chain.from_iterable(unpacked(place) for place in places):
+    for piece in itertools.chain.from_iterable(_pieces(place) for place in places):
         for view, (form, needles) in zip(views, forms.items(), strict=True):
-            seen = view(part)
+            seen = view(piece)
             for name, looks in needles.items():
                 if any(look in seen for look in looks):
                     return f"{name}, {form}"
     return ""
 
 
-def changed(before: bytes, after: bytes, unit: int = 512) -> list[int]:
-    """Where, in units, two states of a disk differ."""
+def _pieces(data: bytes) -> Iterator[bytes]:
+    for at in range(0, len(data), _PIECE):
+        yield data[max(0, at - _BEFORE) : at + _PIECE]
+
+
+def changed(
+    before: bytes, after: bytes, unit: int = 512, begin: int = 0, end: int | None = None
+) -> list[int]:
+    """Where, in units, two states of a disk differ between two places."""
     block, found = 1 << 20, []
-    for start in range(0, len(after), block):
-        if before[start : start + block] == after[start : start + block]:
-            continue
-        found += [
-            at
-            for at in range(start, min(start + block, len(after)), unit)
-            if before[at : at + unit] != after[at : at + unit]
-        ]
+    end = len(after) if end is None else end
+    for start in range(begin, end, block):
+        stop = min(start + block, end)
+        if before[start:stop] != after[start:stop]:
+            found += [
+                at
+                for at in range(start, stop, unit)
+                if before[at : at + unit] != after[at : at + unit]
+            ]
     return found
 
 

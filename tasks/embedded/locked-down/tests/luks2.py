@@ -19,7 +19,7 @@ from gcrypt import Cipher, argon2, digest, digest_size, pbkdf2
 _MAGICS = (b"LUKS\xba\xbe", b"SKUL\xba\xbe")
 _SIZES = tuple(1 << bits for bits in range(14, 23))  # of a header with its JSON area
 _SECTOR = 512
-_MOST_ROUNDS, _MOST_KIB, _MOST_WORK = 5_000_000, 512 << 10, 4 << 20
+_MOST_ROUNDS, _MOST_KIB, _MOST_WORK = 5_000_000, 384 << 10, 4 << 20
 _MOST_SLOTS, _KEY_SIZES = 32, range(16, 129)
 
 
@@ -59,16 +59,16 @@ class Volume:
         places = [(0, _MAGICS[0]), *((size, _MAGICS[1]) for size in _SIZES)]
         found = [one for at, magic in places if (one := _header(data, at, magic))]
         assert found, "[R10] wants a LUKS2 volume in data: no header there has a right checksum"
-        self.data = data
         self.header = max(found, key=lambda one: one.number)
         try:
-            self._read()
+            self._read(len(data))
         except (KeyError, ValueError, TypeError, AttributeError) as problem:
             raise AssertionError(
                 f"[R10] wants a LUKS2 volume: its header cannot be read, {problem!r}"
             ) from None
+        self._slots = data[: self.begin]
 
-    def _read(self) -> None:
+    def _read(self, length: int) -> None:
         facts = self.header.facts
         segments = list(facts["segments"].values())
         assert len(segments) == 1 and segments[0]["type"] == "crypt", (
@@ -76,7 +76,7 @@ class Volume:
         )
         one = segments[0]
         self.begin = int(one["offset"])
-        size = len(self.data) - self.begin if one["size"] == "dynamic" else int(one["size"])
+        size = length - self.begin if one["size"] == "dynamic" else int(one["size"])
         self.end = self.begin + size
         self.encryption = str(one["encryption"])
         self.unit = int(one["sector_size"])
@@ -84,7 +84,7 @@ class Volume:
         self.keyslots: dict[str, dict[str, Any]] = dict(facts["keyslots"])
         self.digests = list(facts["digests"].values())
         self.tokens: dict[str, Any] = dict(facts.get("tokens") or {})
-        assert 0 < self.begin < self.end <= len(self.data), "the volume lies outside of data"
+        assert 0 < self.begin < self.end <= length, "the volume lies outside of data"
         assert self.unit in (512, 1024, 2048, 4096), f"sectors of {self.unit} bytes"
         assert "integrity" not in one, "[R10] wants a volume without integrity tags: it has some"
         assert len(self.keyslots) <= _MOST_SLOTS, f"{len(self.keyslots)} keyslots"
@@ -108,8 +108,8 @@ class Volume:
         assert size in _KEY_SIZES and inner in _KEY_SIZES, "[R10]: a key of a strange size"
         assert 1 <= stripes <= 8000, "[R10]: a keyslot of a strange size"
         length = -(-size * stripes // _SECTOR) * _SECTOR
-        sealed = self.data[begin : begin + length]
-        assert len(sealed) == length, "a keyslot lies outside of data"
+        sealed = self._slots[begin : begin + length]
+        assert len(sealed) == length, "[R10]: a keyslot lies in the volume"
         cipher = Cipher(str(area["encryption"]), _derived(slot["kdf"], passphrase, inner))
         text = b"".join(
             cipher.decrypt(sealed[at : at + _SECTOR], at // _SECTOR)
