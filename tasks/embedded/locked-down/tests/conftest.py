@@ -114,3 +114,10 @@ def kept(meter, shared, work):
     """The meter's disk after its first start, ended by a power cut."""
     meter.machine.power_cut()
     return Path(shutil.move(meter.machine.flatten(), work / "kept.img"))
+
+
+@pytest.fixture
+def unlocked(shared):
+    """The first meter's volume and its key, once the unit secret has opened it."""
+    assert "volume key" in shared, "[R10]: the unit secret did not open the volume"
+    return shared["volume"], shared["volume key"]
