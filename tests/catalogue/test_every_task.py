@@ -29,7 +29,7 @@ SHAPES = {
     "embedded/ab-update": Shape(14, 48, 7, r"^has {} \|\|"),
     "embedded/accelerator": Shape(16, 56, 9, r"\bhas {}\b"),
     "embedded/arm64-gateway": Shape(15, 47, 12, r"^has {} \|\|"),
-    "embedded/locked-down": Shape(15, 48, 9, r"^has {} \|\|"),
+    "embedded/locked-down": Shape(15, 55, 19, r"^has {} \|\|"),
     "from-source/cross-toolchain": Shape(15, 43, 9, r"^has {} \|\|"),
     "from-source/package-manager": Shape(14, 48, 8, r"^has {} \|\|"),
     "from-source/tiny-linux": Shape(14, 56, 7),

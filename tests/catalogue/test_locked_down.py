@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import ctypes
+import gzip
 import hashlib
+import json
+import lzma
 import re
 import struct
 import subprocess
 import uuid
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -16,7 +22,7 @@ import pytest
 from tests.catalogue import checkers
 
 TASK = Path(__file__).parents[2] / "tasks/embedded/locked-down"
-HELPERS = ("rsa", "pe", "verity", "probes", "variables")
+HELPERS = ("rsa", "pe", "verity", "probes", "variables", "gcrypt", "luks2", "leaks", "at_rest")
 
 
 @pytest.fixture(scope="module")
@@ -159,10 +165,192 @@ def test_a_store_holds_what_is_enrolled(helpers: dict[str, ModuleType], tmp_path
         variables.enrolled(tmp_path / "full", b"p", b"k", b"d" * 300000)
 
 
-def test_a_probe_is_a_program(helpers: dict[str, ModuleType], tmp_path: Path) -> None:
-    """Its exit status is the kernel's answer, negated: error numbers come out as they are."""
+def test_a_probe_ends_with_the_error_number(helpers: dict[str, ModuleType], tmp_path: Path) -> None:
+    probes = helpers["probes"]
     path = tmp_path / "probe"
-    path.write_bytes(helpers["probes"].program(39))  # getpid: the number, negated, modulo 256
+    for program, status in (
+        (probes.asks(102 + 1000, 0), 38),  # no such call: ENOSYS
+        (probes.asks(3, 0xFFFFFFFF), 9),  # close of no descriptor: EBADF
+        (probes.asks(39), 0),  # getpid
+        (probes.Code().call(3, 0xFFFFFFFF).or_end(probes.BEFORE).program(), 109),
+    ):
+        path.write_bytes(program)
+        path.chmod(0o755)
+        assert subprocess.run([str(path)]).returncode == status
+
+
+def test_a_probe_prints_what_it_read(helpers: dict[str, ModuleType], tmp_path: Path) -> None:
+    """Opened and read as the programs do that ask /proc, but for the mount, which needs root."""
+    probes = helpers["probes"]
+    code = probes.Code().call(2, probes.Text(b"/proc/version"), 0, 0).keep("one")
+    code.recall("one").or_end().call(0, "one", probes._BUFFER, 4096).or_end().keep("two")
+    path = tmp_path / "probe"
+    path.write_bytes(code.call(1, 1, probes._BUFFER, "two").program())
     path.chmod(0o755)
-    done = subprocess.Popen([str(path)])
-    assert done.wait() == -done.pid % 256
+    assert subprocess.run([str(path)], capture_output=True).stdout == PROC_VERSION.read_bytes()
+
+
+# -- the volume ----------------------------------------------------------------------------------
+
+PROC_VERSION = Path("/proc/version")
+KEY, SECRET = bytes(range(64)), b"\n\0" + b"s" * 29 + b"\n"
+BEGIN = 0x50000
+
+
+def test_keys_are_derived_as_the_standards_say(helpers: dict[str, ModuleType]) -> None:
+    """`printf password | argon2 somesalt -id -t 2 -m 8 -p 1` of Debian; hashlib for PBKDF2."""
+    gcrypt = helpers["gcrypt"]
+    found = gcrypt.argon2("argon2id", b"password", b"somesalt", (2, 256, 1), 32)
+    assert found.hex() == "9dfeb910e80bad0311fee20f9c0e2b12c17987b4cac90c2ef54d5b3021c68bfe"
+    derived = hashlib.pbkdf2_hmac("sha512", b"p", b"salt", 77, 40)
+    assert gcrypt.pbkdf2("sha512", b"p", b"salt", 77, 40) == derived
+
+
+def volume(helpers: dict[str, ModuleType], secrets: list[bytes], **other: Any) -> bytearray:
+    """A LUKS2 volume of 64 KiB with a key slot for each secret (two at most)."""
+    gcrypt = helpers["gcrypt"]
+    slots, areas = {}, {}
+    for number, secret in enumerate(secrets):
+        at = 0x8000 + number * 0x20000
+        stripes, salt = 1000, bytes([number]) * 32
+        parts, mixed = [], bytes(len(KEY))
+        for index in range(stripes - 1):
+            parts.append(hashlib.shake_128(bytes([number]) + struct.pack(">I", index)).digest(64))
+            mixed = bytes(a ^ b for a, b in zip(mixed, parts[-1], strict=True))
+            mixed = b"".join(
+                hashlib.sha256(struct.pack(">I", n) + mixed[32 * n : 32 * n + 32]).digest()
+                for n in range(2)
+            )
+        parts.append(bytes(a ^ b for a, b in zip(mixed, KEY, strict=True)))
+        derived = hashlib.pbkdf2_hmac("sha256", secret, salt, 1000, 64)
+        areas[at] = encrypted(gcrypt, derived, b"".join(parts), 512)
+        slots[str(number)] = {
+            "type": "luks2", "key_size": 64,
+            "af": {"type": "luks1", "stripes": stripes, "hash": "sha256"},
+            "area": {"type": "raw", "offset": str(at), "size": str(0x20000),
+                     "encryption": "aes-xts-plain64", "key_size": 64},
+            "kdf": {"type": "pbkdf2", "hash": "sha256", "iterations": 1000,
+                    "salt": base64.b64encode(salt).decode()},
+        }  # fmt: skip
+    proof = hashlib.pbkdf2_hmac("sha256", KEY, b"d" * 32, 1000, 32)
+    facts = {
+        "keyslots": slots, "tokens": {},
+        "segments": {"0": {"type": "crypt", "offset": str(BEGIN), "size": "dynamic",
+                           "iv_tweak": "0", "encryption": "aes-xts-plain64", "sector_size": 512}},
+        "digests": {"0": {"type": "pbkdf2", "keyslots": list(slots), "segments": ["0"],
+                          "hash": "sha256", "iterations": 1000,
+                          "salt": base64.b64encode(b"d" * 32).decode(),
+                          "digest": base64.b64encode(proof).decode()}},
+        "config": {"json_size": "12288", "keyslots_size": "262144"}, **other,
+    }  # fmt: skip
+    data = bytearray(BEGIN + 0x10000)
+    for at, area in areas.items():
+        data[at : at + len(area)] = area
+    for at, magic in ((0, b"LUKS\xba\xbe"), (16384, b"SKUL\xba\xbe")):
+        head = bytearray(16384)
+        struct.pack_into(">6sHQQ48s32s", head, 0, magic, 2, 16384, 3, b"", b"sha256")
+        struct.pack_into(">Q", head, 256, at)
+        text = json.dumps(facts).encode()
+        head[4096 : 4096 + len(text)] = text
+        head[448:480] = hashlib.sha256(head).digest()
+        data[at : at + 16384] = head
+    return data
+
+
+def encrypted(gcrypt: ModuleType, key: bytes, data: bytes, unit: int) -> bytes:
+    """AES-XTS as dm-crypt writes it, from the first sector on."""
+    handle = gcrypt.Cipher("aes-xts-plain64", key)._handle
+    library, out = gcrypt._library(), []
+    for at in range(0, len(data), unit):
+        library.gcry_cipher_setiv(handle, (at // 512).to_bytes(16, "little"), ctypes.c_size_t(16))
+        block = ctypes.create_string_buffer(unit)
+        size = ctypes.c_size_t(unit)
+        library.gcry_cipher_encrypt(handle, block, size, data[at : at + unit], size)
+        out.append(block.raw)
+    return b"".join(out)
+
+
+def test_the_secret_opens_the_volume(helpers: dict[str, ModuleType]) -> None:
+    data = volume(helpers, [SECRET])
+    luks2, at_rest = helpers["luks2"], helpers["at_rest"]
+    assert at_rest.opened(bytes(data), SECRET)[1] == KEY
+    with pytest.raises(AssertionError, match="they do not"):
+        at_rest.opened(bytes(data), SECRET[:31] + b"x")
+    data[10] ^= 1  # the first header is spoilt, and cryptsetup takes the second
+    assert luks2.Volume(bytes(data)).opened_by(SECRET) == {"0": KEY}
+    data[16384 + 5000] ^= 1
+    with pytest.raises(AssertionError, match="right checksum"):
+        luks2.Volume(bytes(data))
+
+
+def test_a_second_slot_is_somebody_elses(helpers: dict[str, ModuleType]) -> None:
+    data = bytes(volume(helpers, [SECRET, b"everybody"]))
+    with pytest.raises(AssertionError, match="nothing else"):
+        helpers["at_rest"].opened(data, SECRET)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"segments": {}},
+        {"segments": {"0": 7}},
+        {"digests": []},
+        {"keyslots": {"0": {"type": "luks2"}}},
+        {"keyslots": {str(n): {} for n in range(33)}},
+    ],
+)
+def test_broken_volumes_are_the_deliverers_fault(
+    helpers: dict[str, ModuleType], other: dict[str, Any]
+) -> None:
+    with pytest.raises(AssertionError):
+        helpers["at_rest"].opened(bytes(volume(helpers, [SECRET], **other)), SECRET)
+
+
+def test_what_is_not_the_volumes_is_seen(helpers: dict[str, ModuleType]) -> None:
+    at_rest = helpers["at_rest"]
+    before = bytes(volume(helpers, [SECRET]))
+    opened, key = at_rest.opened(before, SECRET)
+    plain = b"".join(b"a value".ljust(512, bytes([n])) for n in range(8))
+    sealed = encrypted(helpers["gcrypt"], KEY, plain, 512)
+    after = before[:BEGIN] + sealed + before[BEGIN + len(sealed) :]
+    assert at_rest.encrypted_only(before, after, opened, key) == 8
+    assert at_rest.in_the_clear(after, opened, key) == {}
+    noise = hashlib.shake_128(b"noise").digest(512)
+    text = base64.b64encode(noise)[:512]
+    for content, seen in ((text, {BEGIN + 4096: text}), (noise, {})):
+        wrong = after[: BEGIN + 4096] + content + after[BEGIN + 4608 :]
+        assert at_rest.in_the_clear(wrong, opened, key) == seen
+        with pytest.raises(AssertionError, match="R12"):
+            at_rest.encrypted_only(before, wrong, opened, key)
+    beside = after[:0x20000] + b"x" + after[0x20001:]
+    with pytest.raises(AssertionError, match="beside the volume"):
+        at_rest.encrypted_only(before, beside, opened, key)
+
+
+def test_a_secret_is_found_in_whatever_form(helpers: dict[str, ModuleType]) -> None:
+    leaks = helpers["leaks"]
+    secret, noise = (hashlib.shake_128(word).digest(4096) for word in (b"secret", b"noise"))
+    secret = secret[:32]
+    for form in (
+        secret,
+        secret[::-1],
+        bytes(byte ^ 0x5A for byte in secret),
+        secret.hex().upper().encode(),
+        base64.encodebytes(b"PEM, say, of which it is a part: " + secret + b"and so on"),
+        gzip.compress(b"x" * 100 + secret),
+        lzma.compress(gzip.compress(b"x" * 100 + base64.b64encode(secret))),
+        zlib.compress(b"a block of squashfs" * 9 + secret),
+    ):
+        assert leaks.holds(leaks.unpacked(noise + form + noise), {"it": secret}).startswith(
+            "it, "
+        ), form
+    assert leaks.holds([noise, secret[:16] + b"-" + secret[16:]], {"it": secret}) == ""
+
+
+def test_what_changed_is_found(helpers: dict[str, ModuleType]) -> None:
+    leaks = helpers["leaks"]
+    before = bytes(4096)
+    after = before[:512] + b"x" * 600 + before[1112:4000] + b"y" + before[4001:]
+    found = leaks.changed(before, after)
+    assert found == [512, 1024, 3584]
+    assert leaks.runs(after, found) == [after[512:1536], after[3584:4096]]

@@ -108,8 +108,7 @@ has outside || {
 has watched || sed -i 's/ --restart-on-corruption//' "$initrd/init"
 has locked || sed -i 's/echo "LOCKED key"/echo "LOCKED data"/' "$rc"
 has tampering || sed -i '/^dd if/d' "$initrd/init"
-has update || sed -i 's/--key-file "$secret" --keyfile-size 32 "$data"$/--volume-key-file \/etc\/volume.key --key-size 512 &/' "$rc"
-has update || openssl rand 64 >"$root/etc/volume.key"
+has update || sed -i "s/^umount .sys .proc/grep -q $(cat "$root/etc/build") \/root\/etc\/build || refuse\n&/" "$initrd/init"
 if [ -n "${LOCAL_CHANGES:-}" ]; then
 	. "$LOCAL_CHANGES"
 fi

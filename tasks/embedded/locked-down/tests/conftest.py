@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from pathlib import Path
 
 import pytest
 import rsa
 from disk import Copy, Layout
+from leaks import all_unpacked
 from meter import Bench, secret
 
-from benchflow.boot import ed25519
+from benchflow.boot import BadDeliverable, Initramfs, ed25519, unpack_kernel
 
 OUT = "/app/out"
 HERE = Path(__file__).parent
@@ -28,8 +30,11 @@ def certificates(lists):
     found = {}
     for name, data in lists.items():
         entries = rsa.signature_lists(data)
-        assert len(entries) == 1 and len(entries[0][1]) == 1, f"{name}.esl: not one certificate"
-        assert entries[0][0] == rsa.X509_LIST, f"{name}.esl holds another kind of entry"
+        counts = [len(each) for _, each in entries]
+        assert counts == [1], f"[R3] wants one certificate in {name}.esl: entries {counts}"
+        assert entries[0][0] == rsa.X509_LIST, (
+            f"[R3] wants a certificate in {name}.esl: another kind"
+        )
         found[name] = rsa.Certificate.of(entries[0][1][0])
     return found
 
@@ -57,21 +62,18 @@ def service(deliverable):
 
 
 @pytest.fixture(scope="session")
-def number_at(layout):
-    """Where in `root` the line of /etc/build lies."""
-    part = next(p for p in layout.image.partitions() if p.name == "root")
-    text = layout.image.ext4(part).read("/etc/build", 100).rstrip(b"\n")
-    assert len(text) == 64 and not text.strip(b"0123456789abcdef"), f"/etc/build: {text!r}"
-    root = layout.read("root")
-    assert root.count(text) == 1, f"that number is {root.count(text)} times on root"
-    return root.index(text)
+def number_at(shared):
+    """Where in `root` the line of /etc/build lies, as the meter itself has shown it."""
+    assert "number at" in shared, "[R5]: where /etc/build lies on root is not known"
+    return shared["number at"]
 
 
 @pytest.fixture(scope="session")
-def bench(machines, lists, service, work):
+def bench(machines, lists, deliverable, work):
     folder = work / "bench"
     folder.mkdir()
-    return Bench(machines, lists, service, folder)
+    text = deliverable(f"{OUT}/service.key").read_bytes
+    return Bench(machines, lists, lambda: ed25519.seed_of(text(), "service.key"), folder)
 
 
 @pytest.fixture(scope="session")
@@ -98,7 +100,24 @@ def shared():
 
 
 @pytest.fixture(scope="session")
+def delivered(layout):
+    """All in which a delivered file may lie: the disk, and what is packed in it."""
+    whole = layout.image.path.read_bytes()
+    packed = [data for _, data in Initramfs(layout.program.content(".initrd")).contents("/")]
+    with contextlib.suppress(BadDeliverable):
+        packed.append(unpack_kernel(layout.program.content(".linux")))
+    return list(all_unpacked([whole, *packed]))
+
+
+@pytest.fixture(scope="session")
 def kept(meter, shared, work):
     """The meter's disk after its first start, ended by a power cut."""
     meter.machine.power_cut()
     return Path(shutil.move(meter.machine.flatten(), work / "kept.img"))
+
+
+@pytest.fixture
+def unlocked(shared):
+    """The first meter's volume and its key, once the unit secret has opened it."""
+    assert "volume key" in shared, "[R10]: the unit secret did not open the volume"
+    return shared["volume"], shared["volume key"]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import json
+import re
 import secrets
 import shutil
-import struct
 import subprocess
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from benchflow.boot import BadDeliverable, Image
 
 NAMES = ("esp", "root", "root-verity", "data")
 EFI = "/EFI/BOOT/BOOTX64.EFI"
-LUKS2 = b"LUKS\xba\xbe\x00\x02"
+_NUMBER = re.compile(rb"(?=([0-9A-Fa-f]{64})(?![0-9A-Fa-f]))")
 
 
 class Layout:
@@ -28,10 +27,10 @@ class Layout:
         self.places: dict[str, tuple[int, int]] = {}
         partitions = image.partitions()
         assert sorted(part.name for part in partitions) == sorted(NAMES), (
-            f"partitions: {[part.name for part in partitions]}"
+            f"[R1] wants the four partitions {NAMES}: {[part.name for part in partitions]}"
         )
         for part in partitions:
-            assert part.table == "gpt", f"the table is {part.table}"
+            assert part.table == "gpt", f"[R1] wants a GPT: the table is {part.table}"
             assert part.start + part.size <= image.size, f"{part.name} lies outside of the disk"
             self.places[part.name] = (part.start, part.size)
         spans = sorted(self.places.values())
@@ -54,17 +53,41 @@ class Layout:
     def root_hash(self) -> str:
         """The one `roothash=` of the command line."""
         found = [word[9:] for word in self.command_line.split() if word.startswith("roothash=")]
-        assert len(found) == 1 and len(found[0]) == 64, f"roothash= is there {len(found)} times"
+        assert len(found) == 1 and len(found[0]) == 64, (
+            f"[R4] wants roothash= and 64 hexadecimal digits once in .cmdline: {found}"
+        )
         return found[0]
 
     @property
     def superblock(self) -> Superblock:
         return Superblock.of(self.read("root-verity"))
 
-    def same_but_data(self, disk: Path) -> bool:
-        """Whether a copy is, outside of `data`, the delivered disk."""
+    def has_number(self, number: bytes | None = None) -> bool:
+        """Whether `number`, or any number that could be /etc/build's, is on `root` exactly once."""
+        root = self.read("root")
+        found = {one[1] for one in _NUMBER.finditer(root)} if number is None else {number}
+        return any(len(each) == 64 and root.count(each) == 1 for each in found)
+
+    def place_of(self, number: bytes) -> int:
+        """Where on `root` this number lies. AssertionError unless it is there once."""
+        root = self.read("root")
+        times = root.count(number) if len(number) == 64 else 0
+        assert times == 1, (
+            f"[R5] wants /etc/build's 64 digits once on root: {number!r}, {times} times"
+        )
+        return root.index(number)
+
+    def number_in_ext(self) -> bytes | None:
+        """The line of /etc/build, where `root` is a file system that is read here (ext2 to 4)."""
+        part = next(part for part in self.image.partitions() if part.name == "root")
+        if self.image.filesystem(part) != "ext4":
+            return None
+        return self.image.ext4(part).read("/etc/build", 100).rstrip(b"\n")
+
+    def same_but_data(self, disk: Path, before: Path | None = None) -> bool:
+        """Whether a copy is, outside of `data`, what it was: the delivered disk, or `before`."""
         start, size = self.places["data"]
-        one, two = self.image.path.read_bytes(), disk.read_bytes()
+        one, two = (memoryview(each.read_bytes()) for each in (before or self.image.path, disk))
         return one[:start] == two[:start] and one[start + size :] == two[start + size :]
 
 
@@ -118,17 +141,3 @@ class Copy:
         tree = self.write("root", place, number).tree()
         self.write("root-verity", BLOCK, tree.blocks)
         return tree
-
-
-def luks(data: bytes) -> tuple[int, str]:
-    """Where the encrypted data begin in a LUKS2 volume, and how they are encrypted."""
-    assert data[:8] == LUKS2, "data holds no LUKS2 volume"
-    (size,) = struct.unpack_from(">Q", data, 8)
-    assert 4096 < size <= 4 << 20, f"a LUKS2 header of {size} bytes"
-    try:
-        header = json.loads(data[4096:size].rstrip(b"\0"))
-        segment = header["segments"]["0"]
-        assert segment["type"] == "crypt" and len(header["segments"]) == 1, "strange segments"
-        return int(segment["offset"]), str(segment["encryption"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise AssertionError("the LUKS2 header cannot be read") from None

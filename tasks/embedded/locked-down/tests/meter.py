@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import variables
 from probes import PROBES
 
 from benchflow.boot import Disk, Machine, ed25519
-from benchflow.boot.shell import Shell
+from benchflow.boot.shell import Result, Shell
 
 ANSWER = re.compile(r"(?:^|\n)= ([^\n]*)\n")
 STATE = re.compile(r"(?:^|\n)UNIT (READY|LOCKED secret|LOCKED key|LOCKED data|REFUSED root)\n")
-HEX64, HEX128 = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{128}")
+HEX64, HEX128 = re.compile(r"[0-9a-fA-F]{64}"), re.compile(r"[0-9a-fA-F]{128}")
 START_SECONDS = 60
 
 
@@ -28,7 +28,9 @@ def secret() -> bytes:
 class Bench:
     """Makes meters: a disk, a secret, and a board in which the order's keys are enrolled."""
 
-    def __init__(self, machines, lists: dict[str, bytes], service: bytes, work: Path) -> None:
+    def __init__(
+        self, machines, lists: dict[str, bytes], service: Callable[[], bytes], work: Path
+    ) -> None:
         self._machines = machines
         self._lists = lists
         self._service = service
@@ -37,13 +39,15 @@ class Bench:
     def meter(
         self, name: str, disk: Path, unit_secret: bytes | None, *,
         boot_options: bytes = b"", extra_args: Sequence[str] = (),
+        programs: Mapping[str, bytes] | None = None,
     ) -> Meter:  # fmt: skip
         disks = [Disk(disk)]
         if unit_secret is not None:
             path = self._work / f"{name}.secret"
             path.write_bytes(unit_secret + secrets.token_bytes(4096 - len(unit_secret)))
             disks.append(Disk(path, serial="unit-secret", read_only=True))
-        disks.append(Disk.of_files(self._work / f"{name}.bench", PROBES, serial="bench"))
+        files = {**PROBES, **(programs or {})}
+        disks.append(Disk.of_files(self._work / f"{name}.bench", files, serial="bench"))
         store = variables.enrolled(
             self._work / f"{name}.fd", self._lists["PK"], self._lists["KEK"], self._lists["db"],
             boot_options,
@@ -60,10 +64,12 @@ class Bench:
 class Meter:
     """`machine` and what is known of it."""
 
-    def __init__(self, machine: Machine, service: bytes) -> None:
+    def __init__(self, machine: Machine, service: Callable[[], bytes]) -> None:
         self.machine = machine
         self.id = ""
         self._service = service
+        self._inside = False  # a shell of ours is open
+        self.given: list[str] = []  # its challenges
 
     # -- starting -----------------------------------------------------------------------------
 
@@ -85,7 +91,7 @@ class Meter:
     def ready(self) -> None:
         """Switch on, be ready, and learn the id."""
         state = self.starts()
-        assert state == "READY", f"UNIT {state}"
+        assert state == "READY", f"[R6], [R10] want UNIT READY: UNIT {state}"
         self.settle()
         self.id = self.learn_id()
 
@@ -107,19 +113,23 @@ class Meter:
 
     def learn_id(self) -> str:
         said = self.ask("id")
-        assert said.startswith("id ") and HEX64.fullmatch(said[3:]), f"id: {said!r}"
+        assert said.startswith("id ") and HEX64.fullmatch(said[3:]), (
+            f"[R14] wants '= id ' and 64 hexadecimal digits: {said!r}"
+        )
         return said[3:]
 
     def attests(self, word: str) -> bool:
         """Whether the meter signs for `word` with the key of its id."""
         said = self.ask(f"attest {word}")
-        assert said.startswith("attest ") and HEX128.fullmatch(said[7:]), f"attest: {said!r}"
+        assert said.startswith("attest ") and HEX128.fullmatch(said[7:]), (
+            f"[R14] wants '= attest ' and 128 hexadecimal digits: {said!r}"
+        )
         text = f"vakt-attest:{word}".encode()
         return ed25519.verify(bytes.fromhex(self.id), text, bytes.fromhex(said[7:]))
 
     def put(self, name: str, value: str) -> None:
         said = self.ask(f"put {name} {value}")
-        assert said == "ok", f"put: {said!r}"
+        assert said == "ok", f"[R14] wants '= ok' for put {name} {value}: {said!r}"
 
     def get(self, name: str) -> str:
         return self.ask(f"get {name}")
@@ -128,29 +138,56 @@ class Meter:
 
     def challenge(self) -> str:
         said = self.ask("challenge")
-        assert re.fullmatch(r"challenge [0-9a-f]{32}", said), f"challenge: {said!r}"
+        assert re.fullmatch(r"challenge [0-9a-fA-F]{32}", said), (
+            f"[R14] wants '= challenge ' and 32 hexadecimal digits: {said!r}"
+        )
+        self.given.append(said[10:])
         return said[10:]
 
     def signature(self, challenge: str, unit: str | None = None) -> str:
         text = f"vakt-open:{unit or self.id}:{challenge}".encode()
-        return ed25519.sign(self._service, text).hex()
+        return ed25519.sign(self._service(), text).hex()
 
     def open(self) -> Shell:
         """A shell by the service key."""
         said = self.ask("open " + self.signature(self.challenge()))
-        assert said == "open", f"the service key was answered with {said!r}"
+        assert said == "open", f"[R16] wants '= open' for the service key: {said!r}"
+        self._inside = True
         return self.machine.attach(timeout=60)
 
-    def leave(self) -> None:
-        """Out of the shell, back to the commands."""
-        self.machine.shell.leave("exit")
-        time.sleep(1)
+    def refuses(self, attempt: str, why: str, also: str = "refused") -> None:
+        """`open` with that is refused; a shell that it gave is left, for the checks that come."""
+        said = self.ask("open " + attempt)
+        self._inside = said == "open"
+        self.to_commands()
+        assert said in ("refused", also), f"[R16] wants '= refused', {why}: {said!r}"
+
+    def to_commands(self) -> None:
+        """Out of the shell, if one is open, and back to the commands."""
+        if self._inside:
+            self.machine.send("\nexit\n")
+            self._inside = False
+            time.sleep(1)
         self.settle()
 
     def probe(self, name: str) -> int:
         """The error number with which the kernel answers one of the programs on `bench`."""
+        return self._asked(name).status
+
+    def sees(self, name: str, missing: int = 0) -> str:
+        """What one of the programs on `bench` prints; nothing when it ends with `missing`."""
+        result = self._asked(name)
+        if missing and result.status == missing:
+            return ""
+        assert result.status == 0, (
+            f"[R16] wants a root shell that runs our programs: {name} ended with {result.status}, "
+            f"{result.stdout[-200:]!r}"
+        )
+        return result.stdout
+
+    def _asked(self, name: str) -> Result:
         mounted = "grep -q ' /mnt ' /proc/mounts"
         find = ('for d in /sys/class/block/*; do [ "$(cat $d/serial 2>/dev/null)" = bench ]'
                 " && mount -t ext2 -o ro /dev/${d##*/} /mnt; done")  # fmt: skip
         self.machine.shell.run(f"{mounted} || {find}")
-        return self.machine.shell.run(f"/mnt/{name}").status
+        return self.machine.shell.run(f"/mnt/{name}")

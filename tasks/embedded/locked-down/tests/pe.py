@@ -64,8 +64,9 @@ class Program:
     def section(self, name: str) -> Section:
         """The section of this name, of which there has to be one."""
         found = [section for section in self.sections if section.name == name]
-        assert len(found) == 1, f"{len(found)} sections {name}: {[s.name for s in self.sections]}"
-        assert found[0].size > 0, f"section {name} is empty"
+        names = [section.name for section in self.sections]
+        assert len(found) == 1, f"[R2] wants one section {name}: there are {names}"
+        assert found[0].size > 0, f"[R2] wants {name} in its section, which is empty"
         return found[0]
 
     def content(self, name: str) -> bytes:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 X509_LIST = uuid.UUID("a5c059a1-94e4-4aa7-87b5-ab155c2bf072")
 _PEM = rb"-----BEGIN %s-----\s+([A-Za-z0-9+/=\s]+)-----END %s-----"
 
+LARGEST = 16384  # bits: what the firmware's OpenSSL takes
 SEQUENCE, SET, INTEGER, BITS, OCTETS, OID = 0x30, 0x31, 0x02, 0x03, 0x04, 0x06
 _RSA = bytes.fromhex("2a864886f70d010101")
 _SHA256 = bytes.fromhex("608648016503040201")
@@ -69,10 +70,11 @@ class Certificate:
     issuer: bytes
     serial: bytes
     modulus: int
+    exponent: int
 
     @classmethod
     def of(cls, der: bytes) -> Certificate:
-        assert len(der) <= 8192, "a certificate of more than 8 KiB"
+        assert len(der) <= 16384, "a certificate of more than 16 KiB"
         parts = _one(der, SEQUENCE)
         assert len(parts) == 3 and parts[0][0] == SEQUENCE, "not an X.509 certificate"
         fields = elements(parts[0][1])
@@ -82,8 +84,9 @@ class Certificate:
         key = elements(fields[5][1])
         assert len(key) == 2 and key[1][0] == BITS, "a certificate without a public key"
         assert _RSA in key[0][1], "the certificate's key is not RSA"
-        numbers = _one(key[1][1][1:], SEQUENCE)
-        return cls(der, fields[2][2], fields[0][2], int.from_bytes(numbers[0][1], "big"))
+        numbers = [int.from_bytes(part[1], "big") for part in _one(key[1][1][1:], SEQUENCE)]
+        assert len(numbers) == 2, "a certificate without a public key"
+        return cls(der, fields[2][2], fields[0][2], numbers[0], numbers[1])
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ class Key:
 
 def pem(text: bytes, label: bytes) -> bytes:
     """The first block with this label. AssertionError where there is none."""
-    found = re.search(_PEM % (label, label), text[:16384])
+    found = re.search(_PEM % (label, label), text[:32768])
     assert found, f"no PEM block {label.decode()}"
     try:
         return base64.b64decode(b"".join(found[1].split()), validate=True)
@@ -122,13 +125,13 @@ def private_key(text: bytes, certificate: Certificate) -> Key:
     assert len(numbers) >= 6, "not an RSA key"
     _, modulus, _, exponent, p, q = numbers[:6]
     assert p > 1 and q > 1 and p * q == modulus, "not an RSA key"
-    assert 2048 <= modulus.bit_length() <= 4096 and 0 < exponent < modulus, "not an RSA key"
+    assert 2048 <= modulus.bit_length() <= LARGEST and 0 < exponent < modulus, "not an RSA key"
     return Key(modulus, exponent, (p, q), certificate)
 
 
 def signature_lists(data: bytes) -> list[tuple[uuid.UUID, list[bytes]]]:
     """The types and entries of EFI signature lists (UEFI 2.10, 32.4.1)."""
-    assert 0 < len(data) <= 16384, f"a signature list of {len(data)} bytes"
+    assert 0 < len(data) <= 20480, f"a signature list of {len(data)} bytes"
     lists: list[tuple[uuid.UUID, list[bytes]]] = []
     position = 0
     while position < len(data):

@@ -43,7 +43,9 @@ def nothing_starts(bench, disk, name: str, unit_secret: bytes) -> None:
         one.machine.expect(r"(Access Denied|Security Violation)", timeout=60)
         one.machine.expect(r"No bootable option or device was found", timeout=60)
         text = one.machine.console.since(0)
-        assert "Linux version" not in text and "UNIT " not in text, "something was started"
+        assert "Linux version" not in text and "UNIT " not in text, (
+            "[R7] wants nothing of it started: the console has words of the system's"
+        )
     finally:
         one.machine.close()
         disk.path.unlink()
@@ -53,13 +55,18 @@ def refuses_root(bench, layout, disk, name: str, unit_secret: bytes) -> None:
     """The meter says that root is not ours, switches itself off, and left the disk alone."""
     one = bench.meter(name, disk.path, unit_secret)
     try:
-        assert one.starts() == "REFUSED root"
+        said = one.starts()
+        assert said == "REFUSED root", f"[R8] wants UNIT REFUSED root: UNIT {said}"
         with contextlib.suppress(GuestExited):
-            assert one.ends(20), "it stays on"
-        assert one.machine.boots == 1 and not one.machine.alive, "it restarts instead"
-        assert "UNIT READY" not in one.machine.console.since(0)
+            assert one.ends(20), "[R8] wants it switched off: it stays on"
+        assert one.machine.boots == 1 and not one.machine.alive, (
+            "[R8] wants it switched off: it restarts instead"
+        )
+        assert "UNIT READY" not in one.machine.console.since(0), "[R8]: it says UNIT READY besides"
         after = one.machine.flatten()
-        assert layout.read("data", after) == layout.read("data", disk.path), "data was changed"
+        assert layout.read("data", after) == layout.read("data", disk.path), (
+            "[R8] wants data left as it is: it was changed"
+        )
     finally:
         one.machine.close()
         disk.path.unlink()

@@ -1,0 +1,58 @@
+"""What stands on a meter's `data`: who opens it, and whether all that is written is encrypted."""
+
+from __future__ import annotations
+
+from leaks import changed
+from luks2 import Volume, looks_random
+
+
+def opened(data: bytes, secret: bytes) -> tuple[Volume, bytes]:
+    """The volume and its key. AssertionError unless the secret, and it alone, opens it."""
+    volume = Volume(data)
+    keys = volume.opened_by(secret)
+    assert keys, "[R10] wants the volume opened by the 32 bytes of the unit secret: they do not"
+    others = sorted(set(volume.keyslots) - set(keys))
+    assert not others, f"[R10] wants it opened by nothing else: so is not keyslot {others}"
+    (key,) = set(keys.values())
+    return volume, key
+
+
+def _strange(data: bytes, volume: Volume, key: bytes, offsets: list[int]) -> list[int]:
+    """Which of these sectors are not encrypted with the volume key.
+
+    Such a sector has no even spread of bytes, or comes out of the decryption as noise. (One that is
+    noise in the volume, too, would be taken for one: what meters store has never filled a sector
+    without a gap.) Zeros are what a discard leaves.
+    """
+    unit = volume.unit
+    offsets = [at for at in offsets if data[at : at + unit].strip(b"\0")]
+    plain = volume.units(key, data, offsets)
+    return [
+        at
+        for at, text in zip(offsets, plain, strict=True)
+        if not looks_random(data[at : at + unit]) or looks_random(text)
+    ]
+
+
+def encrypted_only(before: bytes, after: bytes, volume: Volume, key: bytes) -> int:
+    """How many sectors differ in two states of `data`; all of them have to be the volume's."""
+    begin, end, unit = volume.begin, volume.whole_end, volume.unit
+    assert not changed(before, after, 512, 0, begin) and before[end:] == after[end:], (
+        "[R12] wants all encrypted that is written: something was beside the volume"
+    )
+    offsets = changed(before, after, unit, begin, end)
+    strange = _strange(after, volume, key, offsets)
+    assert not strange, (
+        f"[R12] wants all encrypted with the volume key: of {len(offsets)} sectors {len(strange)} "
+        f"are not, the first at {strange[0]} of data, {after[strange[0] :][:32]!r}"
+    )
+    return len(offsets)
+
+
+def in_the_clear(data: bytes, volume: Volume, key: bytes) -> dict[int, bytes]:
+    """What stands behind the key slots, not encrypted and no noise either, by its place."""
+    unit, end = volume.unit, volume.whole_end
+    strange = _strange(data, volume, key, list(range(volume.begin, end, unit)))
+    found = {at: data[at : at + unit] for at in strange}
+    found = {at: text for at, text in found.items() if not looks_random(text)}
+    return found | ({end: data[end:]} if data[end:].strip(b"\0") else {})
