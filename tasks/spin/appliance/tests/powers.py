@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 
 from unit import Unit
@@ -17,6 +18,15 @@ SET_UID = {
 }  # fmt: skip
 #: Groups whose members can do what root can.
 STRONG = {"root", "disk", "shadow", "sudo", "wheel", "kmem", "docker", "lxd"}
+#: Modules of PAM that ask for something, and those that agree: these may never be enough.
+ASKS = {
+    "pam_unix", "pam_deny", "pam_faildelay", "pam_nologin", "pam_group", "pam_env", "pam_securetty",
+    "pam_cap", "pam_shells", "pam_wheel", "pam_faillock", "pam_access", "pam_time", "pam_warn",
+    "pam_issue", "pam_keyinit", "pam_umask", "pam_systemd", "pam_selinux", "pam_ecryptfs",
+}  # fmt: skip
+AGREES = {"pam_permit", "pam_succeed_if", "pam_listfile", "pam_localuser", "pam_echo", "pam_debug"}
+MERELY = {"required", "requisite", "optional"}
+AUTH = re.compile(r"\s*-?auth\s+(\[[^\]]*\]|\w+)\s+(?:\S*/)?(\w+)\.so\b")
 SHELLS = ("bash", "dash", "sh", "ash", "ksh", "zsh", "busybox")
 
 FIND_SET_UID = (
@@ -30,9 +40,11 @@ for stat in /proc/[0-9]*/stat; do
   [ "$5" = 1088 ] && readlink "${stat%/stat}/exe"
 done; :
 """
+AS_NOBODY = "su -s /bin/sh nobody -c 'echo {word} | su root -s /bin/sh -c \"id -u\"' </dev/null; :"
 KEYS = (
-    r"grep -rEshao '(ssh-(rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9]+|sk-[a-z0-9.@-]+)"
-    r" AAAA[A-Za-z0-9+/]+' /etc /root /home /srv /opt /usr/local 2>/dev/null | sort -u; :"
+    r"find / /data /var /run -xdev -type f -size -64k -exec grep -Eshao "
+    r"'(ssh-(rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9]+|sk-[a-z0-9.@-]+)"
+    r" AAAA[A-Za-z0-9+/]{40,}' {} + 2>/dev/null | sort -u; :"
 )
 
 
@@ -55,6 +67,14 @@ def no_passwords(unit: Unit) -> None:
             assert password[:1] in none, f"/etc/{file}: {name} has a password, or needs none [R6]"
 
 
+def pam_is_debians(unit: Unit) -> None:
+    """What lets somebody in is what Debian's PAM asks, in Debian's order."""
+    for line in unit.say("cat /etc/pam.conf /etc/pam.d/* 2>/dev/null; :").splitlines():
+        rule = AUTH.match(line)
+        if rule and not (rule[2] in ASKS or (rule[2] in AGREES and rule[1] in MERELY)):
+            assert rule[1] == "sufficient" and rule[2] == "pam_rootok", f"PAM: {line!r} [R6]"
+
+
 def no_other_roots(unit: Unit) -> None:
     """Nobody but root can do what root can: by a group, a program, or a rule."""
     for line in unit.say("cat /etc/group").splitlines():
@@ -73,17 +93,21 @@ def no_other_roots(unit: Unit) -> None:
         "LC_ALL=C sudo -l -U $u | grep -q 'may run' && echo $u; done; :"
     )
     assert unit.say(may, seconds=120) == "", "sudo lets others than root do something [R6]"
+    said = unit.say(AS_NOBODY.format(word=secrets.token_hex(8)), seconds=120)
+    assert said.splitlines()[-1:] != ["0"], "su lets nobody become root without a password [R6]"
 
 
 def console_is_shut(unit: Unit) -> None:
     """Nobody gets in at the serial console: no shell is there, and no password opens."""
     there = [path.rsplit("/", 1)[-1] for path in unit.say(ON_THE_CONSOLE).split()]
     assert not set(there) & set(SHELLS[:-1]), f"a shell runs on the serial console: {there} [R6]"
-    try:
-        unit.machine.login("root", secrets.token_hex(8), timeout=60)
-    except GuestError:
-        return
-    raise AssertionError("the serial console lets root in with a password drawn by lot [R6]")
+    people = [row[0] for row in accounts(unit) if row[6].rsplit("/", 1)[-1] in SHELLS]
+    for user in dict.fromkeys(["root", *people[:4]]):
+        try:
+            unit.machine.login(user, secrets.token_hex(8), timeout=60)
+        except GuestError:
+            continue
+        raise AssertionError(f"the console lets {user} in with a password drawn by lot [R6]")
 
 
 def only_one_key(unit: Unit, customer: str) -> None:

@@ -17,10 +17,11 @@ from pathlib import Path
 
 from benchflow.boot import Machine
 
-UNIT_MAC = "52:54:00:73:6b:01"
-OUR_MAC = "52:54:00:73:6b:77"
-OUR_IPV4 = "10.0.2.77"
-OUR_IPV6 = "fe80::5054:ff:fe73:6b77"
+#: Drawn for each run: no rule of a unit's can be about them.
+UNIT_MAC = f"52:54:00:{secrets.token_bytes(3).hex(':')}"
+OUR_MAC = f"02:{secrets.token_bytes(5).hex(':')}"
+OUR_IPV4 = f"10.0.2.{32 + secrets.randbelow(200)}"
+OUR_IPV6 = str(ipaddress.IPv6Address(b"\xfe\x80" + bytes(6) + b"\x02" + secrets.token_bytes(7)))
 ALL_PORTS = range(1, 65536)
 _ARP, _IPV4, _IPV6 = 0x0806, 0x0800, 0x86DD
 _TCP, _UDP, _ICMPV6 = 6, 17, 58

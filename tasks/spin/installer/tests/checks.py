@@ -124,6 +124,10 @@ def test_users_and_the_address(first, lists):
     assert alpha.ssh(admin, "id -un", lists / "alpha") == admin.name
     root = f"echo {admin.password} | sudo -S -p '' sh -c 'id -u; hostname'"
     assert alpha.ssh(admin, root, lists / "alpha").split() == ["0", said.hostname]
+    alone = "sudo -k; sudo -n id -u 2>/dev/null; :"
+    assert "0" not in alpha.ssh(admin, alone, lists / "alpha").split(), (
+        "the admin needs no password for sudo; [R12], ANSWERS.md: the own one"
+    )
     routes = [row.split() for row in alpha.say(said.root, "cat /proc/net/route").splitlines()]
     ways = {bytes.fromhex(row[2])[::-1] for row in routes[1:] if row[1] == "00000000"}
     assert ways == {ipaddress.IPv4Address(said.gateway).packed}, f"routes: {routes} [R12]"

@@ -27,7 +27,18 @@ SET_UID = {
 }  # fmt: skip
 #: Groups whose members can do what root can.
 STRONG = {"root", "disk", "shadow", "sudo", "wheel", "kmem", "docker", "lxd"}
-_PUBLIC = re.compile(rb"(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\w+|sk-[\w.@-]+) (AAAA[\w+/]+)")
+_PUBLIC = re.compile(
+    rb"(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\w+|sk-[\w.@-]+) (AAAA[\w+/]{40,2000})"
+)
+#: Modules of PAM that ask for something, and those that agree: these may never be enough.
+ASKS = {
+    "pam_unix", "pam_deny", "pam_faildelay", "pam_nologin", "pam_group", "pam_env", "pam_securetty",
+    "pam_cap", "pam_shells", "pam_wheel", "pam_faillock", "pam_access", "pam_time", "pam_warn",
+    "pam_issue", "pam_keyinit", "pam_umask", "pam_systemd", "pam_selinux", "pam_ecryptfs",
+}  # fmt: skip
+AGREES = {"pam_permit", "pam_succeed_if", "pam_listfile", "pam_localuser", "pam_echo", "pam_debug"}
+MERELY = {"required", "requisite", "optional"}
+AUTH = re.compile(r"\s*-?auth\s+(\[[^\]]*\]|\w+)\s+(?:\S*/)?(\w+)\.so\b")
 MOUNTS = 'awk \'$2 == "/" || $2 ~ "^/(home|srv)" {print $2, $3}\' /proc/mounts | sort'
 
 
@@ -157,10 +168,12 @@ def survey(bench: Bench, name: str) -> Survey:
             ("/etc/", "/var/", "/root/")
         ):
             found.private.add(data)
-        if entry.path.startswith(("/etc/", "/root/", "/home/", "/usr/local/")):
+        if len(data) < 1 << 16:
             strange = set(_PUBLIC.findall(data)) - known
             if strange and not entry.path.endswith("_key.pub"):
                 found.left.append(f"{entry.path} has a key that is not in the answers")
+        if entry.path.startswith("/etc/pam"):
+            found.left += [f"{entry.path}: {rule!r}" for rule in strange_rules(data)]
     found.left += strange_accounts(files, said) + strange_programs(files)
     bench.facts[key] = found
     return found
@@ -191,6 +204,18 @@ def strange_accounts(files: Any, said: Any) -> list[str]:
         others = {who for who in [*row, "", "", "", ""][3].split(",") if who} - {"root"}
         if row[0] in STRONG and others - admins:
             found.append(f"{sorted(others)} are in the group {row[0]}")
+    return found
+
+
+def strange_rules(data: bytes) -> list[str]:
+    """Rules of PAM by which somebody gets in whom Debian's would ask for something."""
+    found = []
+    for line in data.decode(errors="replace").splitlines():
+        rule = AUTH.match(line)
+        if not rule or rule[2] in ASKS or (rule[2] in AGREES and rule[1] in MERELY):
+            continue
+        if (rule[1], rule[2]) != ("sufficient", "pam_rootok"):
+            found.append(line)
     return found
 
 
