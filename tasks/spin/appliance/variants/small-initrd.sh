@@ -60,7 +60,8 @@ mksquashfs() { mkfs.erofs -zlz4hc "$2" "$1" >/dev/null; }
 make_initrd() {
 	mkdir -p "$work/initrd/m"
 	gcc -O2 -static -s -o "$work/initrd/init" /tmp/init.c
-	for module in virtio_pci virtio_blk nvme erofs; do
+	# The first three give the sums that the others ask the kernel's crypto for.
+	for module in crc32c_generic crct10dif_generic crc64_rocksoft_generic virtio_pci virtio_blk nvme erofs; do
 		chroot "$root" modprobe -S "$kernel" --show-depends "$module"
 	done | sed -n 's/^insmod \([^ ]*\).*/\1/p' | awk '!seen[$0]++' | while read -r file; do
 		cp "$root$file" "$work/initrd/m/"
