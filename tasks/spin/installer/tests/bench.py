@@ -206,6 +206,17 @@ class Pc:
         assert done.returncode == 0, f"ssh: {done.stderr[-300:]!r}"
         return done.stdout[:65536].decode(errors="replace").strip()
 
+    def notes_key(self, known: Path) -> None:
+        """Write the host's Ed25519 key to `known`, unless a log-in has done so."""
+        if known.exists():
+            return
+        host, port = self.machine.forward(22)
+        done = subprocess.run(
+            ["ssh-keyscan", "-T", "60", "-t", "ed25519", "-p", str(port), host],
+            capture_output=True, stdin=subprocess.DEVNULL, check=False, timeout=240,
+        )  # fmt: skip
+        known.write_bytes(done.stdout[:4096])
+
     def offered(self, user: str) -> str:
         """What its SSH offers to somebody without any key."""
         host, port = self.machine.forward(22)
