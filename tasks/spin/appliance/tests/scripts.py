@@ -59,7 +59,7 @@ TOOLS = (
     r"dpkg-buildpackage|debuild|fakeroot|debootstrap|cdebootstrap|mmdebstrap|mkosi|lb|"
     r"genisoimage|xorriso|qemu-img|mksquashfs|mkfs\.erofs|rpmbuild|git|curl|wget2?|aria2c|axel"
     r")(-?[0-9]+(\.[0-9]+)*)?$' | "
-    'while read -r t; do [ -x "$t" ] && echo "$t"; done; :'
+    'while read -r t; do [ -f "$t" ] && [ -x "$t" ] && echo "$t"; done; :'
 )
 
 #: [R20]

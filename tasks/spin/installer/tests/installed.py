@@ -23,7 +23,7 @@ SET_UID = {
     "su", "mount", "umount", "passwd", "chfn", "chsh", "newgrp", "gpasswd", "chage", "expiry",
     "unix_chkpwd", "ssh-keysign", "ssh-agent", "dbus-daemon-launch-helper", "sudo", "sudoedit",
     "pkexec", "polkit-agent-helper-1", "fusermount3", "wall", "write", "bsd-write", "crontab",
-    "dotlockfile", "utempter", "ntfs-3g", "ping",
+    "dotlockfile", "utempter", "ntfs-3g", "ping", "newuidmap", "newgidmap",
 }  # fmt: skip
 #: Groups whose members can do what root can.
 STRONG = {"root", "disk", "shadow", "sudo", "wheel", "kmem", "docker", "lxd"}
