@@ -1,6 +1,5 @@
 #!/bin/bash
-# Near the limits: slow to start, to come back and to notice a hang; a wall that says no, to loopback too; other words
-# and other places on the ESP; no IPv6; keys of three kinds; a journal that is compressed.
+# Slow to come back and to notice a hang; a firewall that rejects, loopback too; no IPv6; three kinds of host keys; other words and places.
 set -eu
 cat >/tmp/changes <<'CHANGES'
 sed -i 's/^RestartSec=.*/RestartSec=8s/; s/^WatchdogSec=.*/WatchdogSec=40s/' \

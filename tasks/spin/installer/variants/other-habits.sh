@@ -1,6 +1,5 @@
 #!/bin/bash
-# The zone is a copy and not a link, users are numbered from 3000 on, root's files are private (umask 077), the host
-# name's file has no line end, the report has other capitals on FAT, machines have host keys of three kinds.
+# The zone is a copy, users are numbered from 3000, umask is 077, the report is REPORT.TXT on FAT, host keys are of three kinds.
 set -eu
 cat >/tmp/changes <<'CHANGES'
 sed -i -e 's|^	ln -sf /usr/share/zoneinfo/.* \(\$T/etc/localtime\)$|	rm -f \1; cp -L $T/usr/share/zoneinfo/"$(value timezone)" \1|' \

@@ -1,6 +1,5 @@
 #!/bin/bash
-# Says more and takes its time: a hundred steps of progress with words between them, words after each reason, a key of
-# its own in the report, some seconds before it refuses.
+# A hundred steps of progress with words between, words after each reason, a key of its own in the report, refusals that take time.
 set -eu
 cat >/tmp/changes <<'CHANGES'
 sed -i -e 's|^progress() {.*|progress() {\n	step=$(cat /run/quay-step 2>/dev/null)\n	while [ ${step:-0} -lt $1 ]; do step=$((${step:-0} + 1)); echo "QUAY PROGRESS $step" >/dev/console; done\n	echo $step >/run/quay-step; echo "now at the next step" >/dev/console\n}|' \
