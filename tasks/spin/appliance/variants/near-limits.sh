@@ -6,7 +6,7 @@ sed -i 's/^RestartSec=.*/RestartSec=8s/; s/^WatchdogSec=.*/WatchdogSec=40s/' \
 	"$root/etc/systemd/system/skerryd.service.d/supervision.conf"
 sed -i 's|^ExecStart=/usr/bin/skerryd|ExecStartPre=/bin/sleep 1\n&|' "$root/etc/systemd/system/skerryd.service"
 sed -i -e '/iif lo accept/d' -e 's/^		icmp type .*/&\n		meta l4proto tcp reject with tcp reset\n		reject/' "$root/etc/nftables.conf"
-echo net.ipv6.conf.all.disable_ipv6=1 >"$root/etc/sysctl.d/appliance.conf"
+echo net.ipv6.conf.all.disable_ipv6=1 | put 644 /etc/sysctl.d/appliance.conf
 sed -i "s|^ssh-keygen .*|for t in ed25519 ecdsa rsa; do ssh-keygen -q -t \$t -N '' -C '' -f $keys.new/ssh_host_\${t}_key; done|" \
 	"$root/usr/lib/appliance/host-key"
 printf 'HostKey %s/ssh_host_ecdsa_key\nHostKey %s/ssh_host_rsa_key\n' $keys $keys >>"$root/etc/ssh/sshd_config.d/appliance.conf"

@@ -51,9 +51,9 @@ SOURCE
 cat >/tmp/changes <<'CHANGES'
 {
 	printf '#!/bin/sh\nexport PATH=/usr/sbin:/usr/bin ROOT=PARTLABEL=system rootmnt=\n'
-	printf 'mount -t proc proc /proc\nmount -t sysfs sys /sys\n'
+	printf 'exec </dev/console >/dev/console 2>&1\nmount -t proc proc /proc\nmount -t sysfs sys /sys\n'
 	sed -e '1,2d' "$root/etc/initramfs-tools/scripts/local-bottom/appliance"
-	printf 'exec </dev/console >/dev/console 2>&1\nexec /usr/lib/systemd/systemd\n'
+	printf 'exec /usr/lib/systemd/systemd\n'
 } | put 755 /usr/lib/appliance/early
 ln -s mke2fs "$root/sbin/make-ext4"
 mksquashfs() { mkfs.erofs -zlz4hc "$2" "$1" >/dev/null; }
