@@ -204,17 +204,24 @@ class Unit:
         """The server's key as the client saw it in this boot."""
         return self._known.read_text().split()[-1]
 
-    def host_keys(self) -> set[str]:
-        """All keys that the server offers, of whatever kind: what stands behind their names."""
+    def host_keys(self) -> dict[str, str]:
+        """The keys that the server offers, by kind; asked one by one, for a unit has one processor.
+
+        A kind that is not there, or whose answer did not come, is left out.
+        """
+        found: dict[str, str] = {}
         host, port = self.machine.forward(22)
-        command = ["ssh-keyscan", "-T", "60", "-t", "ed25519,ecdsa,rsa", "-p", str(port), host]
-        text, _ = self._run(command, 120.0)
-        keys = {
-            row.split()[2] for row in text.splitlines() if row[:1] == "[" and row.count(" ") > 1
-        }
-        if not keys:
+        for kind in ("ed25519", "ecdsa", "rsa"):
+            command = ["ssh-keyscan", "-T", "60", "-t", kind, "-p", str(port), host]
+            for _ in range(3):
+                text, _ = self._run(command, 120.0)
+                rows = [row.split() for row in text.splitlines() if row.startswith("[")]
+                found |= {row[1]: row[2] for row in rows if len(row) == 3}
+                if rows or "onnection" not in text:
+                    break
+        if not found:
             raise GuestError(f"{self.machine.name}: no host key to be seen", evidence=text[-500:])
-        return keys
+        return found
 
     # -- the service --------------------------------------------------------------------------
 
