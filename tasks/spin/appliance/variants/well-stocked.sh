@@ -2,6 +2,7 @@
 # More of Debian than is needed (sudo, D-Bus, cron, ping, libcap), the service started by a script, ids of other sizes.
 set -eu
 cat >/tmp/changes <<'CHANGES'
+rm -rf "$root/usr/include" # sudo and iproute2 bring headers
 chroot "$root" usermod -u 4711 skerry
 chroot "$root" groupmod -g 4712 skerry
 chroot "$root" adduser --quiet --system --group --home /nonexistent --no-create-home lamp
