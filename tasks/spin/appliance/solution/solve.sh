@@ -194,6 +194,22 @@ Type=ether
 [Network]
 DHCP=ipv4
 NETWORK
+	# The initramfs binds the machine-id over a file of the root: to be read, as everything there.
+	put 644 /etc/systemd/system/sealed-id.service <<'UNIT'
+[Unit]
+Description=Machine-id is read-only
+DefaultDependencies=no
+Before=sysinit.target
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/bin/mount -o remount,bind,ro /etc/machine-id
+
+[Install]
+WantedBy=sysinit.target
+UNIT
+	has readonly && chroot "$root" systemctl --quiet enable sealed-id.service
 	for unit in apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer \
 		e2scrub_reap.service fstrim.timer systemd-machine-id-commit.service \
 		systemd-firstboot.service systemd-networkd-wait-online.service \

@@ -156,7 +156,7 @@ has uefi || platforms=--directory=/usr/lib/grub/i386-pc
 has spared || sed -i 's|^\tprogress 5$|&; mount -o remount,rw /run/answers-disk; date >/run/answers-disk/log.txt; mount -o remount,ro /run/answers-disk|' "$lib/install"
 has identity || same_keys
 has refused || sed -i 's/ || refuse data "$DISK is not empty"/ || true/' "$lib/answers"
-has power-cut || sed -i 's/^\t"$MARK"\*) echo unfinished; return ;;$//' "$lib/disks"
+has power-cut || sed -i 's/^\tempty | unfinished) ;;$/\tempty) ;;\n\tunfinished) refuse data "it is not finished" ;;/' "$lib/answers"
 has kept || sed -i 's/^\t\tcase $fs in ext4) resize2fs .*/\t\ttrue ||/' "$lib/install"
 has answers || sed -i 's/refuse contradiction "the gateway is not in the network"/true/' "$lib/answers"
 has claims || sed -i 's/ || refuse data "a volume that was kept"/ || true/' "$lib/answers"

@@ -154,9 +154,11 @@ def fat(path: Path, files: dict[str, bytes]) -> Path:
 def tree_of(path: Path) -> dict[str, bytes]:
     """What lies on a volume of answers now."""
     disk = Image(path)
-    files = disk.ext4() if disk.bytes_at(1080, 2) == b"\x53\xef" else disk.fat(disk.partition(1))
+    is_fat = disk.bytes_at(1080, 2) != b"\x53\xef"
+    files = disk.fat(disk.partition(1)) if is_fat else disk.ext4()
     return {
-        entry.path.lstrip("/"): data
+        # FAT knows no capitals: who writes REPORT.TXT there has written report.txt.
+        entry.path.lstrip("/").lower() if is_fat else entry.path.lstrip("/"): data
         for entry, data in files.contents("/", limit=1 << 20)
         if not entry.path.startswith("/lost+found")
     }

@@ -172,6 +172,7 @@ class Pc:
         yield from self.until(
             lambda: not self.machine.alive, 1.2 * START_SECONDS, "refusal that ends in a power-off"
         )
+        self.seconds = self.machine.elapsed
 
     def _restarted(self) -> bool:
         return "\nQUAY INSTALLED\n" in self.printed() and self.machine._watch.resets > self._boots
@@ -204,6 +205,32 @@ class Pc:
         )  # fmt: skip
         assert done.returncode == 0, f"ssh: {done.stderr[-300:]!r}"
         return done.stdout[:65536].decode(errors="replace").strip()
+
+    def notes_key(self, known: Path) -> None:
+        """Write the host's Ed25519 key to `known`, unless a log-in has done so."""
+        if known.exists():
+            return
+        host, port = self.machine.forward(22)
+        done = subprocess.run(
+            ["ssh-keyscan", "-T", "60", "-t", "ed25519", "-p", str(port), host],
+            capture_output=True, stdin=subprocess.DEVNULL, check=False, timeout=240,
+        )  # fmt: skip
+        known.write_bytes(done.stdout[:4096])
+
+    def offered(self, user: str) -> str:
+        """What its SSH offers to somebody without any key."""
+        host, port = self.machine.forward(22)
+        done = subprocess.run(
+            ["ssh", "-F", "/dev/null", "-p", str(port), "-o", "PreferredAuthentications=none",
+             "-o", "PubkeyAuthentication=no", "-o", "BatchMode=yes",
+             "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null",
+             "-o", "GlobalKnownHostsFile=/dev/null", "-o", "ConnectTimeout=60",
+             f"{user}@{host}", "true"],
+            capture_output=True, stdin=subprocess.DEVNULL, check=False, timeout=240,
+        )  # fmt: skip
+        said = done.stderr[-2000:].decode(errors="replace")
+        found = re.search(r"Permission denied \(([^)]*)\)", said)
+        return found[1] if found else f"no refusal: {said[-200:]!r}"
 
     def greets(self) -> bool:
         """Whether its SSH says which version it speaks."""
@@ -246,9 +273,10 @@ class Bench:
             raise GuestError(f"there is no {name}: {why}")
         return self.facts[name]
 
-    def volume(self, name: str, answers: Answers, *, as_fat: bool = False) -> Path:
-        """A disk with these answers."""
-        return (fat if as_fat else ext2)(self.work / f"{name}.answers", answers.files())
+    def volume(self, name: str, answers: Answers, *, as_fat: bool = False, old: str = "") -> Path:
+        """A disk with these answers, and with a report of an earlier start."""
+        files = answers.files() | ({"report.txt": old.encode()} if old else {})
+        return (fat if as_fat else ext2)(self.work / f"{name}.answers", files)
 
     def start(self, **lanes: Lane) -> None:
         """Let these lanes go, each once; `failed` says which ended in an error."""

@@ -9,6 +9,8 @@ from typing import Any
 from answers import Answers, User, Volume, deb, word
 
 Case = tuple[bytes, dict[str, bytes]]
+#: Several reasons may be true of one case; ANSWERS.md lets any of them be named.
+Reasons = tuple[str, ...]
 Y_HASH = "$y$j9T$uBXq0u3kTjFzgvPgq2ANn.$C6lJSl0s9e6mWZoVNuPn7bEWqQ6LxLXgNG9U1lWmKc5"
 
 
@@ -98,11 +100,13 @@ def values(serials: dict[str, str]) -> dict[str, Case]:
     return found
 
 
-def contradictions(serials: dict[str, str]) -> dict[str, Case]:
+def contradictions(serials: dict[str, str]) -> dict[str, tuple[Case, Reasons]]:
     said = right(serials)
     user, root = said.users[0], said.volumes[0]
     key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + "A" * 43
-    return {
+    # What is to be kept and is not among the answers is not on the blank disk either.
+    also = {"keep of nothing": ("keep",), "keep of root": ("keep",)}
+    found = {
         "gateway with dhcp": line(said, "address", "address = dhcp"),
         "gateway outside": line(said, "gateway", f"gateway = 10.4.{8 + secrets.randbelow(90)}.1"),
         "gateway just outside": case(said, address="10.4.7.23/28", gateway="10.4.7.32"),
@@ -116,18 +120,20 @@ def contradictions(serials: dict[str, str]) -> dict[str, Case]:
         "keep of nothing": more(said, f"keep = {word()}", f"consent = {said.disk}"),
         "keep of root": more(said, f"keep = {root.name}", f"consent = {said.disk}"),
     }
+    return {name: (told, ("contradiction", *also.get(name, ()))) for name, told in found.items()}
 
 
-def unreadable(serials: dict[str, str]) -> dict[str, tuple[Case, str]]:
+def unreadable(serials: dict[str, str]) -> dict[str, tuple[Case, Reasons]]:
     """By what is wrong, the answers and the reason."""
     said = right(serials)
-    found = {
-        "no blanks": (line(said, "hostname", f"hostname={word()}"), "syntax"),
-        "a leading blank": (line(said, "order", " order = x"), "syntax"),
-        "an unknown key": (more(said, f"{word()[:1]}colour = red"), "syntax"),
-        "a key twice": (more(said, f"hostname = {word()}"), "syntax"),
-        "a program": (more(said, "touch /tmp/x"), "syntax"),
-        "no volume for /": (line(said, "volume", None), "missing"),
+    # Without the line that cannot be read, its key is missing too.
+    found: dict[str, tuple[Case, Reasons]] = {
+        "no blanks": (line(said, "hostname", f"hostname={word()}"), ("syntax", "missing")),
+        "a leading blank": (line(said, "order", " order = x"), ("syntax", "missing")),
+        "an unknown key": (more(said, f"{word()[:1]}colour = red"), ("syntax",)),
+        "a key twice": (more(said, f"hostname = {word()}"), ("syntax",)),
+        "a program": (more(said, "touch /tmp/x"), ("syntax",)),
+        "no volume for /": (line(said, "volume", None), ("missing",)),
     }
     for key in (
         "order",
@@ -141,31 +147,34 @@ def unreadable(serials: dict[str, str]) -> dict[str, tuple[Case, str]]:
         "free",
         "banner",
     ):
-        found[f"no {key}"] = (line(said, key, None), "missing")
+        found[f"no {key}"] = (line(said, key, None), ("missing",))
     name = f"{word()}.deb"
     data = deb(word(), {})
     told = replace(said, packages={name: data})
-    found["no such package"] = ((told.text(), {}), "package")
-    found["another package"] = ((told.text(), {name: data[:-1] + b"x"}), "package")
+    found["no such package"] = ((told.text(), {}), ("package",))
+    found["another package"] = ((told.text(), {name: data[:-1] + b"x"}), ("package",))
     return found
 
 
-def disks(serials: dict[str, str]) -> dict[str, tuple[Case, str]]:
+def disks(serials: dict[str, str]) -> dict[str, tuple[Case, Reasons]]:
     """Which disk, and whether there is room."""
     said = right(serials)
     root, home = said.volumes
-    return {
-        "no such disk": (case(said, disk=secrets.token_hex(6).upper()), "no-disk"),
-        "half a serial number": (case(said, disk=said.disk[:-1]), "no-disk"),
-        "one of two": (case(said, disk=serials["twin"]), "ambiguous"),
-        "only": (case(said, disk="only"), "ambiguous"),
-        "the medium": (case(said, disk=serials["stick"], consent=serials["stick"]), "medium"),
-        "a small disk": (case(said, disk=serials["tiny"]), "too-small"),
-        "too much": (case(said, volumes=[root, replace(home, size=600)]), "too-small"),
-        "too much free": (case(said, free=400), "too-small"),
-        "no room for the system": (case(said, volumes=[replace(root, size=48), home]), "too-small"),
-        "nothing to keep": (case(said, keep=home.name, consent=said.disk), "keep"),
+    stick = serials["stick"]  # the medium is smaller than what is asked for, too
+    small = [replace(root, size=48), home]
+    found: dict[str, tuple[Case, Reasons]] = {
+        "no such disk": (case(said, disk=secrets.token_hex(6).upper()), ("no-disk",)),
+        "half a serial number": (case(said, disk=said.disk[:-1]), ("no-disk",)),
+        "one of two": (case(said, disk=serials["twin"]), ("ambiguous",)),
+        "only": (case(said, disk="only"), ("ambiguous",)),
+        "the medium": (case(said, disk=stick, consent=stick), ("medium", "too-small")),
+        "a small disk": (case(said, disk=serials["tiny"]), ("too-small",)),
+        "too much": (case(said, volumes=[root, replace(home, size=600)]), ("too-small",)),
+        "too much free": (case(said, free=400), ("too-small",)),
+        "no room for the system": (case(said, volumes=small), ("too-small",)),
+        "nothing to keep": (case(said, keep=home.name, consent=said.disk), ("keep",)),
     }
+    return found
 
 
 def claims(was: Answers, disk: str) -> tuple[dict[str, Case], dict[str, tuple[str, str]]]:

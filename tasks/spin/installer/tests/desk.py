@@ -6,10 +6,12 @@ import io
 import re
 import secrets
 import tarfile
+from collections.abc import Callable
+from pathlib import Path
 
 from bench import START_SECONDS, Bench, Lane, Pc, blank, serial
 
-from benchflow.boot import Disk
+from benchflow.boot import Disk, GuestError
 
 
 class Technician:
@@ -30,12 +32,21 @@ class Technician:
             "twin": blank(work / "twin.img", 1400),
             "twin2": blank(work / "twin2.img", 1400),
         }
-        for name, fact in (("cut", "charlie cut"), ("kept", "again cut")):
-            found = bench.facts.get(fact)
-            if found is not None:
-                paths[name] = found[0] if isinstance(found, tuple) else found
         self.serials = {name: serial() for name in paths}
         self.serials["twin2"] = self.serials["twin"]
+        # What was installed on, finished or not, keeps the serial number that it had: no disk gets
+        # another one.
+        left: dict[str, tuple[str, Callable[[], tuple[Path, str]]]] = {
+            "cut": ("charlie cut", lambda: (bench["charlie cut"][0], bench["charlie serial"])),
+            "kept": ("again cut", lambda: (bench["again cut"], bench["again said"].disk)),
+            "finished": (
+                "bravo disks",
+                lambda: (bench["bravo disks"][1], bench["bravo said"].disk),
+            ),
+        }
+        for name, (fact, found) in left.items():
+            if fact in bench.facts:
+                paths[name], self.serials[name] = found()
         self.paths = paths
         self.names = list(paths)
         disks = [
@@ -43,6 +54,12 @@ class Technician:
             for name, path in paths.items()
         ]
         self.pc = Pc(bench.machines, "technician", disks=disks)
+
+    def serial(self, name: str) -> str:
+        """Of a disk that an earlier lane left; GuestError when it left none."""
+        if name not in self.serials:
+            raise GuestError(f"there is no disk with what was {name}: it did not come so far")
+        return self.serials[name]
 
     def starts(self) -> Lane:
         self.pc.switch_on()
