@@ -27,13 +27,17 @@ NEW = "new"
 class Past:
     """Whether the station is as the last check wanted to leave it."""
 
-    saved = False
-    spoilt = False
+    def __init__(self) -> None:
+        self.saved = False
+        self.spoilt = False
+
+
+_PAST = Past()
 
 
 @pytest.fixture(scope="session")
 def past():
-    return Past()
+    return _PAST
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -41,9 +45,8 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, Any, None]:
     yield
-    past = getattr(item, "funcargs", {}).get("past")
-    if past is not None and call.excinfo is not None:
-        past.spoilt = True
+    if call.excinfo is not None and "past" in getattr(item, "fixturenames", ()):
+        _PAST.spoilt = True
 
 
 @pytest.fixture(scope="session")

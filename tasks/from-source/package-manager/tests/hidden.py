@@ -12,9 +12,10 @@ from benchflow.boot import ed25519
 
 PKCS8 = bytes.fromhex("302e020100300506032b657004220420")
 SEED = 32
-# Lines of base64 that belong together: PEM, OpenSSH and signify keep keys so.
-_BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]{16,76}\n)*[A-Za-z0-9+/]{16,4096}={0,2}")
+# What can be base64 or hexadecimal digits, over lines too: PEM, OpenSSH and signify keep keys so.
+_WORDS = re.compile(rb"[A-Za-z0-9+/\n]{40,}")
 _HEX = re.compile(rb"(?<![0-9a-fA-F])[0-9a-fA-F]{64}(?:[0-9a-fA-F]{64})?(?![0-9a-fA-F])")
+_LINES = re.compile(rb"(?:[A-Za-z0-9+/]{16,76}\n)*[A-Za-z0-9+/]{16,4096}")
 _TRIED_MAX = 4000  # of what may be a seed and is no known sum; a few milliseconds each
 
 
@@ -37,15 +38,16 @@ class Searcher:
 
     def _seeds(self, data: bytes) -> Iterator[bytes]:
         yield from self._raw(data)
-        for found in _HEX.finditer(data):
-            yield bytes.fromhex(found[0].decode())[:SEED]
-        for found in _BASE64.finditer(data):
-            word = found[0].replace(b"\n", b"")
-            try:
-                inner = base64.b64decode(word + b"=" * (-len(word) % 4))
-            except binascii.Error:
-                continue
-            yield from self._raw(inner)
+        for words in _WORDS.finditer(data):
+            for found in _HEX.finditer(words[0]):
+                yield bytes.fromhex(found[0].decode())[:SEED]
+            for found in _LINES.finditer(words[0]):
+                word = found[0].replace(b"\n", b"")
+                try:
+                    inner = base64.b64decode(word + b"=" * (-len(word) % 4))
+                except binascii.Error:
+                    continue
+                yield from self._raw(inner)
 
     def _raw(self, data: bytes) -> Iterator[bytes]:
         for found in re.finditer(re.escape(PKCS8), data):
