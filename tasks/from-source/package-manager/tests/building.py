@@ -130,7 +130,6 @@ def a_recipe_of_a_program(station, repository, word, nonce) -> None:
 def recipes_that_fail(station, word) -> None:
     package = Package(word("cedar"), "1")
     meta, files = package.meta(), {"s": b"source\n", "build": b'echo x >"$DEST/x"\n'}
-    station.say("mkdir -p /root/bad")
     wrong = {
         "a build that fails": (
             16,
@@ -160,6 +159,7 @@ def recipes_that_fail(station, word) -> None:
         assert said in allowed, f"a recipe with {what} ended with {said}, not {status} [R28]"
         there = station.say("ls -A /run/bench/bad")
         assert not there, f"a recipe with {what} put {there!r} into OUT [R28]"
+    station.say("rm -r /root/bad")
     more = sorted(left(station) - before)
     assert not more, f"builds that failed left {more[:5]} [R27]"
 

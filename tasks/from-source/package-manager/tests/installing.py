@@ -36,6 +36,12 @@ def what_is_installed_is_what_the_package_says(station, repository, own, word, n
     owner = station.asks(f"owner /opt/{name}/way")
     assert owner == [name], f"lade owner /opt/{name}/way [R25]: {owner}"
     station.sound()
+    station.say(f"echo >>/usr/share/{name}/empty; ln -sfn /opt /opt/{name}/none")
+    found = station.asks("verify", 1)
+    wanted = [f"changed /opt/{name}/none", f"changed /usr/share/{name}/empty"]
+    assert found == wanted, f"lade verify printed {found}, {wanted} was wanted [R26]"
+    station.say(f": >/usr/share/{name}/empty; ln -sfn '/no/such place' /opt/{name}/none")
+    station.sound()
 
 
 def what_is_needed_comes_and_nothing_else(station, repository, word) -> None:

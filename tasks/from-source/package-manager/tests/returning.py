@@ -88,14 +88,15 @@ def its_own_parts(station, repository, own, nonce) -> None:
     station.done("upgrade")
     repository.offer(*parts)
     station.done("update")
-    before, shown = station.versions(), station.has("usr/share")
+    before = station.versions()
+    there_already = {path for path in ("usr", "usr/share") if station.has(path)}
     station.note()
     station.done("upgrade")
     gone, come = {}, {}
     for was, part in zip(old, parts, strict=True):
         for path, entry in part.entries.items():
             there = was.entries.get(path)
-            if there == entry or (path == "usr/share" and shown):
+            if there == entry or path in there_already:
                 continue
             come[path] = entry
             if there:

@@ -12,6 +12,7 @@ from station import PASSWORD, lines
 from benchflow.boot import Image
 from benchflow.boot.errors import LoginFailed
 
+STILL = (".h", ".a", ".o", ".c", ".ko", "/recipe", "/build")
 LOOPBACK = re.compile(r"[0-9A-F]{6}7F:|0{24}01000000:")
 TOOLS = "sh awk sed grep find sort diff stat sha256sum wget tar vi cc lade"
 
@@ -165,24 +166,34 @@ def it_finds_what_was_changed(station, own, draw) -> None:
     plain = {
         p: e for name, package in own.items() if name != "tide" for p, e in package.plain.items()
     }
-    headers = sorted(p for p, e in plain.items() if p.endswith(".h") and e.kind == "file")
-    content, missing, mode, owner, linked, folder = draw.sample(headers, 6)
-    touched = (content, missing, mode, owner, linked, folder)
+    configs = {path for package in own.values() for path in package.configs}
+    files = sorted(p for p, e in plain.items() if e.kind == "file" and p not in configs)
+    # Content goes where nothing runs from; a mode and an owner may be any file's.
+    still = [p for p in files if p.endswith(STILL)]
+    content, missing, linked, folder = draw.sample(still, 4)
+    mode, owner = draw.sample([p for p in files if not p.endswith(STILL)], 2)
     station.note()
     station.say("mkdir -p /run/bench/kept")
-    for number, path in enumerate(touched):
-        station.say(f"cp -p '/{path}' /run/bench/kept/{number}")
+    kept = {
+        path: f"/run/bench/kept/{at}" for at, path in enumerate((content, missing, linked, folder))
+    }
+    for path, copy in kept.items():
+        station.say(f"cp -p '/{path}' {copy}")
     station.say(
         f"echo >>'/{content}'; rm '/{missing}'; chmod {plain[mode].mode ^ 0o011:o} '/{mode}'; "
         f"chown {plain[owner].uid + 12} '/{owner}'; "
-        f"ln -sf /run/bench/kept/4 '/{linked}'; rm '/{folder}'; mkdir '/{folder}'; "
+        f"ln -sf {kept[linked]} '/{linked}'; rm '/{folder}'; mkdir '/{folder}'; "
         "echo '# more' >>/etc/lade.conf"
     )
+    touched = (*kept, mode, owner)
     said = station.asks("verify", 1)
     wanted = [f"{'missing' if p == missing else 'changed'} /{p}" for p in sorted(touched)]
     assert said == wanted, f"lade verify printed {said}, {wanted} was wanted [R26]"
-    for number, path in enumerate(touched):
-        station.say(f"rm -r '/{path}'; cp -p /run/bench/kept/{number} '/{path}'")
+    for path, copy in kept.items():
+        station.say(f"rm -r '/{path}'; cp -p {copy} '/{path}'")
+    for path in (mode, owner):  # what runs is not replaced
+        entry = plain[path]
+        station.say(f"chown {entry.uid}:{entry.gid} '/{path}'; chmod {entry.mode:o} '/{path}'")
     station.say("sed -i '$d' /etc/lade.conf")
     station.changed()
     station.sound()

@@ -8,6 +8,7 @@ import power
 from form import Package
 
 from benchflow.boot import Image
+from benchflow.boot.tools import run_tool
 
 MOMENTS = 5
 
@@ -70,6 +71,7 @@ def power_goes_the_moment_after(station, repository, word, nonce) -> None:
     station.online()
     station.done(f"install {made.name}")
     station.cut()
+    lies_on_the_disk(station, made)
     station.start()
     station.has_all(made)
     said = station.versions().get(made.name)
@@ -81,6 +83,22 @@ def power_goes_the_moment_after(station, repository, word, nonce) -> None:
         f"{made.name} was removed, then the power went, and it is there again [R32]"
     )
     station.sound()
+
+
+def lies_on_the_disk(station, package: Package) -> None:
+    """What the power left of a package, read by us: nobody on the station is asked."""
+    copy = station.machine.flatten()
+    run_tool(["e2fsck", "-f", "-y", str(copy)])  # as the next start, it replays the journal
+    disk = Image(copy).ext4()
+    for path, entry in package.plain.items():
+        assert disk.exists(f"/{path}", follow=False), (
+            f"lade install ended with 0, the power went, and /{path} is not on the disk [R32]"
+        )
+        if entry.kind == "file":
+            assert disk.read(f"/{path}") == entry.data, (
+                f"lade install ended with 0, the power went, and /{path} has other content [R32]"
+            )
+    copy.unlink()
 
 
 def power_goes_at_any_moment_of_an_upgrade(
