@@ -42,7 +42,9 @@ def the_kernel_file_was_built_for_this_order(kernels) -> None:
 
 def the_kernel_file_holds_the_seal(kernels) -> None:
     for path, kernel in kernels.items():
-        assert b"seal1 %llu %016llx\n" in kernel.image, path
+        assert b"seal1 " in kernel.image, (
+            f"{path} does not hold the driver that answers seal1 … [R11]"
+        )
         assert kernel.config.get("SEAL") == "y", path
         assert kernel.config.get("SEAL_ORDER") == f'"{ORDER}"', path
 
