@@ -312,8 +312,8 @@ def test_it_says_why_it_undoes(client):
 
 
 @milestone("returns", weight=2, requires=["boots"], proves=["R24"], title="It goes back")
-def test_nothing_to_go_back_to_on_a_new_station(lonely, own):
-    returning.nothing_on_a_new_station(lonely, own)
+def test_nothing_to_go_back_to_on_a_new_station(lonely):
+    returning.nothing_on_a_new_station(lonely)
 
 
 @check("returns", proves=["R24"])

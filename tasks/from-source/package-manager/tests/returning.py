@@ -9,12 +9,13 @@ from station import lines
 NOTHING = "there is nothing to go back to [R24]"
 
 
-def nothing_on_a_new_station(lonely, own) -> None:
+def nothing_on_a_new_station(lonely) -> None:
     lonely.start()
-    lonely.ends("rollback", 17, f"{NOTHING}, on a station to which nothing was done")
-    for package in own.values():
-        if package.name in ("base", "lade", "busybox"):
-            lonely.has_all(package)
+    before = lonely.versions()
+    lonely.note()
+    lonely.refuses("rollback", 17, f"{NOTHING}, on a station to which nothing was done")
+    said = lonely.versions()
+    assert said == before, f"a rollback of nothing, and lade list has {said} [R24]"
     lonely.machine.close()
 
 
