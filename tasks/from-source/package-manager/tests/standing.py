@@ -77,7 +77,9 @@ def the_disk(station, lonely, deliverable, nonce) -> None:
     # What is written to / has to be on the disk, and after each end the disk in order.
     first, second = nonce(), nonce()
     lonely.say(f"echo {first} >/{first}")
-    lonely.restart(in_order=True)
+    lonely.restart()
+    found = re.findall(r"EXT4-fs.*(?:recovery|orphan).*", lonely.run("dmesg").stdout)
+    assert not found, f"reboot left the disk so that the kernel had to repair it [R2]: {found[:3]}"
     assert lonely.run(f"cat /{first}").stdout.strip() == first, "/ forgets what is written [R2]"
     lonely.say(f"echo {second} >/{second}")
     lonely.power_off()

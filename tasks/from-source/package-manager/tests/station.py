@@ -81,13 +81,11 @@ class Station:
         self.machine.shell.write_file("/run/bench/look", LOOK.encode())
         return self
 
-    def restart(self, in_order: bool = False) -> None:
+    def restart(self) -> None:
         try:
             self.machine.reboot(timeout=30)
         except GuestTimeout as error:
             raise AssertionError(f"reboot: not down after 30 seconds [R2]: {error}") from error
-        if in_order:
-            self.in_order()
         self.enter()
 
     def power_off(self) -> None:
@@ -258,7 +256,7 @@ class Station:
         return set(self.say("sh /run/bench/look", 120).splitlines())
 
     def in_order(self) -> None:
-        """The disk was left by the last power-off or restart as `umount` leaves it."""
+        """The disk of a station that is off was left as `umount` leaves it."""
         disk = Image(self.machine.flatten())
         state, needs = disk.bytes_at(1024 + 0x3A, 2), disk.bytes_at(1024 + 0x60, 4)
         recovery = int.from_bytes(needs, "little") & 4
