@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import random
 import re
+from dataclasses import replace
 
-from form import BLOCK, Entry, Package, header, index, member
+from form import BLOCK, Entry, Package, index, member
+
+from benchflow.boot import is_elf
 
 
 def forged(data: bytes, draw: random.Random) -> bytes:
@@ -33,7 +36,16 @@ def indexes(packages, serial: int) -> dict[str, bytes]:
         "a serial that is no number": re.sub(rb"serial .*", b"serial 12x", good),
         "not sorted": "".join([*head, *reversed(body)]).encode(),
         "a name twice": "".join([*head, body[0], *body]).encode(),
+        "a serial with a zero before it": re.sub(rb"serial ", b"serial 0", good),
+        "two serials": "".join([*head, head[1], *body]).encode(),
         "five fields": first(5, "").replace(b" \n", b"\n"),
+        "a size of ten digits": first(2, "1000000000"),
+        "a size that is no number": first(2, "0x" + pieces[2]),
+        "an empty field": first(4, ""),
+        "a version of five numbers": first(1, "1.2.3.4.5"),
+        "a need that is none": first(4, "libc>1"),
+        "an empty line": good + b"\n",
+        "two spaces": first(1, " " + pieces[1]),
         "a version of letters": first(1, "1.x"),
         "capitals in a sum": first(3, pieces[3].upper().replace("0", "A")),
         "a name that climbs": first(0, "../" + pieces[0]),
@@ -47,51 +59,94 @@ def package(name: str, version: str, word: str) -> Package:
 
 
 def damaged(name: str, draw: random.Random) -> dict[str, tuple[Package, bytes]]:
-    """What the index says, and a file of another form whose size and sum the index has."""
+    """What the index says, and a file of another form whose size and sum the index has.
+
+    Each is wrong in one way: what goes with an odd path is there too, in the right order.
+    """
     word = f"{draw.randrange(16**12):012x}"
     good = package(name, "1.0", word)
+    good.check = script("exit 0")
     data = good.pack()
     meta = member("META", Entry("file", 0o644, data=good.meta()))
-    entries = data[len(meta) : -2 * BLOCK]
+    check = member("CHECK", Entry("file", 0o755, data=good.check))
+    entries = data[len(meta) + len(check) : -2 * BLOCK]
     end = bytes(2 * BLOCK)
+    last = data.rindex(b"root/opt/")  # the header of the link, which is the last member
+    folder = len(meta) + len(check)  # the header of root/opt/
+    plain = data.index(b"root/opt/" + name.encode() + b"/data")
+    content = Entry("file", 0o644, data=word.encode())
+
+    def told(text: bytes) -> bytes:
+        return member("META", Entry("file", 0o644, data=text)) + check + entries + end
 
     def with_meta(package: Package) -> bytes:
-        return member("META", Entry("file", 0o644, data=package.meta())) + entries + end
+        return told(package.meta())
 
-    def extra(path: str, entry: Entry) -> bytes:
-        return meta + entries + member(path, entry) + end
+    def holding(path: str, entry: Entry = content) -> bytes:
+        """With one more entry, where it belongs, and all folders in which it lies."""
+        more = good.but()
+        parts = path.split("/")
+        for depth in range(1, len(parts)):
+            more.entries.setdefault("/".join(parts[:depth]), Entry("directory"))
+        more.entries[path] = entry
+        return more.pack()
 
-    def patched(at: int, value: bytes) -> bytes:
+    def after(extra: bytes) -> bytes:
+        return meta + check + entries + extra + end
+
+    def patched(start: int, at: int, value: bytes, summed: bool = True) -> bytes:
+        """With other bytes in a header, and the sum that then is right."""
         head = bytearray(data)
-        place = len(meta)
-        head[place + at : place + at + len(value)] = value
-        head[place + 148 : place + 156] = b" " * 8
-        head[place + 148 : place + 156] = b"%06o\0 " % sum(head[place : place + BLOCK])
+        head[start + at : start + at + len(value)] = value
+        if summed:
+            head[start + 148 : start + 156] = b" " * 8
+            head[start + 148 : start + 156] = b"%06o\0 " % sum(head[start : start + BLOCK])
         return bytes(head)
 
-    plain = Entry("file", 0o644, data=word.encode())
-    hard = bytearray(header(f"root/opt/{name}/zz", Entry("symlink", 0o777, link="x")))
-    hard[156:157] = b"1"
-    hard[148:156] = b" " * 8
-    hard[148:156] = b"%06o\0 " % sum(hard)
+    text = good.meta()
     return {
         "another name": (good, with_meta(good.but(name=name + "x"))),
         "another version": (good, with_meta(good.but(version="1.1"))),
         "more needs": (good, with_meta(good.but(needs=["libc"]))),
-        "a path that climbs": (good, extra("root/opt/../../etc/rogue", plain)),
-        "an absolute path": (good, extra(f"root//opt/{name}/x", plain)),
-        "a path of lade's own": (good, extra("root/var/lib/lade/db", plain)),
-        "a path without its folder": (good, extra(f"root/opt/{name}/zz/none", plain)),
-        "a path twice": (good, extra(f"root/opt/{name}/zlink", plain)),
-        "a member outside of root": (good, extra(f"zoot/{name}", plain)),
-        "a hard link": (good, meta + entries + bytes(hard) + end),
-        "a wrong sum in a header": (good, data.replace(b"ustar\x0000", b"ustar\x0001", 1)),
-        "a time": (good, patched(136, b"00000000001\0")),
+        "fewer needs": (good.but(needs=["libc"]), data),
+        "other conflicts": (good, with_meta(good.but(conflicts=[name + "y"]))),
+        "a path that climbs": (good, holding("opt/../rogue")),
+        "a path that climbs out": (good, holding("../rogue")),
+        "an empty part in a path": (good, holding(f"opt/{name}//x")),
+        "an absolute path": (good, holding("/rogue")),
+        "a path of lade's own": (good, holding("var/lib/lade/rogue")),
+        "a path below /dev": (good, holding("dev/rogue")),
+        "a letter that is none": (good, holding(f"opt/{name}/a\tb")),
+        "a path without its folder": (good, after(member(f"root/opt/{name}/zz/x", content))),
+        "a path twice": (good, after(member(f"root/opt/{name}/zlink", content))),
+        "entries that are not sorted": (good, after(member(f"root/opt/{name}/a", content))),
+        "a member outside of root": (good, after(member(f"zoot/{name}", content))),
+        "a hard link": (good, patched(last, 156, b"1")),
+        "a device": (good, patched(last, 156, b"3")),
+        "a link of another mode": (good, patched(last, 100, b"0000755\0")),
+        "a folder with a size": (good, patched(folder, 124, b"00000000001\0")),
+        "a wrong sum in a header": (good, patched(plain, 148, b"000000\0 ", summed=False)),
+        "a sum in another form": (good, patched(plain, 154, b" \0", summed=False)),
+        "another magic": (good, patched(plain, 257, b"ustar  \0")),
+        "a time": (good, patched(plain, 136, b"00000000001\0")),
+        "an owner's name": (good, patched(plain, 265, b"root\0")),
+        "a mode with blanks": (good, patched(plain, 100, b"   644 \0")),
+        "a META of another mode": (good, patched(0, 100, b"0000600\0")),
+        "a CHECK of another owner": (good, patched(len(meta), 108, b"0000005\0")),
+        "no zeros behind a content": (good, data[:folder - 1] + b"x" + data[folder:]),
         "no end": (good, data[:-BLOCK]),
         "something after the end": (good, data + bytes(BLOCK)),
-        "no META": (good, entries + end),
+        "no META": (good, check + entries + end),
+        "an unknown line in META": (good, told(text + b"colour=red\n")),
+        "a META without an end": (good, told(text[:-1])),
         "a configuration file that is none": (good, with_meta(good.but(configs=["etc/none"]))),
-    }
+        "a configuration file that is a link": (
+            good, with_meta(good.but(configs=[f"opt/{name}/zlink"])),
+        ),
+        "a configuration file twice": (
+            good, with_meta(good.but(configs=[f"opt/{name}/data", f"opt/{name}/data"])),
+        ),
+    }  # fmt: skip
 
 
 OWN_PARTS = ("libc", "busybox", "lade", "base")
@@ -122,7 +177,10 @@ def script(*commands: str) -> bytes:
 
 
 def bumped(package: Package, word: str) -> Package:
-    """The next version of a package: the same, and a file more."""
+    """The next version of a package: a file more, and its programs are others (by their ends)."""
     numbers = package.version.split(".")
     later = package.but(version=".".join([*numbers[:-1], str(int(numbers[-1]) + 1)]))
+    for path, entry in package.entries.items():
+        if entry.kind == "file" and is_elf(entry.data):
+            later.entries[path] = replace(entry, data=entry.data + word.encode())
     return later.file(f"usr/share/bench/{package.name}", f"{word}\n")

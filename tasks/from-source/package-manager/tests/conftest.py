@@ -1,19 +1,52 @@
-"""What the checks share: what was delivered, the repository of this run, and the station."""
+"""What the checks share: what was delivered, the repository of this run, and the station.
+
+A check that fails leaves the station in a state that says nothing of others' demands. So the next
+one finds it as it was when it had started for the first time, and a repository without what the
+failed one had put there: what a check finds does not hang on another one.
+"""
 
 from __future__ import annotations
 
 import random
 import re
 import secrets
+from collections.abc import Generator
+from typing import Any
 
 import form
 import pytest
+from line import Line
 from repository import Repository
 from station import Station
 
 from benchflow.boot import Nic
 
-FILE_MAX = 16 << 20
+NEW = "new"
+
+
+class Past:
+    """Whether the station is as the last check wanted to leave it."""
+
+    def __init__(self) -> None:
+        self.saved = False
+        self.spoilt = False
+
+
+_PAST = Past()
+
+
+@pytest.fixture(scope="session")
+def past():
+    return _PAST
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, Any, None]:
+    yield
+    if call.excinfo is not None and "past" in getattr(item, "fixturenames", ()):
+        _PAST.spoilt = True
 
 
 @pytest.fixture(scope="session")
@@ -27,22 +60,31 @@ def delivered(deliverable):
     folder = deliverable("/app/out/repo")
     found = {}
     for path in sorted(folder.iterdir()):
-        assert path.is_file() and not path.is_symlink(), f"repo/{path.name} is no file"
-        assert path.stat().st_size <= FILE_MAX, f"repo/{path.name} is too large"
+        assert path.is_file() and not path.is_symlink(), (
+            f"repo/{path.name} is no file: a repository has packages, INDEX and INDEX.sig [R6]"
+        )
         found[path.name] = path.read_bytes()
     return found
 
 
 @pytest.fixture(scope="session")
-def own(delivered):
-    """The delivered packages by name."""
-    names = [name for name in delivered if name.endswith(".pkg")]
-    read = {name: form.read(delivered[name], name) for name in names}
-    for name, package in read.items():
-        assert name == package.file_name, f"{name} holds {package.file_name}"
-    packages = {package.name: package for package in read.values()}
-    assert len(packages) == len(read), "a package is there in two versions"
-    return packages
+def readings(delivered):
+    """Each delivered package's file name, with the package or why it is none."""
+    found = {}
+    for name in (name for name in delivered if name.endswith(".pkg")):
+        try:
+            package = form.read(delivered[name], name)
+            assert name == package.file_name, f"{name} holds {package.file_name}"
+            found[name] = package
+        except AssertionError as error:
+            found[name] = str(error)
+    return found
+
+
+@pytest.fixture(scope="session")
+def own(readings):
+    """The delivered packages by name, as far as they are packages."""
+    return {p.name: p for p in readings.values() if isinstance(p, form.Package)}
 
 
 @pytest.fixture(scope="session")
@@ -52,33 +94,71 @@ def tree(image):
 
 
 @pytest.fixture(scope="session")
-def key(tree):
-    """The public key in the delivered configuration."""
-    found = re.findall(r"^key=([0-9a-fA-F]{64})$", tree.read_text("/etc/lade.conf"), re.MULTILINE)
-    assert len(found) == 1, "/etc/lade.conf has not one key"
-    return bytes.fromhex(found[0])
+def keys(tree):
+    """The public keys in the delivered configuration."""
+    text = tree.read_text("/etc/lade.conf")
+    found = re.findall(r"^key=([0-9a-fA-F]{64})$", text, re.MULTILINE)
+    assert found, "/etc/lade.conf has no line key= with 64 hexadecimal digits [R6]"
+    return [bytes.fromhex(key) for key in found]
 
 
 @pytest.fixture(scope="session")
-def repository(own):
-    made = Repository()
+def line(draw):
+    return Line(draw)
+
+
+@pytest.fixture(scope="session")
+def repository(own, line):
+    made = Repository(line.host)
     made.offer(*own.values())
     yield made
     made.close()
 
 
 @pytest.fixture(scope="session")
-def station(machines, deliverable, repository):
+def fresh(machines, deliverable, repository, line):
+    """The station before anybody changed anything."""
     disk = deliverable("/app/out/disk.img")
-    return Station.create(machines, "station", deliverable, disk, repository)
+    return Station.create(machines, "station", deliverable, disk, repository, line)
+
+
+@pytest.fixture
+def station(fresh, past, repository, own):
+    """The station, ready to be asked."""
+    if past.spoilt and past.saved:
+        repository.only(*own.values())
+        fresh.machine.restore(NEW)
+        fresh.follows = False
+    elif not past.saved:
+        fresh.machine.snapshot(NEW)
+        past.saved = True
+    past.spoilt = False
+    return fresh
+
+
+@pytest.fixture
+def client(station, repository):
+    """The station, which believes the repository of this run and has its index."""
+    if not station.follows:
+        station.follow(repository)
+        station.done("update")
+    return station
 
 
 @pytest.fixture(scope="session")
-def lonely(machines, deliverable, repository):
+def lonely(machines, deliverable, repository, line):
     """A station whose card is on a line where nobody answers."""
     disk = deliverable("/app/out/disk.img")
     nics = [Nic(lan="nobody")]
-    return Station.create(machines, "lonely", deliverable, disk, repository, nics)
+    return Station.create(machines, "lonely", deliverable, disk, repository, line, nics)
+
+
+@pytest.fixture
+def wake(machines, deliverable, repository, line):
+    """`wake(name, disk)`: a station that starts from a disk."""
+    return lambda name, disk: Station.create(
+        machines, name, deliverable, disk, repository, line
+    ).start()
 
 
 @pytest.fixture(scope="session")

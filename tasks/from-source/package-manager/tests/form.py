@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 NAME = re.compile(r"[a-z][a-z0-9+-]{0,39}")
@@ -26,6 +26,27 @@ def is_path(path: str) -> bool:
         and all(" " <= sign <= "~" for sign in path)
         and not path.startswith(OUTSIDE)
     )
+
+
+def circle(needs: Mapping[str, Iterable[str]]) -> list[str]:
+    """Names whose needs go round, empty where none do."""
+    done: set[str] = set()
+    for start in needs:
+        way = [start]
+        ahead = [iter(needs[start])]
+        while way:
+            need = next(ahead[-1], None)
+            if need is None:
+                done.add(way.pop())
+                ahead.pop()
+                continue
+            name = need.partition(">=")[0]
+            if name in way:
+                return way[way.index(name) :]
+            if name in needs and name not in done:
+                way.append(name)
+                ahead.append(iter(needs[name]))
+    return []
 
 
 def by_number(version: str) -> tuple[int, ...]:
@@ -181,6 +202,8 @@ def read(data: bytes, what: str = "the package") -> Package:
     assert NAME.fullmatch(package.name) and VERSION.fullmatch(package.version), f"{what}: META"
     assert all(is_need(need) for need in package.needs), f"{what}: needs"
     assert all(NAME.fullmatch(name) for name in package.conflicts), f"{what}: conflicts"
+    for told in (package.needs, package.conflicts, package.configs):
+        assert len(set(told)) == len(told), f"{what}: {told} has a repetition"
     files = {path for path, entry in package.entries.items() if entry.kind == "file"}
     assert set(package.configs) <= files, f"{what}: a configuration file that is none"
     assert package.pack() == data, f"{what}: order, repetitions, or more than there may be"

@@ -6,30 +6,45 @@ from form import Package
 from station import lines
 
 
-def what_is_installed_is_what_the_package_says(station, repository, word, nonce) -> None:
+def what_is_installed_is_what_the_package_says(station, repository, own, word, nonce) -> None:
     name = word("snow")
-    package = Package(name, "2.0.1", needs=["busybox>=1.35", "libc"])
+    package = Package(name, "2.0.1", needs=[f"busybox>={own['busybox'].version}", "libc"])
     package.file(f"usr/bin/{name}", f"#!/bin/sh\necho {nonce()} $(($1 * 3))\n", 0o755)
     package.file(f"usr/share/{name}/a b/c!d", nonce() * 4000, 0o4751, 7, 12)
     package.file(f"usr/share/{name}/empty", b"", 0o600, 1000, 5)
     package.file(f"usr/share/{name}/bin", bytes(range(256)) * 9, 0o2640)
     package.dir(f"opt/{name}/open", 0o1777, 3, 4).dir(f"opt/{name}/shut", 0o700)
     package.link(f"opt/{name}/way", f"../{name}/open").link(f"opt/{name}/none", "/no/such place")
+    # A folder that is there stays as it is, whatever the package says of it.
+    station.say(f"mkdir -p /opt/{name}/there && chmod 711 /opt/{name}/there")
+    package.dir(f"opt/{name}/there", 0o750, 9, 9).file(f"opt/{name}/there/x", "x")
     repository.offer(package)
     station.done("update")
-    there = [top for top in ("usr", "usr/bin", "usr/share", "opt") if station.has(top)]
+    tops = ("usr", "usr/bin", "usr/share", "opt", f"opt/{name}", f"opt/{name}/there")
+    there = [top for top in tops if station.has(top)]
     station.note()
     station.done(f"install {name}")
     station.changed(come=lines({p: e for p, e in package.entries.items() if p not in there}))
-    assert station.versions()[name] == "2.0.1"
-    said = station.say(f"{name} 14").split()
-    assert said[1] == "42" and said[0].encode() in package.entries[f"usr/bin/{name}"].data
-    assert station.asks(f"files {name}") == [f"/{path}" for path in sorted(package.plain)]
-    assert station.asks(f"owner /opt/{name}/way") == [name]
+    versions = station.versions()
+    assert versions.get(name) == "2.0.1", f"lade list has {name} {versions.get(name)}, not 2.0.1"
+    said = station.say(f"/usr/bin/{name} 14").split()
+    assert said[1:] == ["42"] and said[0].encode() in package.entries[f"usr/bin/{name}"].data, (
+        f"the installed program printed {said}"
+    )
+    files = station.asks(f"files {name}")
+    assert files == [f"/{path}" for path in sorted(package.plain)], f"lade files [R25]: {files}"
+    owner = station.asks(f"owner /opt/{name}/way")
+    assert owner == [name], f"lade owner /opt/{name}/way [R25]: {owner}"
+    station.sound()
+    station.say(f"echo >>/usr/share/{name}/empty; ln -sfn /opt /opt/{name}/none")
+    found = station.asks("verify", 1)
+    wanted = [f"changed /opt/{name}/none", f"changed /usr/share/{name}/empty"]
+    assert found == wanted, f"lade verify printed {found}, {wanted} was wanted [R26]"
+    station.say(f": >/usr/share/{name}/empty; ln -sfn '/no/such place' /opt/{name}/none")
     station.sound()
 
 
-def what_is_needed_comes_and_nothing_else(station, repository, word, shared) -> None:
+def what_is_needed_comes_and_nothing_else(station, repository, word) -> None:
     a, b, c, d, e = (word(stem) for stem in ("ice", "bank", "cove", "dune", "elder"))
     first = {
         a: Package(a, "1.0", needs=[f"{b}>=1.9", c]).file(f"opt/{a}", a),
@@ -38,14 +53,23 @@ def what_is_needed_comes_and_nothing_else(station, repository, word, shared) -> 
         d: Package(d, "7.0.0.1").file(f"opt/{d}", d),
         e: Package(e, "1").file(f"opt/{e}", e),
     }
+
+    def stand(*wanted: str) -> None:
+        versions = station.versions()
+        found = {name: versions.get(name) for name in first}
+        told = dict(zip(first, [*wanted, None], strict=False))
+        assert found == told, f"installed are {found}, and {told} was wanted [R9]"
+
+    def came(*packages: Package) -> None:
+        fetched, wanted = repository.fetched(), sorted(package.file_name for package in packages)
+        assert fetched == wanted, f"fetched {fetched}; {wanted} was wanted [R9]"
+
     repository.offer(*first.values())
     station.done("update")
     repository.asked.clear()
     station.done(f"install {a}")
-    assert repository.fetched() == sorted(first[name].file_name for name in (a, b, c, d))
-    assert {name: v for name, v in station.versions().items() if name in first} == {
-        name: first[name].version for name in (a, b, c, d)
-    }
+    came(*(first[name] for name in (a, b, c, d)))
+    stand("1.0", "1.10", "3", "7.0.0.1")
     # What is new enough stays; what is too old for a need is upgraded.
     later = [
         first[b].but(version="1.11"),
@@ -57,16 +81,8 @@ def what_is_needed_comes_and_nothing_else(station, repository, word, shared) -> 
     station.done("update")
     repository.asked.clear()
     station.done(f"install {e} {d} {a}")
-    assert repository.fetched() == sorted([later[1].file_name, later[3].file_name])
-    versions = station.versions()
-    assert [versions[name] for name in (a, b, c, d, e)] == [
-        "1.0",
-        "1.10",
-        "3.0.0.1",
-        "7.0.0.1",
-        "2",
-    ]
-    shared["needs"] = (a, b, c, d, e)
+    came(later[1], later[3])
+    stand("1.0", "1.10", "3.0.0.1", "7.0.0.1", "2")
 
 
 def checks_are_run_after_those_of_what_is_needed(station, repository, word, nonce) -> None:
@@ -79,7 +95,9 @@ def checks_are_run_after_those_of_what_is_needed(station, repository, word, nonc
         repository.offer(made.file(f"opt/{name}.{secret}", name))
     station.done("update")
     station.done(f"install {names[2]} {names[3]}")
-    assert station.say(f"cat /run/bench/{secret}").split() == ["0", "1", "2", "3"]
+    ran = station.run(f"cat /run/bench/{secret}").stdout.split()
+    assert ran == ["0", "1", "2", "3"], f"checks were run in the order {ran}, not 0 1 2 3 [R17]"
     station.done(f"install {names[0]}")
     station.done(f"remove {names[3]}")
-    assert len(station.say(f"cat /run/bench/{secret}").split()) == 4, "a check was run once more"
+    ran = station.say(f"cat /run/bench/{secret}").split()
+    assert len(ran) == 4, f"a check was run at another time than an installation [R17]: {ran}"

@@ -10,19 +10,22 @@ from form import Package, index
 
 from benchflow.boot import ed25519
 
-HOST = "10.0.2.2"  # where a guest on a user-mode network finds this host's loopback
 HOLD_SECONDS = 600.0
+PIECES_MAX = 400
 ASKED_MAX = 100_000
 
 
 class Repository:
     """What the guests find at `url`, what they asked for, and how they are treated.
 
-    `cut`: path to the number of bytes after which the line falls silent for good. `held`: paths
-    whose requests wait until `release` (the requests are in `asked` before that).
+    `host`: where a guest finds this host's loopback. `cut`: path to the number of bytes after which
+    the connection ends. `held`: paths whose requests wait until `release` (they are in `asked`
+    before that). `stalled`: path to the number of bytes after which nothing comes until then.
+    `slow`: path to (bytes at a time, seconds between them), until then.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, host: str) -> None:
+        self.host = host
         self.seed = secrets.token_bytes(32)
         self.serial = 1000 + secrets.randbelow(100000)
         self.folder = secrets.token_hex(6)
@@ -31,13 +34,15 @@ class Repository:
         self.asked: list[str] = []
         self.cut: dict[str, int] = {}
         self.held: set[str] = set()
+        self.stalled: dict[str, int] = {}
+        self.slow: dict[str, tuple[int, float]] = {}
         self._go = threading.Event()
         self._server = _Server(("127.0.0.1", 0), _handler(self))
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     @property
     def root(self) -> str:
-        return f"http://{HOST}:{self._server.server_address[1]}"
+        return f"http://{self.host}:{self._server.server_address[1]}"
 
     @property
     def url(self) -> str:
@@ -51,13 +56,28 @@ class Repository:
         return ed25519.sign(self.seed, data)
 
     def put(self, name: str, data: bytes) -> None:
-        self.files[f"/{self.folder}/{name}"] = data
+        self.files[self.place(name)] = data
 
     def offer(self, *packages: Package) -> None:
         """Add packages, or newer versions of them, and publish."""
         for package in packages:
             self.packages[package.name] = (package, package.pack())
         self.publish()
+
+    def place(self, name: str) -> str:
+        """The path of one of the repository's files on the server."""
+        return f"/{self.folder}/{name}"
+
+    def only(self, *packages: Package) -> None:
+        """Offer these and nothing else, and serve it all well again."""
+        self.calm()
+        self.packages.clear()
+        self.offer(*packages)
+
+    def calm(self) -> None:
+        """Serve all well again."""
+        self.cut, self.stalled, self.slow = {}, {}, {}
+        self.release()
 
     def withdraw(self, *names: str) -> None:
         for name in names:
@@ -93,7 +113,7 @@ class Repository:
         return f"/mark/{word}" in self.asked
 
     def release(self) -> None:
-        """Answer the requests that are held."""
+        """Answer the requests that are held, and send what is slow at once."""
         self.held.clear()
         self._go.set()
         self._go = threading.Event()
@@ -115,6 +135,9 @@ def _handler(repository: Repository) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
+        def do_HEAD(self) -> None:
+            self._head(self._found())
+
         def do_GET(self) -> None:
             go = repository._go
             path = self.path
@@ -122,17 +145,28 @@ def _handler(repository: Repository) -> type[BaseHTTPRequestHandler]:
                 repository.asked.append(path)
             if path in repository.held:
                 go.wait(HOLD_SECONDS)
-            data = repository.files.get(path)
-            if path.startswith("/mark/"):
-                data = b"go\n"
+            data = self._found()
+            self._head(data)
+            body = (data or b"")[: repository.cut.get(path)]
+            size, pause = repository.slow.get(path, (repository.stalled.get(path), HOLD_SECONDS))
+            for _ in range(PIECES_MAX if size is not None else 0):
+                self.wfile.write(body[:size])
+                body = body[size:]
+                if not body or go.wait(pause):
+                    break
+            self.wfile.write(body)
+
+        def _found(self) -> bytes | None:
+            if self.path.startswith("/mark/"):
+                return b"go\n"
+            return repository.files.get(self.path)
+
+        def _head(self, data: bytes | None) -> None:
             self.close_connection = True
             self.send_response(200 if data is not None else 404)
-            body = data or b""
-            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Content-Length", str(len(data or b"")))
             self.send_header("Connection", "close")
             self.end_headers()
-            end = repository.cut.get(path, len(body))
-            self.wfile.write(body[:end])
 
         def log_message(self, *arguments: object) -> None:
             """Nothing on standard error."""

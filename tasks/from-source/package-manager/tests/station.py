@@ -9,15 +9,18 @@ from pathlib import Path
 from shlex import quote
 
 from form import Entry, Package
+from line import Line
 from repository import Repository
 
-from benchflow.boot import Disk, Machine, Nic
+from benchflow.boot import Disk, Image, Machine
+from benchflow.boot.errors import GuestTimeout
 
 PASSWORD = "Cold-Lake-51"
 APPEND = "console=ttyS0,115200 quiet panic=-1"
 STATE = "var/lib/lade"
-# What is no package's business, and what daemons may write while we look.
-ASIDE = ("dev", "proc", "sys", "run", "tmp", "root", "lost+found", "var", "etc/resolv.conf")
+# What is no package's business, and what a station that runs may write [R7].
+ASIDE = ("dev", "proc", "sys", "run", "tmp", "root", "lost+found", "var")
+REASON = "a line on standard error that says why"
 _PRUNE = " -o ".join(f"-path ./{path}" for path in ASIDE)
 LOOK = f"""cd / || exit 1
 all() {{ find . -xdev \\( {_PRUNE} \\) -prune -o "$@"; }}
@@ -47,15 +50,20 @@ class Station:
     def __init__(self, machine: Machine, repository: Repository) -> None:
         self.machine = machine
         self.repository = repository
+        self.follows = False
+        self.since_login = 0.0  # `machine.elapsed` when the first login was there
+        self.spoken: dict[int, str] = {}  # status -> what was called when it was said with a reason
+        self.silent: dict[int, str] = {}  # the same, of what was said without one
 
     @classmethod
     def create(
-        cls, machines, name: str, deliverable, disk: Path, repository: Repository, nics=None
+        cls, machines, name: str, deliverable, disk: Path, repository: Repository, line: Line,
+        nics=(),
     ):  # fmt: skip
         machine = machines.create(
             name, firmware="direct", kernel=deliverable("/app/out/vmlinuz"),
-            initrd=deliverable("/app/out/initrd"), append=APPEND,
-            disks=[Disk(disk)], nics=nics or [Nic(restrict=False)], rng=False,
+            initrd=deliverable("/app/out/initrd"), append=APPEND, rng=False,
+            disks=[Disk(disk)], nics=nics, extra_args=() if nics else line.card,
         )  # fmt: skip
         return cls(machine, repository)
 
@@ -68,12 +76,16 @@ class Station:
     def enter(self, seconds: float = 60) -> Station:
         """Log in, and bring what we look with."""
         self.machine.login("root", PASSWORD, timeout=seconds)
-        self.say("mkdir -p /run/bench")
+        # A place of ours in memory, so that we can look when the disk is full.
+        self.say("mkdir -p /run/bench && { mount -t tmpfs bench /run/bench || :; } 2>/dev/null")
         self.machine.shell.write_file("/run/bench/look", LOOK.encode())
         return self
 
     def restart(self) -> None:
-        self.machine.reboot(timeout=90)
+        try:
+            self.machine.reboot(timeout=30)
+        except GuestTimeout as error:
+            raise AssertionError(f"reboot: not down after 30 seconds [R2]: {error}") from error
         self.enter()
 
     def power_off(self) -> None:
@@ -82,7 +94,7 @@ class Station:
         deadline = self.machine.deadline(30)
         while self.machine.alive and deadline.remaining() > 0:
             time.sleep(0.2)
-        assert not self.machine.alive, "poweroff: it is still on after 30 seconds"
+        assert not self.machine.alive, "poweroff: it is still on after 30 seconds [R2]"
 
     def cut(self) -> None:
         self.machine.power_cut()
@@ -92,7 +104,10 @@ class Station:
         deadline = self.machine.deadline(seconds)
         word = f"online{time.monotonic_ns()}"
         while not self.repository.marked(word):
-            assert deadline.remaining() > 0, f"no network {seconds:g} seconds after the login"
+            assert deadline.remaining() > 0, (
+                f"our web server, at an address of the network that DHCP gives, was not reached "
+                f"{seconds:g} seconds after the login [R3]"
+            )
             self.run(f"wget -q -T 3 -O /dev/null {self.repository.mark(word)}", 60)
             time.sleep(0.3)
 
@@ -108,36 +123,66 @@ class Station:
     def has(self, path: str) -> bool:
         return self.run(f"test -e '/{path}'").status == 0
 
+    def call(self, words: str, seconds: float = 90):
+        """What `lade …` writes to either stream, and its status."""
+        said = self.machine.shell.run_apart(f"lade {words}", timeout=seconds)
+        if said.status:
+            where = self.spoken if said.stderr.strip() else self.silent
+            where.setdefault(said.status, f"lade {words}")
+        return said
+
     def lade(self, words: str, seconds: float = 90) -> int:
         """The status of `lade …`."""
-        return self.run(f"lade {words} >/dev/null", seconds).status
+        return self.call(words, seconds).status
+
+    def ends(self, words: str, status: int, why: str, seconds: float = 90) -> None:
+        """`lade …` ends with this status; `why` says which words want it."""
+        said = self.call(words, seconds)
+        shown = (said.stderr or said.stdout).strip()[-300:]
+        assert said.status == status, (
+            f"lade {words} ended with {said.status}, {status} was wanted: {why}; it said {shown!r}"
+        )
 
     def done(self, words: str, seconds: float = 90) -> None:
         """`lade …` ends with 0."""
-        result = self.run(f"lade {words}", seconds)
-        assert result.status == 0, f"lade {words}: {result.status} {result.stdout[-400:]!r}"
+        self.ends(words, 0, "it had what it needs", seconds)
 
-    def asks(self, words: str) -> list[str]:
-        """The lines of a question that has to end with 0."""
-        result = self.run(f"lade {words} 2>/run/bench/err")
-        assert result.status == 0, f"lade {words}: {result.status} {result.stdout[-300:]!r}"
-        return result.stdout.splitlines()
+    def asks(self, words: str, status: int = 0) -> list[str]:
+        """The lines that a question prints to standard output, and nothing else."""
+        said = self.call(words)
+        assert said.status == status, (
+            f"lade {words} ended with {said.status}, {status} was wanted; it said "
+            f"{(said.stderr or said.stdout).strip()[-300:]!r}"
+        )
+        return said.stdout.splitlines()
+
+    def gave_reasons(self, *statuses: int) -> None:
+        """Each of these statuses was seen, and always with a reason."""
+        silent = {status: self.silent[status] for status in statuses if status in self.silent}
+        assert not silent, f"nothing on standard error, and {REASON!r} was wanted: {silent}"
+        unseen = [status for status in statuses if status not in self.spoken]
+        assert not unseen, f"never ended with {unseen}, of which each was called for"
 
     def versions(self) -> dict[str, str]:
         rows = [line.split(" ") for line in self.asks("list")]
-        assert all(len(row) == 2 for row in rows), f"lade list: {rows}"
-        assert rows == sorted(rows), f"lade list is not sorted: {rows}"
+        assert all(len(row) == 2 for row in rows), f"lade list has other lines [R25]: {rows}"
+        assert rows == sorted(rows), f"lade list is not sorted by name [R25]: {rows}"
         return {row[0]: row[1] for row in rows}
 
     def sound(self) -> None:
         """`lade verify` finds nothing."""
-        assert self.asks("verify") == []
+        said = self.call("verify")
+        assert not said.status and not said.stdout.strip(), (
+            f"lade verify ended with {said.status} and found {said.stdout[-600:]!r}, and nothing "
+            "was to be found [R26, R33]"
+        )
 
     def follow(self, repository: Repository, *more: str) -> None:
         """Point the station at a repository and its key."""
         text = [f"repository={repository.url}", f"key={repository.key}", *more]
         shown = " ".join(quote(line) for line in text)
         self.say(f"printf '%s\\n' {shown} >/etc/lade.conf")
+        self.follows = True
 
     def background(self, words: str) -> str:
         """Start `lade …`; its status will be in /run/bench/status. The mark of its end."""
@@ -165,7 +210,7 @@ class Station:
             if result.status == 0 and result.stdout.strip():
                 return int(result.stdout)
             time.sleep(0.3)
-        raise AssertionError(f"lade has not ended after {seconds:g} seconds")
+        raise AssertionError(f"lade, called in the background, had not ended {seconds:g} s later")
 
     # -- what is on the disk ------------------------------------------------------------------
 
@@ -199,13 +244,33 @@ class Station:
             "should have come": come - came, "should not have come": came - come,
         }  # fmt: skip
         wrong = {what: sorted(found)[:4] for what, found in report.items() if found}
-        assert not wrong, f"{wrong}"
+        assert not wrong, f"files (type and mode, owner, group, path; or sum, path): {wrong}"
 
-    def refuses(self, words: str, status: int, seconds: float = 90) -> None:
+    def refuses(self, words: str, status: int, why: str, seconds: float = 90) -> None:
         """`lade …` ends with this status, and nothing has changed since `note`."""
-        said = self.lade(words, seconds)
-        assert said == status, f"lade {words}: {said}, not {status}"
+        self.ends(words, status, why, seconds)
         self.changed()
+
+    def seen(self) -> set[str]:
+        """All that is there, as `lines` writes it."""
+        return set(self.say("sh /run/bench/look", 120).splitlines())
+
+    def in_order(self) -> None:
+        """The disk of a station that is off was left as `umount` leaves it."""
+        disk = Image(self.machine.flatten())
+        state, needs = disk.bytes_at(1024 + 0x3A, 2), disk.bytes_at(1024 + 0x60, 4)
+        recovery = int.from_bytes(needs, "little") & 4
+        assert state == b"\1\0" and not recovery, (
+            f"the file system was not left in order [R2]: state {state[0]}, journal "
+            f"{'to be replayed' if recovery else 'clean'}; state 1 and a clean journal were wanted"
+        )
+
+    def has_all(self, *packages: Package) -> None:
+        """Every file and link of the packages is there as they say."""
+        assert self.holds(*packages), (
+            f"not all files and links of {[p.file_name for p in packages]} are there as they say "
+            "(content, mode, owner, target) [R12]"
+        )
 
     def holds(self, *packages: Package, without: Iterable[str] = ()) -> bool:
         """Whether every file and link of the packages is there as they say."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import accounts
 import cases
 import power
 from form import Package
 
 from benchflow.boot import Image
+from benchflow.boot.tools import run_tool
 
 MOMENTS = 5
 
@@ -15,6 +17,7 @@ def power_goes_while_a_check_runs(station, repository, word, nonce) -> None:
     old, new = cases.family(word, nonce)
     repository.offer(*old)
     station.done("update")
+    station.done("upgrade")
     station.done(f"install {old[0].name} {old[1].name}")
     before = station.versions()
     station.note()
@@ -25,27 +28,36 @@ def power_goes_while_a_check_runs(station, repository, word, nonce) -> None:
     repository.offer(*new)
     station.done("update")
     station.background("upgrade")
-    station.awaits(lambda: repository.marked(mark), 60, "a check")
+    station.awaits(lambda: repository.marked(mark), 60, "a check of a package was to be run [R17]")
     station.cut()
     repository.release()
     station.start()
-    assert station.say("sh /run/bench/look | sha256sum", 120) == look, "files of what was undone"
-    assert station.versions() == before
+    assert station.say("sh /run/bench/look | sha256sum", 120) == look, (
+        "the power went while a check ran, and after the start the files are not those before the "
+        "transaction, which has not happened [R31]"
+    )
+    said = station.versions()
+    assert said == before, f"the same, and lade list has {said}; {before} was wanted [R31]"
     station.sound()
+    new[1].check = None
+    repository.offer(*new)
 
 
-def power_goes_while_it_fetches(station, repository, shared) -> None:
+def power_goes_while_it_fetches(station, repository, word, nonce) -> None:
     station.online()
+    made = cases.package(word("sorb"), "1", nonce())
+    repository.offer(made)
+    station.done("update")
     before = station.digest()
-    wanted = [path for path in repository.files if path.endswith(".pkg")]
+    place = repository.place(made.file_name)
     repository.asked.clear()
-    repository.held = {path for path in wanted if "glen" in path}
-    station.background("upgrade")
-    station.awaits(lambda: any("glen" in name for name in repository.fetched()), 60, "a package")
+    repository.held = {place}
+    station.background(f"install {made.name}")
+    station.awaits(lambda: place in repository.asked, 60, "a package was to be fetched [R9]")
     station.cut()
     repository.release()
     station.start()
-    assert station.digest() == before
+    assert station.digest() == before, "the power went while a package was fetched [R31]"
     station.sound()
 
 
@@ -54,22 +66,51 @@ def power_goes_the_moment_after(station, repository, word, nonce) -> None:
     made = cases.package(word("rowan"), "1", nonce())
     repository.offer(made)
     station.done("update")
-    station.done(f"install {made.name}")
     station.cut()
     station.start()
-    assert station.holds(made) and station.versions()[made.name] == "1"
+    station.online()
+    station.done(f"install {made.name}")
+    station.cut()
+    lies_on_the_disk(station, made)
+    station.start()
+    station.has_all(made)
+    said = station.versions().get(made.name)
+    assert said == "1", f"installed, then the power went; lade list has {made.name} {said} [R32]"
     station.done(f"remove {made.name}")
     station.cut()
     station.start()
-    assert not station.holds(made) and made.name not in station.versions()
+    assert not station.holds(made) and made.name not in station.versions(), (
+        f"{made.name} was removed, then the power went, and it is there again [R32]"
+    )
     station.sound()
 
 
+def lies_on_the_disk(station, package: Package) -> None:
+    """What the power left of a package, read by us: nobody on the station is asked."""
+    copy = station.machine.flatten()
+    run_tool(["e2fsck", "-f", "-y", str(copy)])  # as the next start, it replays the journal
+    disk = Image(copy).ext4()
+    for path, entry in package.plain.items():
+        assert disk.exists(f"/{path}", follow=False), (
+            f"lade install ended with 0, the power went, and /{path} is not on the disk [R32]"
+        )
+        if entry.kind == "file":
+            assert disk.read(f"/{path}") == entry.data, (
+                f"lade install ended with 0, the power went, and /{path} has other content [R32]"
+            )
+    copy.unlink()
+
+
 def power_goes_at_any_moment_of_an_upgrade(
-    station, repository, machines, deliverable, own, word, nonce, draw, shared
+    station, repository, wake, own, word, nonce, draw, shared
 ) -> None:
     station.online()
-    parts = [cases.bumped(cases.bumped(own[name], ""), nonce()) for name in cases.OWN_PARTS]
+    installed = station.versions()
+    now = {name: package for name, (package, _) in repository.packages.items()}
+    parts = []
+    for name in cases.OWN_PARTS:
+        there = now[name] if now[name].version == installed[name] else own[name]
+        parts.append(cases.bumped(there, nonce()))
     large = Package(word("yew"), "1")
     for number in range(60):
         large.file(f"opt/{large.name}/{number}", nonce() * draw.randrange(1, 300))
@@ -84,57 +125,87 @@ def power_goes_at_any_moment_of_an_upgrade(
     before = station.digest()
     repository.asked.clear()
     moments = power.watch(station, "upgrade")
-    after = station.digest()
-    assert after != before and station.ended() == 0
+    after, ended = station.digest(), station.ended()
+    assert after != before and ended == 0, f"lade upgrade ended with {ended}, and changed nothing"
+    # It is still our lade.conf [R21].
+    station.done("update")
     shared["moments"] = len(moments)
     some = power.chosen(moments, MOMENTS, draw)
     for number, moment in enumerate(some):
-        other = power.wake(machines, deliverable, station, moment, f"cut{number}")
+        other = power.comes_back(wake, moment, f"cut{number}")
         found = other.digest()
-        assert found in (before, after), f"moment {number}: neither before nor after"
-        assert moment is not some[-1] or found == after, "it was over, and is not there"
+        assert found in (before, after), (
+            f"the power went in an upgrade (moment {number} of {MOMENTS}), and what is there is "
+            f"neither the station before nor the one after [R31]; lade list: {other.versions()}"
+        )
+        assert moment is not some[-1] or found == after, (
+            "the power went when lade had ended with 0, and nothing of it is there [R32]"
+        )
         other.sound()
         if number == len(some) // 2:
             other.online()
             other.done("update")
             other.done("upgrade")
-            assert other.digest() == after
+            assert other.digest() == after, (
+                "lade upgrade after a lost power made another state [R33]"
+            )
         other.machine.close()
 
 
 def power_goes_at_any_moment_on_the_way_back(
-    station, repository, machines, deliverable, draw, metric, shared
+    station, repository, wake, word, nonce, draw, metric, shared
 ) -> None:
+    if "moments" not in shared:  # the upgrade that is taken back did not come about
+        old, new = cases.family(word, nonce)
+        repository.offer(*old)
+        station.done("update")
+        station.done(f"install {old[0].name} {old[1].name}")
+        repository.offer(*new)
+        station.done("update")
+        station.done("upgrade")
     before = station.digest()
     repository.asked.clear()
     moments = power.watch(station, "rollback")
-    after = station.digest()
-    assert after != before and station.ended() == 0
-    metric("moments_seen", shared["moments"] + len(moments))
+    after, ended = station.digest(), station.ended()
+    assert after != before and ended == 0, f"lade rollback ended with {ended}, and changed nothing"
+    metric("moments_seen", shared.get("moments", 0) + len(moments))
     for number, moment in enumerate(some := power.chosen(moments, 3, draw)):
-        other = power.wake(machines, deliverable, station, moment, f"back{number}")
+        other = power.comes_back(wake, moment, f"back{number}")
         found = other.digest()
-        assert found in (before, after), f"moment {number}: neither before nor after"
-        assert moment is not some[-1] or found == after, "it was over, and is not there"
+        assert found in (before, after), (
+            f"the power went in a rollback (moment {number}), and what is there is neither the "
+            f"station before nor the one after [R31]; lade list: {other.versions()}"
+        )
+        assert moment is not some[-1] or found == after, (
+            "the power went when lade had ended with 0, and nothing of it is there [R32]"
+        )
         other.sound()
         other.machine.close()
 
 
-def what_stands_on_the_disk_in_the_end(station, own) -> None:
+def what_stands_on_the_disk_in_the_end(station) -> None:
     """The disk is read by us: a station that only says that it changed gains nothing."""
     versions = station.versions()
     station.power_off()
     disk = Image(station.machine.flatten()).ext4()
-    assert disk.problems() == ""
+    assert disk.problems() == "", f"e2fsck after poweroff [R2]: {disk.problems()[:300]}"
+    accounts.only_root(disk)
+    contents = {item.path: data for item, data in disk.contents("/")}
+    looked_at = 0
     for name, (package, _) in station.repository.packages.items():
         if versions.get(name) != package.version:
             continue
         for path, entry in package.plain.items():
             if path in package.configs:
                 continue
+            looked_at += 1
+            assert disk.exists(f"/{path}", follow=False), (
+                f"/{path} of {name} is not on the disk [R12]"
+            )
             found = disk.stat(f"/{path}", follow=False)
-            assert (found.kind, found.uid, found.gid) == (entry.kind, entry.uid, entry.gid), path
+            here, told = (found.kind, found.uid, found.gid), (entry.kind, entry.uid, entry.gid)
+            assert here == told, f"/{path} is {here}, and {name} says {told} [R12]"
             if entry.kind == "file":
-                assert found.mode & 0o7777 == entry.mode, f"/{path} has mode {found.mode:o}"
-                if name not in own:
-                    assert disk.read(f"/{path}") == entry.data, f"/{path} is another"
+                assert found.mode & 0o7777 == entry.mode, f"/{path} has mode {found.mode:o} [R12]"
+                assert contents.get(f"/{path}") == entry.data, f"/{path} has other content [R12]"
+    assert looked_at > 20, f"of what lade list says {looked_at} files are in our packages [R25]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+SHA256 = "410b6b2d6743a1e91e00cf3b1f3ce75ff12915337b6f726a76a6c3e7f8a3f7ff"
 NAMES = ("aar", "bekk", "elv", "foss", "sjo", "tjern", "vik")
 MASK = (1 << 64) - 1
 

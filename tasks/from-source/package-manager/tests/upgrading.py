@@ -7,12 +7,12 @@ from form import Package
 from station import lines
 
 
-def all_that_can_move(station, repository, word, nonce, shared) -> None:
+def all_that_can_move(station, repository, word, nonce) -> None:
     old, new = cases.family(word, nonce)
     repository.offer(*old)
     station.done("update")
     station.done(f"install {old[0].name} {old[1].name}")
-    assert station.holds(*old)
+    station.has_all(*old)
     repository.offer(*new)
     station.done("update")
     station.note()
@@ -20,9 +20,11 @@ def all_that_can_move(station, repository, word, nonce, shared) -> None:
     before = {**old[0].entries, **old[1].entries}
     after = {**new[0].entries, **new[1].entries}
     station.changed(lines(before), lines(after))
-    assert station.asks(f"owner /opt/{old[0].name}/moves") == [old[1].name]
+    owner = station.asks(f"owner /opt/{old[0].name}/moves")
+    assert owner == [old[1].name], (
+        f"a file that moved to {old[1].name} is said to be {owner}'s [R10]"
+    )
     station.sound()
-    shared["family"] = new
 
 
 def only_what_is_later(station, repository, word) -> None:
@@ -31,20 +33,31 @@ def only_what_is_later(station, repository, word) -> None:
     repository.offer(*made.values())
     station.done("update")
     station.done(f"install {a} {b} {c}")
+    station.done("upgrade")
     repository.withdraw(b)
     extra = Package(d, "1").file(f"opt/{d}", d)
     repository.offer(made[a].but(version="1.4.9"), made[c].but(version="1.5.0.1", needs=[d]), extra)
     station.done("update")
     repository.asked.clear()
     station.done("upgrade")
-    assert repository.fetched() == sorted([f"{c}-1.5.0.1.pkg", f"{d}-1.pkg"])
+    fetched, wanted = repository.fetched(), sorted([f"{c}-1.5.0.1.pkg", f"{d}-1.pkg"])
+    assert fetched == wanted, f"fetched {fetched}; {wanted} was wanted [R9, R10]"
     versions = station.versions()
-    assert [versions[name] for name in (a, b, c, d)] == ["1.5", "1.5", "1.5.0.1", "1"]
-    repository.offer(extra.but(version="2", conflicts=[b]))
+    found = [versions.get(name) for name in (a, b, c, d)]
+    assert found == ["1.5", "1.5", "1.5.0.1", "1"], f"after the upgrade there are {found} [R10]"
+    for late, why in (
+        (extra.but(version="2", conflicts=[b]), "the later version excludes an installed one"),
+        (extra.but(version="2", needs=[c]), "with the later version needs go round in a circle"),
+        (extra.but(version="2", needs=[word("none")]), "the later version's need is not there"),
+    ):
+        repository.offer(late)
+        station.done("update")
+        station.note()
+        try:
+            station.refuses("upgrade", 13, f"{why} [R13]")
+        finally:
+            repository.withdraw(d)
     station.done("update")
-    station.note()
-    station.refuses("upgrade", 13)
-    repository.withdraw(d)
 
 
 def what_is_needed_stays(station, repository, word) -> None:
@@ -54,14 +67,20 @@ def what_is_needed_stays(station, repository, word) -> None:
             Package(c, "1", needs=[b]).file(f"opt/{c}/x/y/c", c)]  # fmt: skip
     repository.offer(*made)
     station.done("update")
+    station.say("mkdir -p /opt")
     station.note()
     station.done(f"install {c}")
     for words in (a, b, f"{a} {b}"):
-        assert station.lade(f"remove {words}") == 13, words
-    assert station.holds(*made)
+        station.ends(f"remove {words}", 13, "an installed one needs it [R11]")
+    station.has_all(*made)
     station.say(f"echo mine >/opt/{c}/x/mine")
     station.done(f"remove {a} {c} {b}")
+    went, _ = station.changes()
     mine = Package(c, "1").file(f"opt/{c}/x/mine", "mine\n")
-    station.changed(come={row for row in lines(mine.entries) if not row.endswith("|./opt")})
+    station.changed(
+        gone={row for row in went if row.endswith("|./opt")},
+        come={row for row in lines(mine.entries) if not row.endswith("|./opt")},
+    )
     station.say(f"rm -r /opt/{c}")
-    assert not {a, b, c} & set(station.versions())
+    left = {a, b, c} & set(station.versions())
+    assert not left, f"lade list has what was removed: {left}"

@@ -169,3 +169,7 @@ def mounts(machine: Machine) -> dict[str, tuple[str, frozenset[str], str]]:
     lines = root(machine).run("cat /proc/mounts", check=True).stdout.splitlines()
     rows = [line.split() for line in lines if line.count(" ") >= 3]
     return {row[1]: (row[2], frozenset(row[3].split(",")), row[0]) for row in rows}
+
+
+def logged(shell, text: str) -> None:
+    shell.run(f"logger -t bench {text}", check=True)

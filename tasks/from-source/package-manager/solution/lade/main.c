@@ -78,6 +78,8 @@ static int verify(void)
         qsort(found.at, found.n, sizeof *found.at, by_bytes);
     for (int i = 0; i < found.n; i++)
         puts(strchr(found.at[i], '\t') + 1);
+    if (found.n)
+        fprintf(stderr, "lade: not all is as it was installed\n");
     return found.n != 0;
 }
 
