@@ -20,7 +20,7 @@ from pathlib import Path
 from timing import headline, row
 
 from benchflow.agents.layers import AGENTS, AgentSpec, Layer
-from benchflow.run.engine import keep_quiet
+from benchflow.run.harbor_job import keep_quiet
 from benchflow.run.layers import check, ensure
 from benchflow.sandbox import Sandbox, debian
 

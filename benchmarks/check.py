@@ -11,7 +11,7 @@ from timing import BENCHFLOW, cost_of, headline, median, row, usual_environment
 
 from benchflow.authoring.trials import Trials
 from benchflow.home import home
-from benchflow.run.board import Silence
+from benchflow.run.progress import Silence
 from benchflow.tasks import load, names, root
 
 ROUNDS = 3

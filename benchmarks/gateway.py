@@ -19,8 +19,8 @@ from pathlib import Path
 import aiohttp
 from timing import headline, row
 
+from benchflow.gateway.client import GatewayClient, ensure
 from benchflow.gateway.config import Config, Place, Route
-from benchflow.gateway.process import GatewayClient, ensure
 from benchflow.gateway.protocols import Protocol
 from benchflow.gateway.providers import SCRIPTED_PRICE
 from benchflow.gateway.scripted import Policy, ScriptedModel, Turn

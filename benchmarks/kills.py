@@ -29,8 +29,8 @@ from pathlib import Path
 from nop_trial import write_task
 from timing import BENCHFLOW, headline, row, usual_environment
 
-from benchflow.gateway.meter import replay
 from benchflow.gateway.scripted import ScriptedModel
+from benchflow.gateway.totals import replay
 from benchflow.results import lock
 from benchflow.sandbox import gc
 

@@ -19,10 +19,10 @@ from timing import headline, row
 
 from benchflow.authoring.trials import Trials
 from benchflow.boot.calibrate import measure
+from benchflow.results.json_values import mapping, number
 from benchflow.results.model import Trial, Verdict
 from benchflow.results.sandboxes import others_share, reports
-from benchflow.results.values import mapping, number
-from benchflow.run.board import Silence
+from benchflow.run.progress import Silence
 from benchflow.run.verify import VerifyRequest, verify
 from benchflow.tasks import Task, catalogue
 

@@ -21,7 +21,7 @@ from harbor.trial.trial import Trial
 from harbor.utils.import_path import import_class
 
 from benchflow.agents.layers import AGENTS
-from benchflow.gateway.doors import PORT, listen_inside
+from benchflow.gateway.netns_listener import PORT, listen_inside
 from benchflow.gateway.scripted import Policy, ScriptedModel, of_commands
 from benchflow.run.environment import TrialEnvironment
 from benchflow.run.layers import ensure

@@ -14,7 +14,7 @@ import pytest
 
 PARENT = """
 import multiprocessing, time
-from benchflow.authoring.busy import busy_cores
+from benchflow.authoring.cpu_load import busy_cores
 with busy_cores():
     print(*[child.pid for child in multiprocessing.active_children()], flush=True)
     time.sleep(60)

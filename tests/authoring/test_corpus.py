@@ -15,7 +15,7 @@ from msgspec.structs import replace as with_changes
 from test_gates import trial
 from tests.lamp import Edit, edit, lamp
 
-from benchflow.authoring import judge
+from benchflow.authoring import gate_rules
 from benchflow.authoring.corpus import cheats, known, payload
 from benchflow.authoring.gate import Status
 from benchflow.errors import TaskError
@@ -121,12 +121,12 @@ def test_a_gain_needs_a_declaration_with_a_reason(lamp: Path) -> None:
     guest = Exploit("stock-guest", Path())
     tried = {"stock-guest": trial("exploit:stock-guest", passed=("lit",))}
     task = load(lamp)
-    assert judge.common(task, [guest], tried).findings == ("stock-guest gains lit",)
+    assert gate_rules.common(task, [guest], tried).findings == ("stock-guest gains lit",)
     config = lamp / "task.toml"
     config.write_text(config.read_text() + DECLARED)
     task = load(lamp)
     declared = replace(guest, allowed=task.common_exploits[0].allowed)
-    assert judge.common(task, [declared], tried).status is Status.PASSED
+    assert gate_rules.common(task, [declared], tried).status is Status.PASSED
     config.write_text(config.read_text().replace('"any lamp lights up"', '"yes"'))
     with pytest.raises(TaskError, match="why"):
         load(lamp)
@@ -136,7 +136,7 @@ def test_a_declaration_for_no_cheat_or_milestone_is_found(lamp: Path) -> None:
     config = lamp / "task.toml"
     text = config.read_text()
     config.write_text(text + DECLARED.replace("stock-guest", "stock-gust"))
-    found = judge.common(load(lamp), [], {})
+    found = gate_rules.common(load(lamp), [], {})
     assert found.findings == ("common_exploits: there is no cheat 'stock-gust' for this task",)
     config.write_text(text + DECLARED.replace('["lit"]', '["dark"]'))
     with pytest.raises(TaskError, match="no milestone 'dark'"):
@@ -146,18 +146,18 @@ def test_a_declaration_for_no_cheat_or_milestone_is_found(lamp: Path) -> None:
 def test_who_can_prevent_a_verdict_has_gained_where_the_machine_is_shared(lamp: Path) -> None:
     cheat = Exploit("poisoned-machine", Path())
     lost = {"poisoned-machine": trial(error="RewardFileNotFoundError")}
-    assert judge.common(load(lamp), [cheat], lost).status is Status.ERROR
+    assert gate_rules.common(load(lamp), [cheat], lost).status is Status.ERROR
     plain = replace(load(lamp), is_benchflow=False, milestones=())
-    found = judge.common(plain, [cheat], lost)
+    found = gate_rules.common(plain, [cheat], lost)
     assert found.status is Status.FAILED
     assert "leaves the verifier without a verdict" in found.findings[0]
     away = {"poisoned-machine": trial(error="MirrorUnreachable")}
-    assert judge.common(plain, [cheat], away).status is Status.ERROR
+    assert gate_rules.common(plain, [cheat], away).status is Status.ERROR
 
 
 def test_a_reward_without_milestones_is_a_gain(lamp: Path) -> None:
     plain = replace(load(lamp), is_benchflow=False, milestones=())
     won = with_changes(trial(), milestones=(), reward=0.25)
     cheat = Exploit("known-text", Path())
-    found = judge.common(plain, [cheat], {"known-text": won})
+    found = gate_rules.common(plain, [cheat], {"known-text": won})
     assert found.findings == ("known-text gains a reward of 0.25",)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.run.plain import shared, write
 
-from benchflow.authoring import static
+from benchflow.authoring import static_gates
 from benchflow.authoring.gate import Status
 from benchflow.tasks import load
 
@@ -125,5 +125,5 @@ def test_only_an_answer_is_a_leak(case: str, tmp_path: Path) -> None:
     for path, text in files.items():
         write(task / path, text)
     (task / "environment" / "link").symlink_to("Dockerfile")
-    result = static.leaks(load(task))
+    result = static_gates.leaks(load(task))
     assert result.status is (Status.FAILED if is_leak else Status.PASSED), result.findings

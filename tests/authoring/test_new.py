@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.lamp import lamp
 
-from benchflow.authoring import static
+from benchflow.authoring import static_gates
 from benchflow.authoring.gate import Status
 from benchflow.authoring.new import new
 from benchflow.errors import UsageError
@@ -25,8 +25,8 @@ def test_it_loads_is_covered_and_says_what_is_missing(tmp_path: Path) -> None:
     task = new("embedded/router", author='A. "Quick" Engineer', top=tmp_path)
     assert task.name == "embedded/router"
     assert task.authors == ('A. "Quick" Engineer',)
-    assert static.coverage(task).status is Status.PASSED
-    assert "3 milestones, 10 are asked for" in static.schema(task.path).findings
+    assert static_gates.coverage(task).status is Status.PASSED
+    assert "3 milestones, 10 are asked for" in static_gates.schema(task.path).findings
 
 
 def test_it_starts_from_another_task(lamp: Path, tmp_path: Path) -> None:

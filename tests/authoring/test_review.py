@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.lamp import Edit, edit, lamp
 
-from benchflow.authoring import page
+from benchflow.authoring import review_page
 from benchflow.authoring.review import review
 from benchflow.home import home
 from benchflow.tasks import load
@@ -45,7 +45,7 @@ def test_it_says_what_is_known_and_what_is_not(lamp: Path, forget: None) -> None
     subprocess.run([BENCHFLOW, "check", str(lamp), "--gate", "coverage"], check=True)
     found = review(load(lamp))
     assert found.open_gates == len(found.gates) - 1
-    text = page.text(found)
+    text = review_page.text(found)
     for part in (
         "embedded/lamp 1.0.0",
         "A. Author",
@@ -67,10 +67,10 @@ def test_nothing_of_a_task_can_act_on_the_reviewer(edit: Edit) -> None:
         .replace("a painted lamp looks", "</td><script>x</script>")
     )
     found = review(load(folder))
-    written = page.html(found)
+    written = review_page.html(found)
     assert not {"script", "img"} & set(tags(written))
     assert "&lt;script&gt;" in written
-    assert "\x1b" not in page.text(found) and "\x07" not in page.text(found)
+    assert "\x1b" not in review_page.text(found) and "\x07" not in review_page.text(found)
 
 
 def test_the_verb_writes_a_page_and_json(lamp: Path, tmp_path: Path) -> None:

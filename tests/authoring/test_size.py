@@ -9,7 +9,7 @@ import pytest
 from test_gates import trial
 from tests.lamp import Edit, edit, lamp
 
-from benchflow.authoring import figures, judge, size
+from benchflow.authoring import gate_rules, measured_times, size
 from benchflow.authoring.gate import Status
 from benchflow.errors import UsageError
 from benchflow.results.model import Trial
@@ -66,21 +66,23 @@ def test_what_layers_take_is_what_is_stored(tmp_path: Path) -> None:
 def test_measured_times_are_written_and_comments_stay(edit: Edit, tmp_path: Path) -> None:
     folder = edit("task.toml", "oracle_minutes = 1", "oracle_minutes = 1  # measured in May")
     slow = oracle(tmp_path / "t", megabytes=1, seconds=271)
-    assert figures.write(load(folder), [slow]) == [
+    assert measured_times.write(load(folder), [slow]) == [
         "metadata.benchflow.oracle_minutes: 1 → 4.5",
         "agent.timeout_sec: 600 → 840",
         "verifier.timeout_sec: 300 → 600",
     ]
     task = load(folder)
-    assert judge.budget(task, [slow]).status is Status.PASSED
+    assert gate_rules.budget(task, [slow]).status is Status.PASSED
     assert task.oracle_minutes == 4.5
     assert "# measured in May" in (folder / "task.toml").read_text()
-    assert figures.write(task, [slow]) == []
+    assert measured_times.write(task, [slow]) == []
 
 
 def test_limits_are_never_lowered(lamp: Path, tmp_path: Path) -> None:
     quick = oracle(tmp_path / "t", megabytes=1, seconds=3)
-    assert figures.write(load(lamp), [quick]) == ["metadata.benchflow.oracle_minutes: 1 → 0.1"]
+    assert measured_times.write(load(lamp), [quick]) == [
+        "metadata.benchflow.oracle_minutes: 1 → 0.1"
+    ]
 
 
 def test_nothing_is_written_while_others_have_the_processors(lamp: Path, tmp_path: Path) -> None:
@@ -89,11 +91,11 @@ def test_nothing_is_written_while_others_have_the_processors(lamp: Path, tmp_pat
     boxes = {"verifier__trial": {"used": {"others_share": 0.8}}}
     (slow.path / "sandbox.json").write_text(json.dumps({"schema": 1, "sandboxes": boxes}))
     with pytest.raises(UsageError, match=r"171 s.*others had 80%") as raised:
-        figures.write(load(lamp), [slow])
+        measured_times.write(load(lamp), [slow])
     assert raised.value.hint and "--again" in raised.value.hint
     assert (lamp / "task.toml").read_text() == config
 
 
 def test_nothing_is_written_from_an_oracle_that_failed(lamp: Path) -> None:
     with pytest.raises(UsageError, match="no oracle"):
-        figures.write(load(lamp), [trial(passed=("lit",))])
+        measured_times.write(load(lamp), [trial(passed=("lit",))])

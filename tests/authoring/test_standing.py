@@ -15,10 +15,10 @@ import pytest
 from tests.run import ours, plain
 
 from benchflow.authoring.check import GATES
-from benchflow.authoring.standing import standing
+from benchflow.authoring.gate_record import standing
 from benchflow.authoring.trials import Trials
 from benchflow.home import home
-from benchflow.run.board import Silence
+from benchflow.run.progress import Silence
 from benchflow.tasks import load
 
 GAIN = """[[metadata.benchflow.exploits]]

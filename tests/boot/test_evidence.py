@@ -12,7 +12,7 @@ from verifier_runs import run, write_task, zipapp
 
 from benchflow.boot.cast import Cast
 from benchflow.boot.evidence import Evidence, safe_name, write_json
-from benchflow.boot.text import StreamFilter, clean, one_line
+from benchflow.boot.sanitize import StreamFilter, clean, one_line
 
 CHECKS = """
 from benchflow.boot import check, milestone

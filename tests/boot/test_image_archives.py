@@ -23,7 +23,7 @@ from benchflow.boot.archive import Tar, decompress, is_compressed
 from benchflow.boot.cpio import Initramfs
 from benchflow.boot.elf import Elf, strings
 from benchflow.boot.errors import BadDeliverable
-from benchflow.boot.kernel import kernel_banner, kernel_release, unpack_kernel
+from benchflow.boot.kernel_image import kernel_banner, kernel_release, unpack_kernel
 
 MIB = 1 << 20
 COMPRESSORS = {

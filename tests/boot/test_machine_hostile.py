@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from starting import Start
 
-from benchflow.boot import hardware, qmp
+from benchflow.boot import instance, qmp
 from benchflow.boot.console import HEAD, TAIL
 from benchflow.boot.disks import Disk
 from benchflow.boot.errors import (
@@ -260,7 +260,7 @@ def test_a_guest_that_keeps_qemu_from_answering_has_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(qmp, "ANSWER_SECONDS", 0.02)  # it takes a tenth each time
-    monkeypatch.setattr(hardware, "_PATIENCE", 0.1)
+    monkeypatch.setattr(instance, "_PATIENCE", 0.1)
     disk = tmp_path / "disk.img"
     sector = bytes.fromhex(BUSY_WITH_ITSELF).ljust(510, b"\0") + b"\x55\xaa"
     disk.write_bytes(sector + bytes(1 << 20))
@@ -275,7 +275,7 @@ def test_a_qemu_that_stands_still_is_no_guests_fault(
     start: Start, shell_initrd: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(qmp, "ANSWER_SECONDS", 1.0)
-    monkeypatch.setattr(hardware, "_PATIENCE", 1.0)
+    monkeypatch.setattr(instance, "_PATIENCE", 1.0)
     machine = start(shell_initrd)
     machine.attach()
     os.kill(machine._hardware.process.pid, signal.SIGSTOP)

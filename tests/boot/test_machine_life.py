@@ -25,10 +25,10 @@ from benchflow.boot.errors import (
     QemuMissing,
     ShellBroken,
 )
+from benchflow.boot.fault import fault
 from benchflow.boot.machine import Machine, Nic
-from benchflow.boot.process import STDERR_MAX
+from benchflow.boot.qemu_process import STDERR_MAX
 from benchflow.boot.qmp import Monitor
-from benchflow.boot.verdict import fault
 from guests import SHELL_INIT, build_initramfs, debian_kernel, modules
 
 QUIET = "console=ttyS0 quiet"

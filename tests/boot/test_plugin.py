@@ -15,9 +15,9 @@ import pytest
 from hostile import images as hostile
 from verifier_runs import PYTHONS, Run, command, deliverable, run, write_task, zipapp
 
-from benchflow.boot import budget, memory
+from benchflow.boot import memory, time_budget
 from benchflow.boot.errors import GuestError, GuestTimeout
-from benchflow.boot.verdict import fault
+from benchflow.boot.fault import fault
 
 HEADER = "from benchflow.boot import check, milestone, GuestError, VerifierBroken\n"
 
@@ -490,8 +490,8 @@ def test_what_a_guest_can_bring_a_check_to_is_a_verdict(verify, body: str, said:
 def test_a_check_that_takes_the_alarm_for_a_failure_of_the_guest_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(budget, "_AGAIN", 0.2)
-    with pytest.raises(GuestTimeout, match="stalls"), budget.Budget(0, 0.2).check(1.0):
+    monkeypatch.setattr(time_budget, "_AGAIN", 0.2)
+    with pytest.raises(GuestTimeout, match="stalls"), time_budget.Budget(0, 0.2).check(1.0):
         with contextlib.suppress(GuestError):
             time.sleep(10)
         time.sleep(10)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from benchflow.boot.errors import LoginFailed
+from benchflow.boot.guest import Watch
 from benchflow.boot.shell import Shell
-from benchflow.boot.watch import Watch
 
 Reply = Callable[[str], list[tuple[float, str]] | None]
 

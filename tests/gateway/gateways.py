@@ -11,8 +11,8 @@ from typing import Any
 
 from model_clients import TALKS, Talk
 
+from benchflow.gateway.client import GatewayClient, ensure
 from benchflow.gateway.config import Budget, Config, Limits, Patience, Place, Route
-from benchflow.gateway.process import GatewayClient, ensure
 from benchflow.gateway.providers import SCRIPTED_PRICE
 from benchflow.gateway.scripted import Policy, ScriptedModel
 

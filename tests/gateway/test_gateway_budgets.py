@@ -16,12 +16,12 @@ from gateways import PROTOCOLS, running
 from model_clients import TALKS, refused, status_of
 
 from benchflow.errors import UsageError
+from benchflow.gateway.client import find
 from benchflow.gateway.config import Budget, Limits, Patience
-from benchflow.gateway.doors import Inhabitant
-from benchflow.gateway.meter import fold, replay
-from benchflow.gateway.process import find
+from benchflow.gateway.netns_listener import Inhabitant
 from benchflow.gateway.scripted import Fault, Policy, Tokens, Turn, of_commands
 from benchflow.gateway.scripted.policy import Pace
+from benchflow.gateway.totals import fold, replay
 
 TOKENS = Tokens(input=700, output=30)
 LOOP = Policy(usage=TOKENS, turns=tuple(Turn(run="true") for _ in range(50)))
@@ -186,7 +186,7 @@ def test_a_provider_that_is_down_is_not_the_agents_fault(tmp_path: Path) -> None
 def test_a_key_that_the_provider_refuses(tmp_path: Path) -> None:
     with running(tmp_path, {"m": of_commands(["true"])}) as bench:
         os.kill(bench.client.pid, signal.SIGKILL)
-        from benchflow.gateway.process import ensure
+        from benchflow.gateway.client import ensure
 
         bench.client = ensure(
             bench.folder / "state", bench.config, bench.ledger, {"THE_KEY": "another-key"}

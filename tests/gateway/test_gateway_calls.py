@@ -16,10 +16,10 @@ from model_clients import TALKS, refused
 
 from benchflow.errors import UsageError
 from benchflow.gateway.config import Config
-from benchflow.gateway.meter import replay
 from benchflow.gateway.scripted import Fault, Policy, ScriptedModel, Tokens, Turn, of_commands
+from benchflow.gateway.totals import replay
 from benchflow.gateway.usage import Usage
-from benchflow.run import models
+from benchflow.run import job_gateway
 
 TOKENS = Tokens(input=700, cache_read=200, output=31)
 _trials = itertools.count()
@@ -210,12 +210,12 @@ def test_a_key_that_was_corrected_is_used(tmp_path: Path, monkeypatch: pytest.Mo
         ScriptedModel.start({"m": of_commands(["ls"])}, key=KEY) as model,
     ):
         config = Config(routes=(scripted_route(model.url, "m"),))
-        models.prepare(job, config)
+        job_gateway.prepare(job, config)
         pids = []
         for key, answer in (("wrong", 401), (KEY, 200), (KEY, 200), ("", 200)):
-            monkeypatch.setattr(models, "_taken", {})
+            monkeypatch.setattr(job_gateway, "_taken", {})
             os.environ["THE_KEY"] = key
-            found = models.again(job, lambda config: config)
+            found = job_gateway.again(job, lambda config: config)
             assert found is not None
             pids.append(found.client.pid)
             opened = found.client.open("t", "scripted/m")
@@ -231,7 +231,7 @@ def test_a_key_that_was_corrected_is_used(tmp_path: Path, monkeypatch: pytest.Mo
                 with error:
                     assert error.code == answer
         assert len({*pids}) == 2
-        monkeypatch.setattr(models, "_taken", {})
+        monkeypatch.setattr(job_gateway, "_taken", {})
         with pytest.raises(UsageError, match="THE_KEY is not set"):
-            models.again(job, lambda config: config.model_copy(update={"linger": 1.0}))
+            job_gateway.again(job, lambda config: config.model_copy(update={"linger": 1.0}))
         found.client.stop()

@@ -26,14 +26,14 @@ from model_clients import refused
 
 from benchflow.errors import InfrastructureError
 from benchflow.gateway import ledger
+from benchflow.gateway.accounts import AT_ONCE
+from benchflow.gateway.agent_api import MAX_BODY
+from benchflow.gateway.client import GatewayClient
 from benchflow.gateway.config import Budget, Limits, Patience
-from benchflow.gateway.plainly import CALLER
-from benchflow.gateway.process import GatewayClient
+from benchflow.gateway.provider_probe import CALLER
 from benchflow.gateway.scripted import Closed, Fault, Policy, Turn
-from benchflow.gateway.server import MAX_BODY
-from benchflow.gateway.trials import AT_ONCE
 from benchflow.results.faults import first_fault
-from benchflow.run.models import Models
+from benchflow.run.job_gateway import Models
 
 SLOW = Policy(turns=(Turn(run="true", fault=Fault(kind="slow", seconds=6, times=999)),))
 
@@ -259,7 +259,7 @@ def test_a_gateway_that_breaks_down_is_infrastructure(tmp_path: Path) -> None:
         server.shutdown()
 
 
-@pytest.mark.parametrize("path", ["benchflow.run.metered:a:B", "a:B"])
+@pytest.mark.parametrize("path", ["benchflow.run.gateway_agent:a:B", "a:B"])
 def test_a_trial_whose_gateway_is_gone_at_its_end_is_an_error(tmp_path: Path, path: str) -> None:
     ended: list[Callable[[Any], Awaitable[None]]] = []
     job = SimpleNamespace(on_trial_ended=ended.append)

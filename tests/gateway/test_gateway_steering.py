@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 from gateways import KEY, QUICK, scripted_route
 
+from benchflow.gateway.__main__ import take_keys
+from benchflow.gateway.client import GatewayClient, ensure
 from benchflow.gateway.config import Config, Place, Route
-from benchflow.gateway.fields import translatable
-from benchflow.gateway.process import GatewayClient, ensure
+from benchflow.gateway.litellm_allowlist import translatable
 from benchflow.gateway.protocols import Protocol
 from benchflow.gateway.scripted import Fault, Policy, ScriptedModel, Turn
-from benchflow.gateway.serve import take_keys
 
 OTHER = "another-providers-key-1234567890"
 POLICIES = {
@@ -212,7 +212,7 @@ def test_a_provider_whose_key_only_litellm_knows_by_name_keeps_it(
 
 _FETCH = """
 import sys
-from benchflow.gateway.foreign import _load
+from benchflow.gateway.litellm_bridge import _load
 litellm = _load()
 from litellm.litellm_core_utils import url_utils
 try:

@@ -10,8 +10,8 @@ import pytest
 from gateways import KEY, PROTOCOLS, QUICK, scripted_route
 from model_clients import TALKS, refused
 
+from benchflow.gateway.client import GatewayClient, ensure
 from benchflow.gateway.config import Budget, Config
-from benchflow.gateway.process import GatewayClient, ensure
 from benchflow.gateway.protocols import Protocol
 from benchflow.gateway.scripted import Fault, Policy, ScriptedModel, Tokens, Turn
 

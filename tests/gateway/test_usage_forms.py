@@ -23,11 +23,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchflow.gateway import forms
+from benchflow.gateway.client import ensure
 from benchflow.gateway.config import Config, Place, Route
-from benchflow.gateway.process import ensure
 from benchflow.gateway.protocols import Protocol
-from benchflow.gateway.reading import Reader
 from benchflow.gateway.usage import Usage
+from benchflow.gateway.usage_reader import Reader
 
 NAN = float("nan")
 CHAT, RESPONSES, MESSAGES, GEMINI = (

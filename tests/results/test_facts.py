@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from benchflow.results import facts
-from benchflow.run import record
+from benchflow.results import task_facts
+from benchflow.run import job_record
 from benchflow.run.agents import PlannedTask
 from benchflow.tasks import load
 
@@ -15,12 +15,12 @@ TASK = Path(__file__).parents[2] / "tasks" / "repair" / "dead-server"
 
 def test_family_skills_and_minutes_need_no_task_folder(tmp_path: Path) -> None:
     task = load(TASK)
-    written = record.task(PlannedTask(task, Path("/gone"), hint=1))
+    written = job_record.task(PlannedTask(task, Path("/gone"), hint=1))
     assert written["milestones"] == [rung.id for rung in task.milestones]
     (tmp_path / "benchflow.json").write_text(json.dumps({"schema": 1, "tasks": [written]}))
-    known, problems = facts.of_job(tmp_path)
+    known, problems = task_facts.of_job(tmp_path)
     assert problems == []
-    found = facts.complete(known["/gone"], "/gone")
+    found = task_facts.complete(known["/gone"], "/gone")
     assert (found.name, found.version, found.hint) == ("repair/dead-server", task.version, 1)
     assert found.family == task.family and found.skills == task.skills
     assert found.expert_minutes == task.expert_minutes > 0
@@ -29,5 +29,5 @@ def test_family_skills_and_minutes_need_no_task_folder(tmp_path: Path) -> None:
 def test_a_task_without_them_is_not_recorded_as_taking_no_time(tmp_path: Path) -> None:
     task = load(TASK)
     plain = type(task)(task.path, "plain", "", "d", is_benchflow=False)
-    written = record.task(PlannedTask(plain, Path("/gone")))
+    written = job_record.task(PlannedTask(plain, Path("/gone")))
     assert written["expert_minutes"] is None and written["skills"] == []

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from benchflow.results.model import Verdict
-from benchflow.results.read import read_job
 from benchflow.results.records import Collection, collect
+from benchflow.results.trials import read_job
 from benchflow.results.versions import apart
 from benchflow.site.summary import comparable, summarize
 

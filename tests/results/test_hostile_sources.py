@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jobfolders import trial
 
-from benchflow.results import archive
+from benchflow.results import safe_zip
 from benchflow.results.model import Verdict
-from benchflow.results.readers import atif_document, atif_steps, listed
+from benchflow.results.readers import atif_document, atif_steps, jsonl
 from benchflow.results.records import Collection, collect, steps
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\u202eevil\x9b31m\x00\ud800<b>"
@@ -90,7 +90,7 @@ def test_a_line_that_is_no_trial_is_named_and_the_others_count(
 def test_a_line_without_end_is_skipped_without_being_held(tmp_path: Path) -> None:
     path = write_list(tmp_path / "a.jsonl", LINE)
     with path.open("a") as file:
-        file.write('{"agent": "' + "x" * (listed.MAX_LINE + 10) + '"}\n')
+        file.write('{"agent": "' + "x" * (jsonl.MAX_LINE + 10) + '"}\n')
         file.write(json.dumps({**LINE, "trial": "after"}) + "\n")
     found = collect([path])
     assert [record.trial for record in found.records] == ["t.1", "after"]
@@ -161,7 +161,7 @@ def test_a_step_whose_name_climbs_has_no_ladder(tmp_path: Path, name: str) -> No
 
 
 def test_a_zip_bomb_is_not_blown_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "MAX_MEMBER", 1 << 20)
+    monkeypatch.setattr(safe_zip, "MAX_MEMBER", 1 << 20)
     bomb = write_log(tmp_path / "bomb.eval", {"samples/x_epoch_1.json": bytes(64 << 20)})
     assert bomb.stat().st_size < 1 << 20
     found = collect([bomb])
@@ -191,7 +191,7 @@ def test_a_member_that_lies_about_its_size_is_damaged(tmp_path: Path) -> None:
 def test_many_large_members_are_not_all_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archive, "MAX_TOTAL", 1 << 20)
+    monkeypatch.setattr(safe_zip, "MAX_TOTAL", 1 << 20)
     path = tmp_path / "a.eval"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
         out.writestr("header.json", '{"status": "success", "eval": {"task": "t", "model": "m"}}')

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from jobfolders import trial
 
-from benchflow.cli import show
+from benchflow.cli import render
 from benchflow.errors import UsageError
-from benchflow.results import dump
+from benchflow.results import to_json
 from benchflow.results.layout import find_jobs
 from benchflow.results.model import Verdict
-from benchflow.results.read import read_job
+from benchflow.results.trials import read_job
 
 LADDER = [
     {"id": "kernel", "title": "it starts", "weight": 1, "status": "passed", "checks": []},
@@ -47,7 +47,7 @@ def test_a_trial_is_read_with_its_ladder_times_and_evidence(tmp_path: Path) -> N
     assert (found.phases.agent, found.phases.hand_over, found.phases.total) == (30.0, 2.0, 90.0)
     assert "verifier/main.console.cast" in found.evidence
     assert job.problems == ()
-    assert json.loads(json.dumps(dump.jobs([job])))["jobs"][0]["counts"]["failed"] == 1
+    assert json.loads(json.dumps(to_json.jobs([job])))["jobs"][0]["counts"]["failed"] == 1
 
 
 def test_torn_foreign_and_unfinished_folders_are_named_and_the_others_still_read(
@@ -122,7 +122,7 @@ def test_what_a_guest_printed_cannot_reach_the_terminal(tmp_path: Path) -> None:
     ]  # fmt: skip
     trial(tmp_path / "job", rewards={"reward": 0}, milestones=ladder)
     (found,) = read_job(tmp_path / "job").trials
-    text = json.dumps(dump.trial(found), ensure_ascii=False)
+    text = json.dumps(to_json.trial(found), ensure_ascii=False)
     assert not set(text) & {"\x1b", "\x9b", "\u202e", "\x00", "\x07"}
     assert "evilok" in text
 
@@ -136,7 +136,7 @@ def test_no_name_of_a_file_or_budget_reaches_the_terminal_raw(
     (folder / "verifier" / f"{evil}console.cast").write_text("x")
     job = read_job(tmp_path / "job")
     assert any(evil in name for name in job.trials[0].evidence)
-    show.print_job(job, details=True)
+    render.print_job(job, details=True)
     said = capsys.readouterr().out
     assert "console.cast" in said
     assert not set(said) & {"\x1b", "\u202e", "\x07"}

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from benchflow.results import facts, journal
+from benchflow.results import journal, task_facts
 from benchflow.results.lock import hold
 from benchflow.results.records import collect
-from benchflow.results.running import Unfinished, look, state
 from benchflow.results.synthetic import Design, write_job
+from benchflow.results.unfinished import Unfinished, look, state
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def trial(tmp_path: Path) -> Path:
 
 
 def _look(trial: Path, *, knows: bool = True) -> Unfinished:
-    tasks = facts.of_job(trial.parent)[0] if knows else {}
+    tasks = task_facts.of_job(trial.parent)[0] if knows else {}
     (seen,) = look(trial.parent, [trial], tasks)
     return seen
 

@@ -22,7 +22,7 @@ from benchflow.authoring.check import AS_USUAL, BUSY
 from benchflow.authoring.review import review
 from benchflow.errors import UsageError
 from benchflow.home import home
-from benchflow.results.read import read_job
+from benchflow.results.trials import read_job
 from benchflow.run.plan import plan
 from benchflow.run.request import RunRequest
 from benchflow.sandbox import cleanup

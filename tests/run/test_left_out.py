@@ -10,7 +10,7 @@ from plain import benchflow, run_json
 
 from benchflow.results import handed
 from benchflow.results.records import collect
-from benchflow.sandbox.handover import leading_out
+from benchflow.sandbox.trial_files import leading_out
 from benchflow.site.pages.trial import _why
 
 KINDS = {

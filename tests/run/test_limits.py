@@ -13,7 +13,7 @@ from tests.run.plain import benchflow, run_json
 
 from benchflow.errors import UsageError
 from benchflow.gateway.config import Limits
-from benchflow.run import limits
+from benchflow.run import rate_limits
 
 HERE = Path(__file__).parent
 POLICY = """schema = 1
@@ -27,19 +27,19 @@ say = "Done."
 
 def test_one_models_own_limit_goes_before_that_of_all() -> None:
     given = {"rpm": ("50", "openai/a=5"), "tpm": ("openai/a=1000",), "concurrent": ("4",)}
-    found = limits.read(given)
-    assert limits.of("openai/a", found) == Limits(rpm=5, tpm=1000, concurrent=4)
-    assert limits.of("openai/b", found) == Limits(rpm=50, concurrent=4)
-    assert limits.of("any", {}) == Limits()
+    found = rate_limits.read(given)
+    assert rate_limits.of("openai/a", found) == Limits(rpm=5, tpm=1000, concurrent=4)
+    assert rate_limits.of("openai/b", found) == Limits(rpm=50, concurrent=4)
+    assert rate_limits.of("any", {}) == Limits()
     # An endpoint's address may hold an equals sign.
     url = "http://host/v1?a=b#m"
-    assert limits.of(url, limits.read({"rpm": (f"{url}=7",)})) == Limits(rpm=7)
+    assert rate_limits.of(url, rate_limits.read({"rpm": (f"{url}=7",)})) == Limits(rpm=7)
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "x", "m=", "m=1.5"])
 def test_what_is_no_number_is_named(text: str) -> None:
     with pytest.raises(UsageError, match="--tpm"):
-        limits.read({"tpm": (text,)})
+        rate_limits.read({"tpm": (text,)})
 
 
 @pytest.mark.parametrize(

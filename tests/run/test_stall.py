@@ -14,7 +14,7 @@ from tests.run.ours import words
 from tests.run.plain import benchflow, run_json
 
 from benchflow.errors import InfrastructureError
-from benchflow.run.signs import cpu_seconds, log_state
+from benchflow.run.proc_activity import cpu_seconds, log_state
 from benchflow.run.stall import (
     CPU_SHARE,
     RECEIVED,

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from benchflow.errors import InfrastructureError, UsageError
-from benchflow.sandbox import Image, Limits, Sandbox, cleanup, debian, paths, process
+from benchflow.sandbox import Image, Limits, Sandbox, cleanup, debian, paths, process_identity
+from benchflow.sandbox.cpu_contention import Clock, taken
 from benchflow.sandbox.inside.disk import stored_bytes
 from benchflow.sandbox.limits import cpu_seconds, create_groups, memory_peak
-from benchflow.sandbox.neighbours import Clock, taken
 
 
 @pytest.fixture(scope="module")
@@ -451,7 +451,7 @@ def test_only_its_own_process_is_killed_with_a_sandbox(image: Image) -> None:
     own = Sandbox.start(image)
     own._running.helper.kill()
     own._running.helper.wait()
-    assert eventually(lambda: process.start_time(own.init_pid) is None)
+    assert eventually(lambda: process_identity.start_time(own.init_pid) is None)
     with subprocess.Popen(["sleep", "60"]) as stranger:
         own._running.init_pid = stranger.pid
         own.stop()
@@ -473,7 +473,10 @@ def test_a_stopped_sandbox_leaves_nothing(image: Image) -> None:
     own.stop()
     assert not own.state.exists()
     assert not any(path.exists() for path in groups)
-    assert process.start_time(helper) is None and process.start_time(own.init_pid) is None
+    assert (
+        process_identity.start_time(helper) is None
+        and process_identity.start_time(own.init_pid) is None
+    )
     with pytest.raises(InfrastructureError):
         own.exec("true")
     own.stop()
@@ -497,8 +500,8 @@ def test_a_killed_owner_ends_its_sandbox_and_the_next_command_cleans_up(
     owner.kill()
     owner.wait()
     owner.stdout.close()
-    assert eventually(lambda: process.start_time(init) is None)
-    assert eventually(lambda: process.start_time(helper) is None)
+    assert eventually(lambda: process_identity.start_time(init) is None)
+    assert eventually(lambda: process_identity.start_time(helper) is None)
     assert Path(state).exists()
     assert Path(state).name in cleanup.gc()
     assert not Path(state).exists()
@@ -526,7 +529,7 @@ def test_what_a_killed_owner_left_is_kept_while_somebody_waits_and_gone_on_with(
     owner.kill()
     owner.wait()
     owner.stdout.close()
-    assert eventually(lambda: process.start_time(init) is None)
+    assert eventually(lambda: process_identity.start_time(init) is None)
     assert "cut-off" not in cleanup.gc()
     assert "cut-off" in cleanup.kept()
     other = Image("sha256:0", image.layers, image.config)
@@ -545,7 +548,7 @@ def test_what_a_killed_owner_left_is_kept_while_somebody_waits_and_gone_on_with(
 def test_a_killed_helper_ends_its_sandbox(image: Image) -> None:
     own = Sandbox.start(image, network="user")
     own._running.helper.kill()
-    assert eventually(lambda: process.start_time(own.init_pid) is None)
+    assert eventually(lambda: process_identity.start_time(own.init_pid) is None)
     with pytest.raises(InfrastructureError):
         own.exec("true")
     assert not own.alive

@@ -23,17 +23,17 @@ from hypothesis import strategies as st
 from benchflow.errors import InfrastructureError, TaskError
 from benchflow.sandbox import (
     Sandbox,
-    base,
     build,
     context,
     debian,
+    debian_base,
     idmap,
     images,
-    layout,
     mirror,
+    oci_layout,
     userns,
 )
-from benchflow.sandbox.base import debian_suite
+from benchflow.sandbox.debian_base import debian_suite
 from benchflow.sandbox.dockerfile import base_references
 
 
@@ -387,7 +387,7 @@ def test_an_image_layout_names_its_blobs_by_their_content_and_knows_no_time(tmp_
         archive = tmp_path / "base.tar"
         archive.write_bytes(b"\0" * 10240)
         folder = tmp_path / f"layout-{number}"
-        layout.write(folder, archive, {"Cmd": ["bash"]}, architecture="amd64")
+        oci_layout.write(folder, archive, {"Cmd": ["bash"]}, architecture="amd64")
         assert not archive.exists()
         blobs = {blob.name: blob.read_bytes() for blob in (folder / "blobs/sha256").iterdir()}
         assert all(hashlib.sha256(data).hexdigest() == name for name, data in blobs.items())
@@ -409,7 +409,7 @@ def test_the_same_packages_make_the_same_base(tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="benchflow-base-", dir="/var/tmp") as name:
         Path(name).chmod(0o777)
         for _ in range(2):
-            archive = base.bootstrap("bookworm", Path(name), idmap.current())
+            archive = debian_base.bootstrap("bookworm", Path(name), idmap.current())
             with archive.open("rb") as file:
                 made.append(hashlib.file_digest(file, "sha256").hexdigest())
             archive.unlink()

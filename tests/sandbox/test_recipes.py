@@ -11,10 +11,10 @@ import pytest
 
 from benchflow.errors import InfrastructureError, TaskError
 from benchflow.sandbox import Sandbox, build
-from benchflow.sandbox.base import debian_suite
+from benchflow.sandbox.debian_base import debian_suite
 from benchflow.sandbox.dockerfile import base_references
-from benchflow.sandbox.layout import write
 from benchflow.sandbox.local import extract
+from benchflow.sandbox.oci_layout import write
 from benchflow.sandbox.recipe import adapted
 
 EVERYTHING = """# syntax=docker/dockerfile:1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchflow.sandbox import Sandbox, images, notify
+from benchflow.sandbox import Sandbox, images, seccomp_notify
 
 SAFE = {
     "null": "1:3",
@@ -122,7 +122,7 @@ def test_hostile_arguments_are_refused_and_the_supervisor_lives_on(box):
 
 
 def test_the_filter_is_small_and_lets_nothing_be_made_worse():
-    program = notify.program()
+    program = seccomp_notify.program()
     assert len(program) % 8 == 0
     assert len(program) // 8 < 256
 

@@ -10,7 +10,7 @@ import pytest
 from benchflow.results.readers import harbor
 from benchflow.results.records import collect
 from benchflow.results.synthetic import Design, write_job
-from benchflow.site import writing
+from benchflow.site import writer
 from benchflow.site.build import build
 from benchflow.site.study import Study
 
@@ -32,9 +32,9 @@ def test_several_processes_read_and_write_what_one_does(
     alone = collect([job])
     one = build(Study("t", alone), tmp_path / "one")
     monkeypatch.setattr(harbor, "_CHUNK", 3)
-    monkeypatch.setattr(writing, "_ALONE_BELOW", 0)
-    monkeypatch.setattr(writing, "_A_TIME", 4)
-    monkeypatch.setattr(writing, "processors", lambda: 2)
+    monkeypatch.setattr(writer, "_ALONE_BELOW", 0)
+    monkeypatch.setattr(writer, "_A_TIME", 4)
+    monkeypatch.setattr(writer, "processors", lambda: 2)
     together = collect([job], workers=2)
     assert together == alone
     assert [problem.path for problem in together.problems] == [torn]

@@ -13,8 +13,8 @@ from made_up import LONG
 from playwright.sync_api import Browser, Page
 
 from benchflow.results.model import Verdict
-from benchflow.site.addresses import trial_page
 from benchflow.site.study import Study
+from benchflow.site.urls import trial_page
 
 WIDE = {"viewport": {"width": 1280, "height": 800}}
 PAPER = {"viewport": {"width": 718, "height": 1016}}  # A4 within its margins, in CSS pixels

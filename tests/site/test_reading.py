@@ -15,7 +15,7 @@ from made_up import collection, ladder, record
 from benchflow.cli.compare import command as compare
 from benchflow.cli.report import command as report
 from benchflow.results.records import Record, collect
-from benchflow.site import words
+from benchflow.site import numbers
 from benchflow.site.findings import findings, findings_json
 from benchflow.site.reading import tasks
 from benchflow.site.reading.figures import points
@@ -139,8 +139,8 @@ def test_tasks_that_are_equally_hard_stand_in_the_order_of_their_names() -> None
 
 def test_a_difference_that_rounds_to_nothing_has_no_sign() -> None:
     assert [points(x) for x in (-0.0002, 0.0, 0.0002)] == ["0.0"] * 3
-    assert [words.points(x) for x in (-0.0002, -0.052)] == ["0.0", "\u22125.2"]
-    assert [words.signed(x, 2) for x in (-0.004, -0.006, 1.0)] == ["0.00", "-0.01", "+1.00"]
+    assert [numbers.points(x) for x in (-0.0002, -0.052)] == ["0.0", "\u22125.2"]
+    assert [numbers.signed(x, 2) for x in (-0.004, -0.006, 1.0)] == ["0.00", "-0.01", "+1.00"]
 
 
 def test_what_cannot_be_read_is_named_in_one_safe_line(tmp_path: Path) -> None:

@@ -18,11 +18,11 @@ from benchflow.results import journal
 from benchflow.results.lock import hold
 from benchflow.results.records import collect
 from benchflow.results.synthetic import Design, write_job
-from benchflow.run.models import LEDGER
-from benchflow.site.addresses import trial_page
+from benchflow.run.job_gateway import LEDGER
 from benchflow.site.build import build
 from benchflow.site.server import Live, serve
 from benchflow.site.study import Study
+from benchflow.site.urls import trial_page
 from benchflow.site.vendor import Vendor
 
 

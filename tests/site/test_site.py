@@ -20,10 +20,10 @@ from benchflow.results.model import Verdict
 from benchflow.results.records import collect
 from benchflow.results.synthetic import Design, write_job
 from benchflow.site.build import Built, build
-from benchflow.site.content import Cell, Column, Page, Section, Table
-from benchflow.site.names import slugs
+from benchflow.site.markdown_json import to_json
+from benchflow.site.page_model import Cell, Column, Page, Section, Table
+from benchflow.site.slugs import slugs
 from benchflow.site.study import Study
-from benchflow.site.twins import to_json
 
 FIRST_PAGE_BYTES = 2_000_000
 

@@ -12,14 +12,15 @@ from made_up import collection, ladder, record
 from benchflow.results.records import Record
 from benchflow.results.versions import apart
 from benchflow.site.arrays import MIN_FAMILIES, Trials, one_spelling
+from benchflow.site.budget_stats import budgets, reach, worth
 from benchflow.site.caveats import IF_FAMILIES, changes, doubted, gaps, mixtures
-from benchflow.site.climbing import rungs, steps
 from benchflow.site.findings import findings, findings_json
+from benchflow.site.ladder_stats import rungs, steps
+from benchflow.site.markdown_json import to_json
 from benchflow.site.pages import agent as agent_page
 from benchflow.site.pages import overview
 from benchflow.site.pages import skills as skills_page
 from benchflow.site.reading.report import as_markdown
-from benchflow.site.spending import budgets, reach, worth
 from benchflow.site.statistics import (
     CLAIMED_WRONGLY,
     Refused,
@@ -31,7 +32,6 @@ from benchflow.site.statistics import (
     skills,
 )
 from benchflow.site.study import Study
-from benchflow.site.twins import to_json
 
 
 def design(chances: dict[tuple[str, str], float], n_tasks: int = 20, n: int = 3) -> Trials:

@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchflow.authoring import judge, static
-from benchflow.authoring.busy import busy_cores
+from benchflow.authoring import gate_rules, static_gates
+from benchflow.authoring.cpu_load import busy_cores
 from benchflow.authoring.gate import GateResult, Status, judged, not_applicable
-from benchflow.authoring.nops import Nops
+from benchflow.authoring.nop_job import Nops
 from benchflow.authoring.trials import FROM_ORACLE, JOBS, ORACLE_TIMES, Trials
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.results.model import Trial
-from benchflow.run.board import Listener, Silence
+from benchflow.run.progress import Listener, Silence
 from benchflow.tasks import Exploit, Task, stage
 
 GATES = (
@@ -107,21 +107,21 @@ class _Gates:
 
     def run(self, gate: str) -> GateResult:
         if gate == "schema":
-            return static.schema(self.task.path)
+            return static_gates.schema(self.task.path)
         if gate == "coverage":
-            return static.coverage(self.task)
+            return static_gates.coverage(self.task)
         if gate == "leaks":
-            return static.leaks(self.task)
+            return static_gates.leaks(self.task)
         if gate == "offline":
             return self._offline()
         if gate == "image":
             return self._image()
         if gate == "nop":
-            return judge.nop(self.nops.of(self.task, self.listener))
+            return gate_rules.nop(self.nops.of(self.task, self.listener))
         if gate == "oracle":
-            return judge.oracle(self.trials.oracle(), ORACLE_TIMES)
+            return gate_rules.oracle(self.trials.oracle(), ORACLE_TIMES)
         if gate == "budget":
-            return judge.budget(self.task, self.trials.oracle())
+            return gate_rules.budget(self.task, self.trials.oracle())
         if gate == "size":
             return self._size()
         if gate == "ladder":
@@ -168,14 +168,14 @@ class _Gates:
         names = [milestone.id for milestone in self.task.milestones]
         if not names:
             return not_applicable("ladder", "the task declares no milestones")
-        return judge.ladder(self.task, self.trials.stopped(names))
+        return gate_rules.ladder(self.task, self.trials.stopped(names))
 
     def _exploits(self) -> GateResult:
         scripts = [] if self.task.is_benchflow else sorted(self.task.path.glob("exploits/*.sh"))
         cheats = self.task.exploits or tuple(Exploit(path.stem, path) for path in scripts)
         if not cheats:
             return not_applicable("exploits", "the task ships no cheats")
-        return judge.exploits(
+        return gate_rules.exploits(
             cheats, self.trials.shipped("exploits", [cheat.name for cheat in cheats])
         )
 
@@ -183,7 +183,9 @@ class _Gates:
         if not self.task.is_benchflow:
             return not_applicable("variants", "a plain Harbor task is not asked for variants")
         names = [variant.name for variant in self.task.variants]
-        return judge.variants(self.task, self.trials.shipped("variants", names) if names else {})
+        return gate_rules.variants(
+            self.task, self.trials.shipped("variants", names) if names else {}
+        )
 
     def _corpus(self) -> GateResult:
         from benchflow.authoring.corpus import cheats
@@ -192,7 +194,7 @@ class _Gates:
         folder = folder.with_name(f"{folder.name}.cheats")
         oracle = self.trials.reference()
         common = cheats.prepare(self.task, oracle, folder)
-        return judge.common(self.task, common, self.trials.common(common, folder))
+        return gate_rules.common(self.task, common, self.trials.common(common, folder))
 
     def _determinism(self) -> GateResult:
         from benchflow.run.verify import VerifyRequest
@@ -226,7 +228,7 @@ class _Gates:
             trials += verified(BUSY)
         conditions = (*AS_USUAL, *BUSY)
         larger_one = trials[conditions.index(_MORE_MEMORY)]
-        return judge.same(reference, trials, conditions, larger_one)
+        return gate_rules.same(reference, trials, conditions, larger_one)
 
     def forget(self, gate: str) -> None:
         """What is known of `gate` no longer counts, nor do its trials, which stay as evidence."""

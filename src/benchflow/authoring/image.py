@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from benchflow.authoring.gate import GateResult, judged
-from benchflow.authoring.likeness import SHINGLE, Secrets
 from benchflow.authoring.search import MIB, Searched, files_of
+from benchflow.authoring.similarity import SHINGLE, Secrets
 
 #: A line that so many different files of an image hold is common stock (a default configuration,
 #: a licence), whoever else wrote it down.

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from benchflow.authoring.check import GATES, remembered
 from benchflow.authoring.gate import GateResult
-from benchflow.authoring.static import grid
+from benchflow.authoring.static_gates import grid
 from benchflow.authoring.trials import Trials
 from benchflow.results.model import Trial, Verdict
-from benchflow.run.board import Silence
+from benchflow.run.progress import Silence
 from benchflow.tasks import Task
 
 

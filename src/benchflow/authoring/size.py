@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchflow.authoring.gate import GateResult, judged
-from benchflow.authoring.judge import errors
+from benchflow.authoring.gate_rules import errors
 from benchflow.results.model import Trial
 from benchflow.tasks import Task
 

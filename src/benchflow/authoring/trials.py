@@ -17,7 +17,7 @@ from benchflow.authoring.meaning import key
 from benchflow.home import home
 from benchflow.results.lock import hold
 from benchflow.results.model import Job, Trial, Verdict
-from benchflow.run.board import Listener
+from benchflow.run.progress import Listener
 from benchflow.tasks import Exploit, Task, Variant, stage
 from benchflow.tasks.digest import digest_of
 
@@ -232,7 +232,7 @@ class Trials:
         return self._finished("oracle")
 
     def _finished(self, gate: str) -> tuple[Trial, ...]:
-        from benchflow.results.read import read_job
+        from benchflow.results.trials import read_job
 
         folder = self.folder(gate)
         return read_job(folder).trials if folder.is_dir() else ()
@@ -335,7 +335,7 @@ def whole_job(folder: Path, prepare: Callable[[], Plan], wanted: int, listener: 
 
     `wanted`: how many trials it has when it is whole.
     """
-    from benchflow.results.read import read_job
+    from benchflow.results.trials import read_job
     from benchflow.run import jobs
 
     if not (folder / "benchflow.json").is_file():

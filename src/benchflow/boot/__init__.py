@@ -35,9 +35,9 @@ if TYPE_CHECKING:
         ToolMissing,
         VerifierBroken,
     )
-    from .files import Entry
+    from .filesystem import Entry
     from .image import Image
-    from .kernel import kernel_banner, kernel_release, unpack_kernel
+    from .kernel_image import kernel_banner, kernel_release, unpack_kernel
     from .machine import Disk, Machine, Nic
     from .milestones import ChecksError, CheckSpec, MilestoneSpec, check, milestone
     from .observer import Observer
@@ -55,7 +55,7 @@ _HOMES = {
     "Deliverable": "deliverable",
     "Disk": "machine",
     "Elf": "elf",
-    "Entry": "files",
+    "Entry": "filesystem",
     "GuestError": "errors",
     "GuestExited": "errors",
     "GuestOverrun": "errors",
@@ -81,11 +81,11 @@ _HOMES = {
     "check": "milestones",
     "decompress": "archive",
     "is_elf": "elf",
-    "kernel_banner": "kernel",
-    "kernel_release": "kernel",
+    "kernel_banner": "kernel_image",
+    "kernel_release": "kernel_image",
     "milestone": "milestones",
     "strings": "elf",
-    "unpack_kernel": "kernel",
+    "unpack_kernel": "kernel_image",
 }
 
 __all__ = [

@@ -10,7 +10,7 @@ import os
 from functools import cache
 
 from .firmware import native
-from .refboot import reference_boot
+from .reference_boot import reference_boot
 
 KVM = "/dev/kvm"
 PROBE_SECONDS = 5.0  # real; a working KVM needs well under one

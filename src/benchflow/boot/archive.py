@@ -12,11 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from .bounded_run import run_tool
 from .errors import BadDeliverable
-from .files import Entry, Kind
-from .text import one_line
-from .tools import run_tool
-from .tree import Tree
+from .filesystem import Entry, Kind
+from .listed_filesystem import Tree
+from .sanitize import one_line
 
 LIMIT = 512 << 20
 _CHUNK = 1 << 20

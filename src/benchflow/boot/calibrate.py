@@ -15,7 +15,7 @@ from functools import cache
 from .accel import kvm_works
 from .errors import BadSetting, BootError, QemuFailed
 from .firmware import program
-from .refboot import reference_boot
+from .reference_boot import reference_boot
 
 # Processor seconds of the reference boot's work on the reference host: 2 cores (AMD EPYC,
 # virtualised), QEMU 7.2 under TCG, otherwise idle; the best of 8 runs.

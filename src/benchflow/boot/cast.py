@@ -7,7 +7,7 @@ import threading
 import time
 from pathlib import Path
 
-from .text import StreamFilter, clean
+from .sanitize import StreamFilter, clean
 
 _MAX_BYTES = 8 << 20
 _MAX_MARKERS = 5000

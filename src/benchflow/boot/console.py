@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from .strip import Stripper
+from .console_text import Stripper
 
 HEAD = 256 * 1024
 TAIL = 4 * 1024 * 1024

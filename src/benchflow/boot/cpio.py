@@ -7,9 +7,9 @@ import stat as modes
 
 from .archive import decompress_first, is_compressed
 from .errors import BadDeliverable
-from .files import Entry, Kind
-from .text import one_line
-from .tree import Tree
+from .filesystem import Entry, Kind
+from .listed_filesystem import Tree
+from .sanitize import one_line
 
 LIMIT = 512 << 20
 _HEADER = 110

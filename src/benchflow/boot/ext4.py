@@ -12,10 +12,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from .bounded_run import run_tool
 from .errors import BadDeliverable
-from .files import READ_LIMIT, Entry, FileSystem, Kind, child_path
-from .text import clean, one_line
-from .tools import run_tool
+from .filesystem import READ_LIMIT, Entry, FileSystem, Kind, child_path
+from .sanitize import clean, one_line
 
 _ROOT_INODE = 2
 _LINE = re.compile(r"/(\d+)/(\d{6})/(\d+)/(\d+)/([^/]*)/(\d*)/\Z", re.DOTALL)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from .bounded_run import run_tool
 from .errors import BadDeliverable
-from .files import Entry, FileSystem, child_path
-from .text import one_line
-from .tools import run_tool
+from .filesystem import Entry, FileSystem, child_path
+from .sanitize import one_line
 
 # No configuration of the host; and geometry that Linux accepts is accepted.
 _ENV = {"MTOOLSRC": "/dev/null", "MTOOLS_SKIP_CHECK": "1", "MTOOLS_TWENTY_FOUR_HOUR_CLOCK": "1"}

@@ -7,11 +7,11 @@ import shlex
 import tempfile
 from pathlib import Path
 
+from .bounded_run import run_tool
 from .errors import BadDeliverable
-from .files import Entry, Kind
-from .text import one_line
-from .tools import run_tool
-from .tree import Tree
+from .filesystem import Entry, Kind
+from .listed_filesystem import Tree
+from .sanitize import one_line
 
 _ROW = re.compile(
     r"(?P<type>[-dlbcps])(?P<mode>[-rwxsStT]{9})[ +]+\d+ +(?P<uid>\d+) +(?P<gid>\d+) +"

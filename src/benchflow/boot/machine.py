@@ -26,12 +26,12 @@ from .deadline import Deadline
 from .disks import Disk
 from .errors import CheckMisuse, GuestError
 from .guard import Guard
-from .hardware import Hardware, check_off
+from .guest import Watch
+from .instance import Hardware, check_off
 from .nics import Nic
 from .observer import Observer
-from .qemu import Spec
+from .qemu_command import Spec
 from .shell import Shell
-from .watch import Watch
 
 BOOT_SECONDS = 300.0
 KERNEL = re.compile(r"Linux version (\S+)\s")

@@ -9,7 +9,7 @@ import threading
 from dataclasses import dataclass, field
 
 from .errors import CheckMisuse
-from .loop import io_loop
+from .io_thread import io_loop
 
 _MAC = re.compile(r"(?:[0-9a-f]{2}:){5}[0-9a-f]{2}", re.IGNORECASE)
 _FORWARD = re.compile(r"^\s*TCP\[HOST_FORWARD\]\s+\d+\s+\S+\s+(\d+)\s+\S+\s+(\d+)", re.MULTILINE)

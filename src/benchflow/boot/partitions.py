@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .bounded_run import run_tool
 from .errors import BadDeliverable
-from .tools import run_tool
 
 _MAX_PARTITIONS = 256
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from _pytest.assertion import util as assertion_util
 
-from .budget import Budget
 from .evidence import Evidence
+from .fault import Interrupted, fault, reason
 from .fixtures import Fixtures
 from .manifest import Manifest
 from .milestones import (
@@ -25,8 +25,8 @@ from .milestones import (
     Ladder,
     MilestoneSpec,
 )
-from .text import clean
-from .verdict import Interrupted, fault, reason
+from .sanitize import clean
+from .time_budget import Budget
 
 
 class Broken(Exception):

@@ -18,7 +18,7 @@ from qemu.qmp import (
 from qemu.qmp.protocol import Runstate
 
 from .errors import QemuFailed
-from .loop import io_loop
+from .io_thread import io_loop
 
 ANSWER_SECONDS = 60.0  # real ones
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from typing import Any
 
-from .text import one_line
+from .sanitize import one_line
 
 _TOOLS = {
     "qemu-system-x86_64": ["--version"],

@@ -28,7 +28,7 @@ from .errors import (
     ShellBroken,
 )
 from .frames import Apart, ApartFrame, Frame, Result, Sum, quote, typeable
-from .watch import Watch
+from .guest import Watch
 
 LINE_MAX = 600  # busybox edits lines of up to 1024 bytes, a tty drops what exceeds 4096
 WRITE_CHUNK = 512

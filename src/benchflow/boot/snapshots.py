@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 
 from .errors import CheckMisuse, NoSpace
-from .hardware import Hardware
-from .watch import Watch
+from .guest import Watch
+from .instance import Hardware
 
 JOB_SECONDS = 600.0
 _numbers = itertools.count(1)

@@ -13,13 +13,13 @@ from types import FrameType
 
 from . import memory
 from .evidence import Evidence
+from .fault import Interrupted, reason
+from .ladder_text import ladder_text
 from .manifest import Manifest
 from .manifest import load as load_manifest
 from .milestones import Ladder, MilestoneSpec
-from .report import ladder_text
+from .sanitize import clean
 from .scan import scan
-from .text import clean
-from .verdict import Interrupted, reason
 
 EXIT_VERDICT = 0
 EXIT_BROKEN = 3

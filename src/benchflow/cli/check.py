@@ -11,7 +11,7 @@ from benchflow.errors import UsageError
 
 if TYPE_CHECKING:
     from benchflow.authoring.gate import GateResult
-    from benchflow.run.board import Listener
+    from benchflow.run.progress import Listener
     from benchflow.tasks import Task
 
 #: Gates that read files alone: they are through before anybody could read a line about them.
@@ -63,17 +63,17 @@ def command(
 
     Exit status: 0 when no gate failed, 1 when one did, 4 when one could not be run.
     """
-    from benchflow.run.engine import keep_quiet
+    from benchflow.run.harbor_job import keep_quiet
     from benchflow.run.worker import Interrupted
 
     keep_quiet()
     from benchflow.authoring.check import FAST, GATES, check, remembered
     from benchflow.authoring.gate import Status
-    from benchflow.authoring.nops import Nops
-    from benchflow.authoring.standing import due as not_recorded
-    from benchflow.authoring.standing import record as keep
-    from benchflow.cli.gateline import GateLine
-    from benchflow.run.board import Silence
+    from benchflow.authoring.gate_record import due as not_recorded
+    from benchflow.authoring.gate_record import record as keep
+    from benchflow.authoring.nop_job import Nops
+    from benchflow.cli.gate_progress import GateLine
+    from benchflow.run.progress import Silence
     from benchflow.tasks import select
 
     chosen = (*gates, *(FAST if fast else ())) or GATES
@@ -150,14 +150,14 @@ def _line(result: GateResult) -> None:
 
 
 def _write(task: Task, listener: Listener) -> list[str]:
-    from benchflow.authoring.figures import write
+    from benchflow.authoring.measured_times import write
     from benchflow.authoring.trials import Trials
 
     return write(task, Trials(task, listener).oracle())
 
 
 def _matrix(found: list[Task], as_json: bool) -> int:
-    from benchflow.authoring.static import grid, matrix
+    from benchflow.authoring.static_gates import grid, matrix
 
     if as_json:
         tasks = {

@@ -40,18 +40,18 @@ def command(evidence: bool, images: bool, sandboxes: bool, as_json: bool) -> Non
     from benchflow import sandbox
     from benchflow.cli.table import table
     from benchflow.home import home
-    from benchflow.sandbox import room
+    from benchflow.sandbox import image_disk_usage
 
     leftovers = sandbox.gc()
     if sandboxes:
-        leftovers += room.remove_kept()
+        leftovers += image_disk_usage.remove_kept()
     if evidence or images:
-        room.refuse_while_used()
+        image_disk_usage.refuse_while_used()
     if evidence:
         _remove_evidence(home() / "checks")
     if images:
-        room.remove_images()
-    stores = _stores(home(), room.stored_bytes())
+        image_disk_usage.remove_images()
+    stores = _stores(home(), image_disk_usage.stored_bytes())
     if as_json:
         print_json({"schema": 1, "home": home(), "leftovers": leftovers, "stores": stores})
         return

@@ -27,10 +27,10 @@ def command(a: str, b: str, source: tuple[Path, ...], assume_version: bool, as_j
     """
     need_analysis()
     from benchflow.cli.report import say_problems
+    from benchflow.results.parallel import processors
     from benchflow.results.records import collect
-    from benchflow.results.workers import processors
+    from benchflow.site.comparison_sentence import sentence
     from benchflow.site.summary import compare, pair_json
-    from benchflow.site.text import sentence
 
     table = collect(
         [*source], assume_version=assume_version, trajectories=False, workers=processors()

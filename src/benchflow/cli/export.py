@@ -34,8 +34,8 @@ def command(
       duckdb table/index.duckdb "SELECT agent, model, verdict, count(*) FROM trials GROUP BY ALL"
     """
     from benchflow.results.index import export
+    from benchflow.results.parallel import processors
     from benchflow.results.records import collect
-    from benchflow.results.workers import processors
 
     collection = collect(
         [*source], assume_version=assume_version, trajectories=not no_steps, workers=processors()

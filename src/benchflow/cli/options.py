@@ -71,7 +71,7 @@ def print_json(value: Any) -> None:
     """Prints `value` as one JSON document; dataclasses and paths are made plain."""
     import json
 
-    from benchflow.results.dump import plain
+    from benchflow.results.to_json import plain
 
     is_ascii = not takes_all(sys.stdout)
     click.echo(json.dumps(plain(value), indent=2, ensure_ascii=is_ascii))

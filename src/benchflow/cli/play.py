@@ -31,14 +31,14 @@ def command(task: str, timed: bool, hint: int, job_name: str, jobs_dir: Path) ->
 
     Exit status: 0 when the work was judged, whatever the verdict; 4 when it could not be.
     """
-    from benchflow.run.engine import keep_quiet
+    from benchflow.run.harbor_job import keep_quiet
 
     keep_quiet()
-    from benchflow.cli.show import finish
+    from benchflow.cli.render import finish
     from benchflow.cli.table import duration
-    from benchflow.run.board import Silence
     from benchflow.run.jobs import start
     from benchflow.run.plan import plan
+    from benchflow.run.progress import Silence
     from benchflow.run.request import RunRequest
     from benchflow.tasks import find
 

@@ -65,8 +65,8 @@ def command(
     if markdown and as_json:
         raise click.UsageError("--markdown and --json exclude each other")
     need_analysis()
+    from benchflow.results.parallel import processors
     from benchflow.results.records import collect
-    from benchflow.results.workers import processors
     from benchflow.site.findings import findings, findings_json
     from benchflow.site.reading.report import as_markdown, in_terminal
 

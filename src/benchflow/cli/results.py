@@ -30,10 +30,10 @@ def command(
       benchflow results --all
       benchflow results ./some-harbor-job --json | jq '.jobs[].counts'
     """
-    from benchflow.cli.show import job_folder, print_job
-    from benchflow.results import dump
+    from benchflow.cli.render import job_folder, print_job
+    from benchflow.results import to_json
     from benchflow.results.layout import find_jobs
-    from benchflow.results.read import read_job
+    from benchflow.results.trials import read_job
 
     if job:
         folders = [folder for name in job for folder in find_jobs(job_folder(name, jobs_dir))]
@@ -43,7 +43,7 @@ def command(
             folders = [max(folders, key=lambda path: path.stat().st_mtime)]
     jobs = [read_job(folder) for folder in folders]
     if as_json:
-        print_json(dump.jobs(jobs))
+        print_json(to_json.jobs(jobs))
         return
     for n, each in enumerate(jobs):
         if n:

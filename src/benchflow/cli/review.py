@@ -31,11 +31,11 @@ def command(task: str, page: Path | None, as_json: bool) -> int:
 
     Exit status: 0 when every gate is known to pass or not to apply, 1 otherwise.
     """
-    from benchflow.run.engine import keep_quiet
+    from benchflow.run.harbor_job import keep_quiet
 
     keep_quiet()
-    from benchflow.authoring.page import html, text
     from benchflow.authoring.review import review
+    from benchflow.authoring.review_page import html, text
     from benchflow.tasks import find
 
     if as_json and page:

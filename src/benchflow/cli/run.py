@@ -152,13 +152,13 @@ def command(
 
     Exit status: 0 when every trial was judged, whatever the verdict; 4 when one could not be.
     """
-    from benchflow.run.engine import keep_quiet
+    from benchflow.run.harbor_job import keep_quiet
     from benchflow.run.request import STALL_MINUTES, RunRequest
 
     keep_quiet()
     from benchflow.cli.live import display_alone
-    from benchflow.cli.show import finish
-    from benchflow.run import limits
+    from benchflow.cli.render import finish
+    from benchflow.run import rate_limits
     from benchflow.run.jobs import start
     from benchflow.run.plan import plan
 
@@ -184,7 +184,7 @@ def command(
             max_tokens=max_tokens,
             max_turns=max_turns,
             max_minutes=max_minutes,
-            limits=limits.read({"rpm": rpm, "tpm": tpm, "concurrent": calls_at_once}),
+            limits=rate_limits.read({"rpm": rpm, "tpm": tpm, "concurrent": calls_at_once}),
             stall_minutes=usual if stall_minutes is None else stall_minutes or None,
             keep_bodies=keep_bodies,
             agent_timeout_multiplier=agent_timeout_multiplier,

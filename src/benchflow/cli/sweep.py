@@ -57,11 +57,11 @@ def command(file: Path, only_plan: bool, retry: str | None, jobs_dir: Path, as_j
     Exit status: 0 when every trial that was started was judged, whatever the verdict; 4 when one
     could not be.
     """
-    from benchflow.run.engine import keep_quiet
+    from benchflow.run.harbor_job import keep_quiet
 
     keep_quiet()
     from benchflow.cli.live import display_alone
-    from benchflow.cli.show import shown, telling_what_is_mended
+    from benchflow.cli.render import shown, telling_what_is_mended
     from benchflow.errors import InfrastructureError
     from benchflow.run import sweep
     from benchflow.run.sweepfile import read_file
@@ -98,7 +98,7 @@ def command(file: Path, only_plan: bool, retry: str | None, jobs_dir: Path, as_j
 
 
 def _print(found: Sweep) -> None:
-    from benchflow.cli.show import shown
+    from benchflow.cli.render import shown
     from benchflow.cli.table import duration, table
 
     entries = [found.who(n) for n in range(len(found.agents))]
@@ -130,7 +130,7 @@ def _print(found: Sweep) -> None:
 
 
 def _print_budget(found: Sweep, left: int) -> None:
-    from benchflow.run.spending import dollars
+    from benchflow.run.sweep_budget import dollars
 
     purse, spent = found.file.purse, found.spent
     known = []

@@ -76,14 +76,14 @@ def _line(task: Task) -> list[str]:
 
 def _changed(task: Task) -> tuple[str, ...]:
     """What has another meaning since its gates were recorded."""
-    from benchflow.authoring.standing import standing
+    from benchflow.authoring.gate_record import standing
 
     found = standing(task) if task.is_benchflow else None
     return found.changed if found else ()
 
 
 def _state(task: Task) -> str:
-    from benchflow.authoring.standing import standing
+    from benchflow.authoring.gate_record import standing
 
     if not task.is_benchflow:
         return ""

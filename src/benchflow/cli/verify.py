@@ -60,8 +60,8 @@ def command(
     Exit status: 0 resolved, 1 failed, 4 when the verifier itself broke.
     """
     from benchflow.cli.live import display_alone
-    from benchflow.cli.show import print_trial, shown
-    from benchflow.results import dump
+    from benchflow.cli.render import print_trial, shown
+    from benchflow.results import to_json
     from benchflow.results.model import Verdict
     from benchflow.run.verify import VerifyRequest, free_folder, match, verify
     from benchflow.tasks import find
@@ -80,7 +80,7 @@ def command(
     with display_alone(quiet=as_json) as listener:
         outcome = verify(request, listener)
     if as_json:
-        print_json({"schema": 1, "notes": outcome.notes, "trial": dump.trial(outcome.trial)})
+        print_json({"schema": 1, "notes": outcome.notes, "trial": to_json.trial(outcome.trial)})
     else:
         click.echo()
         print_trial(outcome.trial)

@@ -12,8 +12,8 @@ import click
 from benchflow.cli.options import jobs_dir_option, json_option, print_json
 
 if TYPE_CHECKING:
-    from benchflow.run.onlooker import Onlooker
-    from benchflow.run.overview import Overview
+    from benchflow.run.job_status import Onlooker
+    from benchflow.run.sweep_status import Overview
 
 _LOOK_SECONDS = 1.0
 #: Without a terminal: how often a line says how far it is.
@@ -41,7 +41,7 @@ def command(job: str, once: bool, jobs_dir: Path, as_json: bool) -> int:
       benchflow watch first-look               a sweep: all its jobs
       benchflow watch --once --json            one look, for a machine
     """
-    from benchflow.cli.screen import document, screen
+    from benchflow.cli.job_screen import document, screen
 
     onlooker = _onlooker(job, jobs_dir.resolve())
     if as_json:
@@ -62,8 +62,8 @@ def _onlooker(job: str, jobs_dir: Path) -> Onlooker:
     from benchflow.errors import UsageError
     from benchflow.results import lock
     from benchflow.results.layout import find_jobs, is_job
-    from benchflow.run import record
-    from benchflow.run.onlooker import Onlooker, of_job, of_sweep
+    from benchflow.run import job_record
+    from benchflow.run.job_status import Onlooker, of_job, of_sweep
 
     if not job:
         running = [each for each in find_jobs(jobs_dir) if lock.is_held(each)]
@@ -73,7 +73,7 @@ def _onlooker(job: str, jobs_dir: Path) -> Onlooker:
     named = [folder for folder in (jobs_dir / job, Path(job).resolve()) if is_job(folder)]
     if named:
         return Onlooker(lambda: named[:1])
-    if record.of_sweep(job, jobs_dir):
+    if job_record.of_sweep(job, jobs_dir):
         return of_sweep(job, jobs_dir)
     folder = Path(job).resolve()
     if not folder.is_dir():
@@ -87,7 +87,7 @@ def _live(onlooker: Onlooker) -> Overview:
     from rich.live import Live
     from rich.text import Text
 
-    from benchflow.cli.screen import screen
+    from benchflow.cli.job_screen import screen
 
     console = Console(highlight=False)
     with Live(console=console, screen=False, transient=True, auto_refresh=False) as live:
@@ -101,7 +101,7 @@ def _live(onlooker: Onlooker) -> Overview:
 
 
 def _lines(onlooker: Onlooker) -> Overview:
-    from benchflow.cli.screen import headline
+    from benchflow.cli.job_screen import headline
     from benchflow.cli.table import duration
 
     told: set[str] = set()

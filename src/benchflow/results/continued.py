@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchflow.results.files import UnreadableRecord, read_object
-from benchflow.results.values import count, number
+from benchflow.results.json_values import count, number
+from benchflow.results.safe_files import UnreadableRecord, read_object
 
 #: `<trial>/continued.json`
 NAME = "continued.json"

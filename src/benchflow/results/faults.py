@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchflow.results.files import UnreadableRecord, read_object, write_json
+from benchflow.results.safe_files import UnreadableRecord, read_object, write_json
 from benchflow.results.text import one_line
 
 NAME = "benchflow.json"

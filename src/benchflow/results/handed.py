@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchflow.results.files import UnreadableRecord, read_object, write_json
+from benchflow.results.json_values import count, mapping, sequence, word
+from benchflow.results.safe_files import UnreadableRecord, read_object, write_json
 from benchflow.results.text import one_line
-from benchflow.results.values import count, mapping, sequence, word
 
 NAME = "hand-over.json"
 _MOST = 20

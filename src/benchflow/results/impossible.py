@@ -1,6 +1,7 @@
 """What others wrote and cannot be: amounts below nothing, times that run backwards.
 
-Such a value is read as "not recorded" (`benchflow.results.values`); here is what is said about it.
+Such a value is read as "not recorded" (`benchflow.results.json_values`); here is what is said about
+it.
 """
 
 from __future__ import annotations
@@ -8,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from benchflow.results.json_values import amount, mapping, moment, sequence
 from benchflow.results.text import one_line
-from benchflow.results.values import amount, mapping, moment, sequence
 
 #: Parts of a Harbor trial, each with its own start and end.
 _HARBOR_PARTS = ("environment_setup", "agent_setup", "agent_execution", "verifier")

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchflow.results.files import UnreadableRecord, decode, read_bytes
+from benchflow.results.safe_files import UnreadableRecord, decode, read_bytes
 
 NAME = "phases.jsonl"
 _SCHEMA = 1

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from benchflow.results.evidence import verifier_folders
-from benchflow.results.files import Absent, UnreadableRecord, read_object
+from benchflow.results.json_values import name, number, sequence
 from benchflow.results.model import Check, Milestone, Problem
+from benchflow.results.safe_files import Absent, UnreadableRecord, read_object
 from benchflow.results.text import one_line, printable
-from benchflow.results.values import name, number, sequence
 
 STATUSES = ("passed", "failed", "not reached")
 _LINE = 160

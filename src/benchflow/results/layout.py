@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchflow.errors import UsageError
-from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.model import Problem
+from benchflow.results.safe_files import UnreadableRecord, read_object
 
 
 def find_jobs(where: Path) -> list[Path]:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchflow.results.files import UnreadableRecord, read_object
+from benchflow.results.json_values import count, mapping, number, word
 from benchflow.results.model import Usage
-from benchflow.results.values import count, mapping, number, word
+from benchflow.results.safe_files import UnreadableRecord, read_object
 
 NAME = "model.json"
 

@@ -1,6 +1,6 @@
 """One trial from anywhere: the schema that every reader fills and everything above reads.
 
-`Record` is one row; `benchflow.results.read.read_trial` gives a Harbor trial's folder in full
+`Record` is one row; `benchflow.results.trials.read_trial` gives a Harbor trial's folder in full
 (each check, each message). `collect` reads paths, `steps` reads a trial's trajectory when asked.
 Every text in a record was stripped of escape sequences and control characters; it is *not* escaped
 for HTML. None always means "not recorded", never "no" and never zero.
@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 from msgspec import Struct
 
 from benchflow.results.model import Check, Phases, Problem, Usage, Verdict
-from benchflow.results.running import Unfinished
+from benchflow.results.unfinished import Unfinished
 
 
 class Format(StrEnum):

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchflow.results.files import UnreadableRecord, read_object
-from benchflow.results.values import mapping, number
+from benchflow.results.json_values import mapping, number
+from benchflow.results.safe_files import UnreadableRecord, read_object
 
 NAME = "sandbox.json"
 VERIFIER_OUT_OF_DISK = "VerifierOutOfDisk"

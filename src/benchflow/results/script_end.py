@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from benchflow.results.files import UnreadableRecord, read_bytes
 from benchflow.results.model import Trial
+from benchflow.results.safe_files import UnreadableRecord, read_bytes
 from benchflow.results.text import one_line
 
 #: What Harbor's oracle writes beside its log where its script's status is not 0.

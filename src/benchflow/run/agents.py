@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchflow.errors import UsageError
-from benchflow.results import running
+from benchflow.results import unfinished
 from benchflow.results.text import one_line
 from benchflow.run.request import RunRequest
 from benchflow.tasks import Task
@@ -53,7 +53,7 @@ def who(config: Mapping[str, Any]) -> str:
 
     `config`: as Harbor writes it into a file, without what has its default value.
     """
-    name = running.agent_of(config)
+    name = unfinished.agent_of(config)
     return one_line(" ".join(str(part) for part in (name, config.get("model_name")) if part), 120)
 
 
@@ -105,7 +105,7 @@ def _metered(config: AgentConfig, request: RunRequest) -> AgentConfig:
     from harbor.agents.factory import AgentFactory
     from harbor.agents.installed.base import BaseInstalledAgent
 
-    from benchflow.run.metered import is_metered, meter
+    from benchflow.run.gateway_agent import is_metered, meter
 
     found = meter(config)
     kind = AgentFactory.get_agent_class_from_config(config)

@@ -8,9 +8,9 @@ well as ours, so where nobody needs it any more it is ended, and what is on its 
 what its agent left running, mounted or filled can neither spoil that nor excuse anything.
 
 The agent's own sandbox also shows the layer that its agent runs from (`benchflow.run.layers`), and
-has a door to the job's model gateway (`benchflow.run.models`). An agent that hangs is ended there
-(`benchflow.run.stall`). It may be one that was kept when its trial was cut off
-(`benchflow.run.continuing`).
+has a door to the job's model gateway (`benchflow.run.job_gateway`). An agent that hangs is ended
+there (`benchflow.run.stall`). It may be one that was kept when its trial was cut off
+(`benchflow.run.session_resume`).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from typing import Any, override
 from harbor.agents.installed.base import NonZeroAgentExitCodeError
 
 from benchflow.errors import InfrastructureError, TaskError, UsageError
-from benchflow.gateway import process
+from benchflow.gateway import client as process
 from benchflow.results import handed
 from benchflow.results.faults import add_fault
-from benchflow.run import continuing, layers, models, signs, stall
-from benchflow.sandbox import ExecResult, Image, Mount, Sandbox, handover
+from benchflow.run import job_gateway, layers, proc_activity, session_resume, stall
+from benchflow.sandbox import ExecResult, Image, Mount, Sandbox, trial_files
 from benchflow.sandbox.environment import CommandTimeout, NamespaceEnvironment
 from benchflow.sandbox.transfer import Unreadable
 
@@ -58,7 +58,7 @@ class TrialEnvironment(NamespaceEnvironment):
         self._is_at_work = False
         self._handed_over = 0  # bytes on the disk
         #: What was kept of this trial when it was cut off, and is gone on with.
-        self.continued: continuing.Kept | None = None
+        self.continued: session_resume.Kept | None = None
         super().__init__(*args, **kwargs)
 
     @override
@@ -74,17 +74,17 @@ class TrialEnvironment(NamespaceEnvironment):
         if not self._is_agents():
             return super()._open(image, **how)
         trial = self.trial_paths.trial_dir
-        how["name"] = continuing.sandbox_name(trial)
-        how["keep_while"] = (continuing.marker(trial), trial.parent)
-        kept = continuing.find(trial)
+        how["name"] = session_resume.sandbox_name(trial)
+        how["keep_while"] = (session_resume.marker(trial), trial.parent)
+        kept = session_resume.find(trial)
         if kept is not None:
             try:
                 box = super()._open(image, again=True, **how)
             except UsageError:
-                continuing.drop(trial)
+                session_resume.drop(trial)
             else:
                 self.continued = kept
-                continuing.say(trial, kept)
+                session_resume.say(trial, kept)
                 return box
         return super()._open(image, **how)
 
@@ -95,7 +95,7 @@ class TrialEnvironment(NamespaceEnvironment):
 
     @override
     async def stop(self, delete: bool) -> None:
-        is_kept = self._is_agents() and continuing.find(self.trial_paths.trial_dir) is not None
+        is_kept = self._is_agents() and session_resume.find(self.trial_paths.trial_dir) is not None
         await super().stop(delete and not is_kept)
 
     def _find_users(self) -> None:
@@ -118,7 +118,7 @@ class TrialEnvironment(NamespaceEnvironment):
     def _open_door(self) -> None:
         """Let the sandbox reach the job's model gateway at its own loopback."""
         trial = self.trial_paths.trial_dir
-        client = process.find(models.folder(trial.parent))
+        client = process.find(job_gateway.folder(trial.parent))
         if client is not None:
             client.door_for(trial.name, self._running().init_pid)
 
@@ -153,7 +153,7 @@ class TrialEnvironment(NamespaceEnvironment):
             if self._is_at_work and await asyncio.to_thread(self._running().died_of_memory):
                 raise AgentFilledMemory(error.message) from error
             if self._is_agents():
-                continuing.note_death(self.trial_paths.trial_dir)
+                session_resume.note_death(self.trial_paths.trial_dir)
             raise
         finally:
             self._commands += 1
@@ -186,16 +186,16 @@ class TrialEnvironment(NamespaceEnvironment):
         """What the agent shows of its work at this moment. Never raises."""
         trial = self.trial_paths.trial_dir
         calls, in_call, lost = self._calls(trial)
-        logs = [signs.log_state(trial, "agent")]
+        logs = [proc_activity.log_state(trial, "agent")]
         try:
             init = self._running().init_pid
         except InfrastructureError:
             return stall.Signs(lost="its sandbox is gone")
-        logs.append(signs.log_state(f"/proc/{init}/root", "logs", "agent"))
+        logs.append(proc_activity.log_state(f"/proc/{init}/root", "logs", "agent"))
         return stall.Signs(
             events=(self._commands, self._printed, calls, *logs),
-            cpu=signs.cpu_seconds(init),
-            received=signs.received_bytes(init),
+            cpu=proc_activity.cpu_seconds(init),
+            received=proc_activity.received_bytes(init),
             in_call=in_call,
             lost=lost,
         )
@@ -203,7 +203,7 @@ class TrialEnvironment(NamespaceEnvironment):
     def _calls(self, trial: Path) -> tuple[float, bool, str]:
         """When the gateway last saw something of the trial move, whether a call is under way, and
         what is wrong with the gateway."""
-        client = process.find(models.folder(trial.parent))
+        client = process.find(job_gateway.folder(trial.parent))
         try:
             found = None if client is None else client.trial(trial.name)
         except UsageError:
@@ -253,11 +253,11 @@ class TrialEnvironment(NamespaceEnvironment):
         if self._is_agents() or not disk_mb:
             yield source
             return
-        room = int(handover.FOR_DELIVERABLES * disk_mb * (1 << 20)) - self._handed_over
-        with handover.within(source, room) as whole:
+        room = int(trial_files.FOR_DELIVERABLES * disk_mb * (1 << 20)) - self._handed_over
+        with trial_files.within(source, room) as whole:
             if whole != source:
                 self.logger.warning("%s takes more than the verifier's disk has room for", source)
-            self._handed_over += handover.stored(whole)[0]
+            self._handed_over += trial_files.stored(whole)[0]
             yield whole
 
     @override

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 from benchflow.errors import TaskError, UsageError
 from benchflow.gateway.config import Config
 from benchflow.results import lock
-from benchflow.results.files import UnreadableRecord, read_object, write_json
 from benchflow.results.model import Job, Problem, Verdict
-from benchflow.results.read import read_job, read_trial
-from benchflow.run import continuing, engine, models, record, worker
-from benchflow.run.board import Board, Listener
-from benchflow.run.models import Models
-from benchflow.run.phases import Phases
+from benchflow.results.safe_files import UnreadableRecord, read_object, write_json
+from benchflow.results.trials import read_job, read_trial
+from benchflow.run import harbor_job, job_gateway, job_record, session_resume, worker
+from benchflow.run.agent_secrets import Given, give_again
+from benchflow.run.follow import Watch
+from benchflow.run.job_gateway import Models
+from benchflow.run.journal_writer import Phases
 from benchflow.run.plan import Plan
-from benchflow.run.spending import BudgetSpent, Gate
-from benchflow.run.variables import Given, give_again
-from benchflow.run.watch import Watch
+from benchflow.run.progress import Board, Listener
+from benchflow.run.sweep_budget import BudgetSpent, Gate
 from benchflow.run.worker import Interrupted
 from benchflow.tasks import Task, load, stage
 
@@ -51,12 +51,12 @@ def start(
             hint=f"go on with it: benchflow resume {job.name}; or choose another --job-name",
         ) from None
     with lock.hold(job) as held:
-        models.prepare(job, plan.gateway)
-        record.write(plan)
+        job_gateway.prepare(job, plan.gateway)
+        job_record.write(plan)
         phases = Phases(job, {str(planned.staged): planned.task for planned in plan.tasks})
 
         def work() -> None:
-            _play(plan.config, phases, models.start(job, plan.gateway), gate)
+            _play(plan.config, phases, job_gateway.start(job, plan.gateway), gate)
 
         if in_front:
             work()
@@ -69,7 +69,7 @@ def start(
 def _play(config: JobConfig, phases: Phases, gateway: Models | None, gate: Gate | None) -> None:
     """Runs the job; its gateway ends with it, and goes on when it is only interrupted."""
     try:
-        engine.run(config, phases, gateway, gate)
+        harbor_job.run(config, phases, gateway, gate)
     except BudgetSpent:
         if gateway is not None:
             gateway.close()
@@ -100,12 +100,12 @@ def resume(
     Raises UsageError, Interrupted when somebody stopped a job that we looked on, and what
     `engine.run` and `worker.run` raise.
     """
-    continuing.forget_lost(job.parent)
+    session_resume.forget_lost(job.parent)
     clean_up()
-    saved = record.read(job)
+    saved = job_record.read(job)
     try:
         with lock.hold(job) as held:
-            models.settle(job)
+            job_gateway.settle(job)
             config, mended = _mend(job, saved, retry_errors=retry_errors)
             for problem in mended:
                 on_mended(problem)
@@ -129,7 +129,7 @@ def _go_on(
     phases = Phases(job, _restage(saved))
 
     def work() -> None:
-        _play(config, phases, models.again(job, change), gate)
+        _play(config, phases, job_gateway.again(job, change), gate)
 
     worker.run(job, held, work, Watch(job, _board(job, saved), listener).look)
 
@@ -197,7 +197,7 @@ def _mend(
 
 
 def _cut_off(trial: Path, job: Path) -> Problem:
-    how = continuing.settle(trial)
+    how = session_resume.settle(trial)
     _discard(trial, job)
     return Problem(trial, f"was cut off; {how}")
 
@@ -216,7 +216,7 @@ def _mend_trial(trial: Path, job: Path, *, retry_errors: bool) -> list[Problem]:
     if finished.cause == CANCELLED:
         return [_cut_off(trial, job)]
     if retry_errors and finished.verdict is Verdict.ERROR:
-        how = continuing.settle(trial)
+        how = session_resume.settle(trial)
         why = f"ended with {finished.cause}; moved to {_set_aside(trial, job)}"
         return [Problem(path, f"{why}; {how}")]
     try:
@@ -255,7 +255,7 @@ def _set_aside(path: Path, job: Path) -> Path:
 def is_current(folder: Path) -> bool:
     """Whether the job's tasks are, to the byte, those that it was started with: else it cannot be
     resumed. Raises UsageError for a folder that is no job of ours."""
-    saved = record.read(folder)
+    saved = job_record.read(folder)
     try:
         _restage(saved)
     except (UsageError, TaskError):

@@ -12,7 +12,7 @@ from typing import Any
 from benchflow.agents.layers import AGENTS, Layer, install, installed, layer_of, measure
 from benchflow.agents.layers import find as find_spec
 from benchflow.errors import UsageError
-from benchflow.run.workshop import SandboxWorkshop
+from benchflow.run.layer_runtime import SandboxWorkshop
 from benchflow.sandbox import Mount, Sandbox, debian
 
 

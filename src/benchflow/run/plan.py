@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchflow.errors import UsageError
 from benchflow.gateway.config import Budget, Config
-from benchflow.run import fitness, models
+from benchflow.run import fitness, job_gateway
 from benchflow.run.agents import PlannedTask, configure
 from benchflow.run.memory import available_mb
 from benchflow.run.request import RunRequest
@@ -84,7 +84,9 @@ def assemble(request: RunRequest, tasks: list[PlannedTask], agents: list[AgentCo
         turns=request.max_turns,
         minutes=request.max_minutes,
     )
-    gateway = models.configure(agents, budget, limits=request.limits, bodies=request.keep_bodies)
+    gateway = job_gateway.configure(
+        agents, budget, limits=request.limits, bodies=request.keep_bodies
+    )
     if gateway is None and (budget != Budget() or request.limits):
         raise UsageError(
             "budgets and limits are kept by the model gateway, and no agent here uses it",

@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING
 from benchflow.errors import UsageError
 from benchflow.gateway.config import Budget, Config
 from benchflow.results import lock
-from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.model import Job, Problem, Trial, Verdict
-from benchflow.results.read import read_job
-from benchflow.run import fitness, jobs, limits, models, record
+from benchflow.results.safe_files import UnreadableRecord, read_object
+from benchflow.results.trials import read_job
+from benchflow.run import fitness, job_gateway, job_record, jobs, rate_limits
+from benchflow.run.agent_secrets import give_again
 from benchflow.run.agents import EXPLOIT, VARIANT, PlannedTask, configure, who
-from benchflow.run.board import Listener
-from benchflow.run.metered import is_metered
+from benchflow.run.gateway_agent import is_metered
 from benchflow.run.plan import Plan, assemble
+from benchflow.run.progress import Listener
 from benchflow.run.request import RunRequest
-from benchflow.run.spending import BudgetSpent, Gate, Purse, Spent, spent_in
+from benchflow.run.sweep_budget import BudgetSpent, Gate, Purse, Spent, spent_in
 from benchflow.run.sweepfile import SweepFile, lock_of
-from benchflow.run.variables import give_again
 from benchflow.run.worker import Interrupted
 from benchflow.tasks import Task, select, stage
 
@@ -109,8 +109,8 @@ def survey(file: SweepFile, jobs_dir: Path) -> Sweep:
             tasks,
         )
     )
-    limits.check(file.limits, [agent.model_name for agent in agents if agent.model_name])
-    made = tuple(read_job(job) for job in record.of_sweep(file.name, jobs_dir))
+    rate_limits.check(file.limits, [agent.model_name for agent in agents if agent.model_name])
+    made = tuple(read_job(job) for job in job_record.of_sweep(file.name, jobs_dir))
     finished: dict[str, list[Trial]] = defaultdict(list)
     for job in made:
         for trial in _judged(job):
@@ -161,16 +161,16 @@ def _run(
     *,
     retry_errors: bool,
 ) -> None:
-    for folder in record.of_sweep(file.name, jobs_dir):
+    for folder in job_record.of_sweep(file.name, jobs_dir):
         if not lock.is_held(folder):
-            models.settle(folder)
+            job_gateway.settle(folder)
     begun = survey(file, jobs_dir)
     tasks = dict.fromkeys(cell.planned.task for cell in begun.cells)
     fitness.refuse([*tasks], file.sandbox)
     for job in begun.jobs:
         # Our own record is whole; Harbor's result.json may be torn, or not be there yet.
         judged = _judged(job)
-        left = int(record.read(job.path)["n_trials"]) - len(judged)
+        left = int(job_record.read(job.path)["n_trials"]) - len(judged)
         left += sum(trial.verdict is Verdict.ERROR for trial in judged) if retry_errors else 0
         if left > 0 and _goes_on(job, begun):
             gate = _gate(file, jobs_dir, job.path)
@@ -194,7 +194,7 @@ def _gate(file: SweepFile, jobs_dir: Path, job: Path) -> Gate | None:
     """The gate of one job. Raises BudgetSpent where nothing may start at all."""
     if file.purse == Purse():
         return None
-    folders = record.of_sweep(file.name, jobs_dir)
+    folders = job_record.of_sweep(file.name, jobs_dir)
     if why := file.purse.over(spent_in(folders)):
         raise BudgetSpent(why)
     known = Budget(usd=file.trial.max_usd, tokens=file.trial.max_tokens)
@@ -204,7 +204,7 @@ def _gate(file: SweepFile, jobs_dir: Path, job: Path) -> Gate | None:
 def _changed(config: Config, file: SweepFile) -> Config:
     """The gateway of a job that was cut off, as the file wants it now."""
     routes = tuple(
-        route.model_copy(update={"limits": limits.of(route.model, file.limits)})
+        route.model_copy(update={"limits": rate_limits.of(route.model, file.limits)})
         for route in config.routes
     )
     return config.model_copy(update={"routes": routes, "budget": file.trial_budget})
@@ -253,7 +253,7 @@ def missing(sweep: Sweep) -> Iterator[Plan]:
             limits={
                 model: each
                 for model, each in sweep.file.limits.items()
-                if metered and model in (limits.EVERY, *named)
+                if metered and model in (rate_limits.EVERY, *named)
             },
             stall_minutes=sweep.file.stall_minutes,
         )
@@ -270,7 +270,7 @@ def _goes_on(job: Job, sweep: Sweep) -> bool:
     of its own."""
     from harbor.models.job.config import JobConfig
 
-    saved = record.read(job.path)
+    saved = job_record.read(job.path)
     staged = {str(cell.planned.staged) for cell in sweep.cells}
     try:
         give_again(JobConfig.model_validate(saved["harbor"]), sweep.variables)

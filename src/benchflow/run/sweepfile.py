@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from benchflow.errors import UsageError
 from benchflow.gateway.config import Budget, Limits
-from benchflow.run.limits import EVERY
+from benchflow.run.rate_limits import EVERY
 from benchflow.run.request import STALL_MINUTES
-from benchflow.run.spending import Purse
+from benchflow.run.sweep_budget import Purse
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,80}$")]
 _Dollars = Annotated[float, Field(gt=0, strict=False)]

@@ -10,13 +10,13 @@ from pathlib import Path
 from benchflow.errors import UsageError
 from benchflow.results import verdict
 from benchflow.results.evidence import evidence_in
-from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.ladder import read_ladder
 from benchflow.results.model import Phases, Trial, Verdict
-from benchflow.results.read import broken_verifier
+from benchflow.results.safe_files import UnreadableRecord, read_object
 from benchflow.results.sandboxes import crowded, used_up
-from benchflow.run.board import Board, Listener, Phase, TrialState
-from benchflow.run.verifiers import Attempt, on_host, sandboxed
+from benchflow.results.trials import broken_verifier
+from benchflow.run.progress import Board, Listener, Phase, TrialState
+from benchflow.run.verify_places import Attempt, on_host, sandboxed
 from benchflow.tasks import Task, stage
 
 

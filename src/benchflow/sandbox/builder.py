@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchflow.errors import InfrastructureError, MissingTool, TaskError
-from benchflow.sandbox import base, layout, local, mirror, paths, userns
+from benchflow.sandbox import debian_base, local, mirror, oci_layout, paths, userns
 from benchflow.sandbox.idmap import IdMap
 from benchflow.sandbox.model import Image, ImageConfig
 
@@ -66,11 +66,11 @@ class Builder:
     def bootstrap(self, suite: str) -> Image:
         """Make the Debian base of `suite` and import it under the registry's name for it."""
         self._progress(f"making a Debian {suite} base from this machine's mirror")
-        archive = base.bootstrap(suite, self.place, self.id_map)
+        archive = debian_base.bootstrap(suite, self.place, self.id_map)
         folder, what = self.place / "base", "importing the base"
         config = {"Env": [f"PATH={_PATH}"], "Cmd": ["bash"]}
         machine = platform.machine()
-        layout.write(folder, archive, config, architecture=_ARCHITECTURES.get(machine, machine))
+        oci_layout.write(folder, archive, config, architecture=_ARCHITECTURES.get(machine, machine))
         names = _names(suite)
         self._import(folder, names, what)
         return self._image(names[0])
@@ -264,7 +264,7 @@ def _registry() -> str:
 
 def _names(suite: str) -> list[str]:
     """All the names by which a Dockerfile may ask for this base: short and in full."""
-    tags = [suite, *(tag for tag, named in base.ALIASES.items() if named == suite)]
+    tags = [suite, *(tag for tag, named in debian_base.ALIASES.items() if named == suite)]
     places = ("localhost", "docker.io/library")
     return [
         f"{place}/debian:{tag}{slim}" for place in places for tag in tags for slim in ("", "-slim")

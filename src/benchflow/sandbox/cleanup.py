@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchflow.errors import InfrastructureError, UsageError
-from benchflow.sandbox import idmap, paths, process, userns
+from benchflow.sandbox import idmap, paths, process_identity, userns
 from benchflow.sandbox.limits import Groups, remove_groups
 
 _RECORD = "owner.json"
@@ -51,7 +51,7 @@ def record(
         _owner(image, keep_while)
         | {
             "init": init_pid,
-            "init_start": process.start_time(init_pid),
+            "init_start": process_identity.start_time(init_pid),
             "groups": sorted({str(path) for path in groups.paths.values()}),
         },
     )
@@ -60,7 +60,7 @@ def record(
 def _owner(image: str, keep_while: Sequence[Path]) -> dict[str, object]:
     return {
         "pid": os.getpid(),
-        "start": process.start_time(os.getpid()),
+        "start": process_identity.start_time(os.getpid()),
         "image": image,
         "keep_while": [str(path.absolute()) for path in keep_while],
     }
@@ -132,7 +132,7 @@ def _owner_of(state: Path) -> dict[str, Any]:
 def _is_owned(state: Path) -> bool:
     owner = _owner_of(state)
     if owner:
-        return bool(owner["start"] == process.start_time(owner["pid"]))
+        return bool(owner["start"] == process_identity.start_time(owner["pid"]))
     # Between mkdir and the record; or a claim cut off there, once it has aged.
     try:
         return time.time() - state.stat().st_mtime < 60
@@ -143,11 +143,13 @@ def _is_owned(state: Path) -> bool:
 def _end(owner: dict[str, Any]) -> None:
     """End what still runs of a sandbox whose owner is dead."""
     init = owner.get("init")
-    if init is not None and process.start_time(init) == owner["init_start"]:
+    if init is not None and process_identity.start_time(init) == owner["init_start"]:
         with suppress(ProcessLookupError):
             os.kill(init, signal.SIGKILL)
         deadline = time.monotonic() + 10
-        while process.start_time(init) == owner["init_start"] and time.monotonic() < deadline:
+        while (
+            process_identity.start_time(init) == owner["init_start"] and time.monotonic() < deadline
+        ):
             time.sleep(0.005)
     remove_groups([Path(path) for path in owner.get("groups", [])])
 

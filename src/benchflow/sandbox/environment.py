@@ -41,7 +41,7 @@ from harbor.models.trial.config import ResourceMode
 from harbor.models.trial.paths import EnvironmentPaths
 
 from benchflow.errors import InfrastructureError, TaskError
-from benchflow.sandbox import cleanup, compose, handover, images, limits
+from benchflow.sandbox import cleanup, compose, images, limits, trial_files
 from benchflow.sandbox.model import ExecResult as ByteResult
 from benchflow.sandbox.model import Image, Limits, Mount
 from benchflow.sandbox.namespace import Sandbox
@@ -201,7 +201,7 @@ class NamespaceEnvironment(BaseEnvironment):
         if self._box is None:
             box.stop()
             return
-        self._report = handover.report(box, granted, self.network_policy.network_mode.value)
+        self._report = trial_files.report(box, granted, self.network_policy.network_mode.value)
 
     def _workdir(self) -> str | None:
         own = self._service.workdir if self._service is not None else None
@@ -252,13 +252,13 @@ class NamespaceEnvironment(BaseEnvironment):
     def _stop(self, box: Sandbox, delete: bool) -> None:
         lent = self._lent()
         box.kill()
-        self._report["used"] = handover.used(box)
+        self._report["used"] = trial_files.used(box)
         box.stop(delete)
         self._disarm(lent)
         self._write_report()
 
     def _disarm(self, lent: list[Path]) -> None:
-        removed = handover.disarm(lent)
+        removed = trial_files.disarm(lent)
         if removed:
             self._report.setdefault("removed_from_logs", []).extend(removed)
 
@@ -267,7 +267,7 @@ class NamespaceEnvironment(BaseEnvironment):
 
     def _write_report(self) -> None:
         role = self.session_id.removeprefix(f"{self.trial_paths.trial_dir.name}__")
-        handover.write_report(self.trial_paths.trial_dir / "sandbox.json", role, self._report)
+        trial_files.write_report(self.trial_paths.trial_dir / "sandbox.json", role, self._report)
 
     @override
     async def prepare_logs_for_host(self) -> None:
@@ -358,7 +358,7 @@ class NamespaceEnvironment(BaseEnvironment):
 
     @override
     async def upload_file(self, source_path: Path | str, target_path: str) -> None:
-        source = handover.trusted(Path(source_path), self.trial_paths.trial_dir)
+        source = trial_files.trusted(Path(source_path), self.trial_paths.trial_dir)
         box = self._running()
         if target_path.endswith("/"):
             target_path += source.name
@@ -375,7 +375,7 @@ class NamespaceEnvironment(BaseEnvironment):
 
     @override
     async def upload_dir(self, source_dir: Path | str, target_dir: str) -> None:
-        source = handover.trusted(Path(source_dir), self.trial_paths.trial_dir)
+        source = trial_files.trusted(Path(source_dir), self.trial_paths.trial_dir)
         box = self._running()
         await in_thread(lambda: box.put(source, str(target_dir)))
 
@@ -388,7 +388,7 @@ class NamespaceEnvironment(BaseEnvironment):
         await self._download(source_dir, Path(target_dir))
         if source_dir.rstrip("/") in (_AGENT_DIR, _VERIFIER_DIR):
             # The harness writes among its logs; a deliverable keeps its symlinks.
-            await in_thread(lambda: handover.disarm([Path(target_dir)]))
+            await in_thread(lambda: trial_files.disarm([Path(target_dir)]))
 
     async def _download(self, source: str, target: Path) -> None:
         box = self._running()
@@ -399,14 +399,14 @@ class NamespaceEnvironment(BaseEnvironment):
                 if mount.inside.rstrip("/") + f"/{beyond}" != source.rstrip("/"):
                     raise InfrastructureError(f"{target} belongs to the sandbox while it runs")
                 return
-        handover.trusted(target.parent, self.trial_paths.trial_dir)
+        trial_files.trusted(target.parent, self.trial_paths.trial_dir)
         left_out = await in_thread(lambda: box.get(source, target))
         refused = source.rstrip("/") in left_out
         if refused:
             said = [(source.rstrip("/"), "a link or special file; only files and folders cross")]
         else:
             said = [(path, "a device, fifo or socket") for path in left_out]
-            said += await in_thread(lambda: handover.leading_out(target, source))
+            said += await in_thread(lambda: trial_files.leading_out(target, source))
         if said:
             self._note_left_out(source, said)
         if refused:

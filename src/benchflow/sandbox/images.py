@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchflow.errors import TaskError
-from benchflow.sandbox import base, context, dockerfile, idmap, paths
+from benchflow.sandbox import context, debian_base, dockerfile, idmap, paths
 from benchflow.sandbox.builder import Builder
 from benchflow.sandbox.idmap import IdMap
 from benchflow.sandbox.model import Image, ImageConfig
@@ -94,7 +94,7 @@ def debian(suite: str = "bookworm", *, on_progress: OnProgress | None = None) ->
 
 
 def _base_record(reference: str, id_map: IdMap) -> Path:
-    suite = base.debian_suite(reference)
+    suite = debian_base.debian_suite(reference)
     name = f"debian-{suite}" if suite else hashlib.sha256(reference.encode()).hexdigest()
     return paths.images(id_map.name) / f"base-{name}.json"
 
@@ -103,7 +103,7 @@ def _ensure_base(reference: str, builder: Builder) -> Image:
     record = _base_record(reference, builder.id_map)
     if image := _load(record):
         return image
-    suite = base.debian_suite(reference)
+    suite = debian_base.debian_suite(reference)
     if suite is not None and os.environ.get("BENCHFLOW_REGISTRY", "auto") != "always":
         image = builder.bootstrap(suite)
     else:

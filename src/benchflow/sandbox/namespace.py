@@ -15,7 +15,16 @@ from types import TracebackType
 from typing import Self
 
 from benchflow.errors import InfrastructureError, UsageError
-from benchflow.sandbox import cleanup, execution, idmap, lending, paths, process, start, transfer
+from benchflow.sandbox import (
+    cleanup,
+    execution,
+    idmap,
+    mount_ownership,
+    paths,
+    process_identity,
+    start,
+    transfer,
+)
 from benchflow.sandbox.execution import OnOutput
 from benchflow.sandbox.inside import wire
 from benchflow.sandbox.model import ExecResult, Image, Limits, Mount, Network, Usage
@@ -48,7 +57,7 @@ class Sandbox:
         self._plan: start.Plan | None = None
         self._mounts: tuple[Mount, ...] = ()
         self._running = running
-        self._init_start = process.start_time(running.init_pid)
+        self._init_start = process_identity.start_time(running.init_pid)
         self._lock = threading.Lock()
         self._stopped = False
         self._is_kept = False
@@ -104,10 +113,10 @@ class Sandbox:
             workdir=workdir or image.config.workdir or "/",
         )
         try:
-            lending.lend(id_map, plan.mounts)
+            mount_ownership.lend(id_map, plan.mounts)
             running = start.run(plan)
         except BaseException:
-            lending.give_back(id_map, plan.mounts)
+            mount_ownership.give_back(id_map, plan.mounts)
             if not again:
                 cleanup.delete(state, id_map)
             raise
@@ -243,7 +252,7 @@ class Sandbox:
         self._running.usage(self.state)
         self._running.channel.close()
         # It may have died long ago, and its number be another's.
-        begun = process.start_time(self.init_pid)
+        begun = process_identity.start_time(self.init_pid)
         if begun is not None and begun == self._init_start:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.init_pid, signal.SIGKILL)
@@ -258,7 +267,7 @@ class Sandbox:
     def stop(self, delete: bool = True) -> None:
         """Kill everything, give lent mounts back, and delete the sandbox's files."""
         self.kill()
-        lending.give_back(self.id_map, self._mounts)
+        mount_ownership.give_back(self.id_map, self._mounts)
         self._mounts = ()
         if delete:
             cleanup.delete(self.state, self.id_map)

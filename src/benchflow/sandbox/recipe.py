@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from benchflow.errors import TaskError
-from benchflow.sandbox.base import debian_suite
+from benchflow.sandbox.debian_base import debian_suite
 
 #: Where the bodies of here-documents lie in the build context.
 FOLDER = ".benchflow-heredocs"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchflow.errors import InfrastructureError
-from benchflow.sandbox import hardening, limits, neighbours, network
+from benchflow.sandbox import cpu_contention, hardening, limits, network
 from benchflow.sandbox.idmap import IdMap
 from benchflow.sandbox.inside import disk, wire
 from benchflow.sandbox.model import Image, Limits, Mount, Network, Usage
@@ -83,7 +83,7 @@ class Running:
     cpu_seconds: float | None = None
     disk_peak_mb: float | None = None
     others_share: float | None = None
-    begun: neighbours.Clock | None = field(default_factory=neighbours.Clock.now)
+    begun: cpu_contention.Clock | None = field(default_factory=cpu_contention.Clock.now)
 
     def usage(self, state: Path) -> Usage:
         """Read the counters; the last values stay when the groups are gone."""
@@ -93,7 +93,9 @@ class Running:
         self.memory_kills = self.memory_kills if kills is None else kills
         if seconds is not None:
             self.cpu_seconds = seconds
-            self.others_share = neighbours.taken(self.begun, neighbours.Clock.now(), seconds)
+            self.others_share = cpu_contention.taken(
+                self.begun, cpu_contention.Clock.now(), seconds
+            )
         return Usage(
             memory_peak_mb=None if self.memory_peak is None else self.memory_peak / 1048576,
             cpu_seconds=self.cpu_seconds,

@@ -29,8 +29,8 @@ import signal
 import struct
 import time
 
-from benchflow.sandbox import answers, notify
-from benchflow.sandbox.notify import Notification
+from benchflow.sandbox import device_nodes, seccomp_notify
+from benchflow.sandbox.seccomp_notify import Notification
 
 _PATH_MAX = 4096
 _DEADLINE_S = 10.0
@@ -112,7 +112,7 @@ class Supervisor:
 
     def run(self) -> None:
         """Serve until no process is left under the filter."""
-        notify.prefer_same_cpu(self._listener)
+        seccomp_notify.prefer_same_cpu(self._listener)
         while True:
             for fd, events in self._poller.poll(1000 if self._children else None):
                 if fd != self._listener:
@@ -125,27 +125,27 @@ class Supervisor:
             self._reap()
 
     def _receive(self) -> None:
-        notification = notify.receive(self._listener)
+        notification = seccomp_notify.receive(self._listener)
         if notification is None:
             return
         if (notification.call in _REMOVALS and not self._nodes) or len(
             self._children
         ) >= _MAX_CHILDREN:
-            notify.let_kernel_decide(self._listener, notification)
+            seccomp_notify.let_kernel_decide(self._listener, notification)
             return
         try:
             self._begin(notification)
         except (OSError, ValueError, OverflowError, _Gone):
             # What is not understood is not answered; nothing inside may end the supervisor.
-            notify.let_kernel_decide(self._listener, notification)
+            seccomp_notify.let_kernel_decide(self._listener, notification)
 
     def _begin(self, notification: Notification) -> None:
         caller = _Caller(notification.pid)
         try:
             work = self._plan(caller, notification)
-            if not notify.still_waiting(self._listener, notification):
+            if not seccomp_notify.still_waiting(self._listener, notification):
                 raise _Gone
-            pid = answers.in_child(work.act)
+            pid = device_nodes.in_child(work.act)
         finally:
             caller.close()
         self._poller.register(os.pidfd_open(pid), select.POLLIN)
@@ -168,7 +168,7 @@ class Supervisor:
             self._require(caller, _SYS_ADMIN)
             return _Work(self._place, caller, path, at=at)
         mode, number = rest[1] & 0xFFFF, rest[2] & 0xFFFFFFFF
-        source = answers.device_source(number)
+        source = device_nodes.device_source(number)
         if mode & 0o170000 != 0o020000 or source is None:
             raise _Gone
         self._require(caller, _MKNOD)
@@ -184,7 +184,7 @@ class Supervisor:
 
     def _plan_mount(self, caller: _Caller, args: tuple[int, ...]) -> _Work:
         kind = caller.text(args[2]).decode("ascii", "replace") if args[2] else ""
-        if kind not in answers.ANSWERED_FILESYSTEMS:
+        if kind not in device_nodes.ANSWERED_FILESYSTEMS:
             raise _Gone
         self._require(caller, _SYS_ADMIN)
         source = b"/sys" if kind == "sysfs" else b"/dev"
@@ -211,9 +211,9 @@ class Supervisor:
             code = os.waitstatus_to_exitcode(status) if done else errno.ETIMEDOUT
             removal = pending.notification.call in _REMOVALS
             if removal or code in (errno.EPERM, errno.ENOSYS) or code < 0:
-                notify.let_kernel_decide(self._listener, pending.notification)
+                seccomp_notify.let_kernel_decide(self._listener, pending.notification)
             else:
-                notify.answer(self._listener, pending.notification, code)
+                seccomp_notify.answer(self._listener, pending.notification, code)
             if code == 0 and pending.made and len(self._nodes) < _MAX_NAMES:
                 self._nodes.add(pending.made)
 
@@ -242,20 +242,20 @@ class _Work:
 
     def act(self) -> None:
         if not self._source:
-            answers.enter(self._mounts, self._root, self._directory)
-            answers.uncover(_AT_FDCWD, self._path)
+            device_nodes.enter(self._mounts, self._root, self._directory)
+            device_nodes.uncover(_AT_FDCWD, self._path)
             return
-        answers.enter(*self._place, None)
-        tree = answers.clone_tree(self._source)
+        device_nodes.enter(*self._place, None)
+        tree = device_nodes.clone_tree(self._source)
         if self._number:
-            answers.check_device(tree, self._number)
+            device_nodes.check_device(tree, self._number)
         elif self._source == b"/sys":
-            answers.make_read_only(tree)
-        answers.enter(self._mounts, self._root, self._directory)
+            device_nodes.make_read_only(tree)
+        device_nodes.enter(self._mounts, self._root, self._directory)
         if self._number:
-            answers.bind_device(tree, _AT_FDCWD, self._path)
+            device_nodes.bind_device(tree, _AT_FDCWD, self._path)
         else:
-            answers.bind_filesystem(tree, self._path)
+            device_nodes.bind_filesystem(tree, self._path)
 
 
 def _name(path: bytes) -> bytes:

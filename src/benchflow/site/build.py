@@ -17,10 +17,10 @@ from benchflow.errors import UsageError
 from benchflow.results.records import Keeper
 from benchflow.site.charts import available
 from benchflow.site.html import Shell
-from benchflow.site.plan import plan
+from benchflow.site.page_list import plan
 from benchflow.site.study import Study
 from benchflow.site.vendor import Vendor, own_files, vendor
-from benchflow.site.writing import TrialFiles, Writer, trial_pages
+from benchflow.site.writer import TrialFiles, Writer, trial_pages
 
 MARKER = "site.json"
 

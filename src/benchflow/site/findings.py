@@ -10,14 +10,14 @@ from benchflow.analysis.rates import Rate
 from benchflow.analysis.skills import SkillEffects
 from benchflow.results.model import Problem
 from benchflow.results.records import Collection
-from benchflow.site import caveats, climbing, spending, statistics
+from benchflow.site import budget_stats, caveats, ladder_stats, statistics
 from benchflow.site.arrays import Trials
+from benchflow.site.baselines import agents_only, said_of
+from benchflow.site.budget_stats import Budgets, Reach, Worth
 from benchflow.site.caveats import Change, Doubt, Gaps
-from benchflow.site.climbing import Rungs
 from benchflow.site.dump import dumped
 from benchflow.site.failures import Label, labels
-from benchflow.site.probes import agents_only, said_of
-from benchflow.site.spending import Budgets, Reach, Worth
+from benchflow.site.ladder_stats import Rungs
 from benchflow.site.statistics import (
     AgentOrModel,
     Attempts,
@@ -59,26 +59,30 @@ def findings(table: Collection, level: float = 0.95) -> Findings:
     trials = Trials.of(agents_only(table.records))
     summary = summarize_trials(trials, level)
     goals = (
-        spending.GOALS if any(r.rung_kind == "milestone" for r in trials.records) else ("resolved",)
+        budget_stats.GOALS
+        if any(r.rung_kind == "milestone" for r in trials.records)
+        else ("resolved",)
     )
     decided = {(pair.a, pair.b): pair.comparison.decided for pair in summary.pairs}
     return Findings(
         summary=summary,
         attempts=statistics.attempts(trials, level),
-        rungs=climbing.rungs(trials, level),
+        rungs=ladder_stats.rungs(trials, level),
         agent_or_model=statistics.agent_or_model(trials, level),
         over_claims=statistics.over_claims(trials, level),
         behaviours=statistics.behaviours(trials, level),
         difficulty=statistics.difficulty(trials, level),
         skills=statistics.skills(trials, level),
         horizons=statistics.horizons(trials, level),
-        budgets=spending.budgets(trials, level),
+        budgets=budget_stats.budgets(trials, level),
         reach=tuple(
-            spending.reach(trials, measure, goal, level)
-            for measure in spending.MEASURES
+            budget_stats.reach(trials, measure, goal, level)
+            for measure in budget_stats.MEASURES
             for goal in goals
         ),
-        worth=tuple(spending.worth(trials, measure, level) for measure in spending.MEASURES),
+        worth=tuple(
+            budget_stats.worth(trials, measure, level) for measure in budget_stats.MEASURES
+        ),
         failures=labels(trials.records),
         doubted=caveats.doubted(trials),
         gaps=caveats.gaps(trials),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from benchflow.site.content import Link, Page
+from benchflow.site.page_model import Link, Page
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -82,7 +82,7 @@ def _template(name: str) -> Template:
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    from benchflow.site import tried, words
+    from benchflow.site import attempt_dots, numbers
 
     environment = Environment(
         loader=PackageLoader("benchflow.site", "templates"),
@@ -95,8 +95,8 @@ def _environment() -> Environment:
     # of the time of a large site.
     environment.getattr = getattr  # type: ignore[assignment, method-assign]
     environment.globals["is_link"] = lambda part: isinstance(part, Link)
-    environment.globals["dots"] = tried.as_html
-    environment.filters["duration"] = words.duration
-    environment.filters["count"] = words.count
+    environment.globals["dots"] = attempt_dots.as_html
+    environment.filters["duration"] = numbers.duration
+    environment.filters["count"] = numbers.count
     environment.filters["dashed"] = lambda text: text.replace(" ", "-")
     return environment

@@ -20,16 +20,16 @@ from pathlib import Path, PurePosixPath
 from stat import S_ISDIR
 from urllib.parse import unquote, urlsplit
 
-from benchflow.results import facts, journal, running
-from benchflow.run.models import LEDGER
-from benchflow.site.addresses import trial_page
+from benchflow.results import journal, task_facts, unfinished
+from benchflow.run.job_gateway import LEDGER
 from benchflow.site.build import shell_of
 from benchflow.site.html import Shell, policy
+from benchflow.site.markdown_json import to_json, to_markdown
+from benchflow.site.page_list import plan
 from benchflow.site.pages import trial
 from benchflow.site.pages.common import Maker
-from benchflow.site.plan import plan
 from benchflow.site.study import Study
-from benchflow.site.twins import to_json, to_markdown
+from benchflow.site.urls import trial_page
 from benchflow.site.vendor import ASSETS, Vendor
 
 _GROWING = {journal.NAME, LEDGER}
@@ -81,7 +81,7 @@ class Live:
                     self._load(self._read())
                     self._seen = state
                     self.version += 1
-                progress = [running.state(one.path) for one in self._study.collection.unfinished]
+                progress = [unfinished.state(one.path) for one in self._study.collection.unfinished]
                 if progress != self._progress:
                     self._look_again()
                     self._progress = progress
@@ -93,7 +93,7 @@ class Live:
         fresh = tuple(
             one
             for job, those in groupby(found, lambda one: one.path.parent)
-            for one in running.look(job, [one.path for one in those], facts.of_job(job)[0])
+            for one in unfinished.look(job, [one.path for one in those], task_facts.of_job(job)[0])
         )
         self._load(self._study.seen_anew(fresh))
 

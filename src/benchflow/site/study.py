@@ -9,16 +9,16 @@ from functools import cached_property
 
 from benchflow.results.model import Problem, Verdict
 from benchflow.results.records import Collection, Record
-from benchflow.results.running import Unfinished
+from benchflow.results.unfinished import Unfinished
 from benchflow.results.versions import apart
-from benchflow.site.addresses import Addresses
 from benchflow.site.arrays import Trials
-from benchflow.site.content import Cell
-from benchflow.site.probes import agents_only
+from benchflow.site.attempt_dots import attempts
+from benchflow.site.baselines import agents_only
+from benchflow.site.page_model import Cell
 from benchflow.site.statistics import Attempts, Difficulty, Refused, difficulty
 from benchflow.site.statistics import attempts as repeated
 from benchflow.site.summary import Pair, Summary, summarize_trials
-from benchflow.site.tried import attempts
+from benchflow.site.urls import Addresses
 
 #: Above this many entries a page for each pair would be mostly pages that nobody opens.
 MAX_COMPARED = 40

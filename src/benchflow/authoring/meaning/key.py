@@ -31,7 +31,7 @@ SOURCES = Path(__file__).parents[3]
 #: Where every verification begins, whatever the task.
 _RUNNER = ("benchflow.boot.__main__", "benchflow.boot.verify", "benchflow.boot.plugin")
 #: Outside of the verifier only.
-_NOT_INSIDE = frozenset({"benchflow.boot.pack", "benchflow.boot.requirements"})
+_NOT_INSIDE = frozenset({"benchflow.boot.zipapp", "benchflow.boot.debian_packages"})
 #: Distributions whose sources travel with `boot`.
 _LIBRARIES = ("pexpect", "ptyprocess", "qemu.qmp")
 #: What `task.toml` says for people: no trial and no verdict reads it.

@@ -13,11 +13,12 @@ from aiohttp import web
 
 from benchflow.gateway import sse
 from benchflow.gateway.protocols import Endpoint, Failure, Protocol, endpoint, failure_body, key_of
-from benchflow.gateway.scripted import answers, request
-from benchflow.gateway.scripted.answers import Answer, Event, responses
-from benchflow.gateway.scripted.player import Played, Player
+from benchflow.gateway.scripted import protocols_out as answers
+from benchflow.gateway.scripted import request
 from benchflow.gateway.scripted.policy import Fault, Pace, Policy
+from benchflow.gateway.scripted.protocols_out import Answer, Event, responses
 from benchflow.gateway.scripted.request import View
+from benchflow.gateway.scripted.responder import Played, Player
 from benchflow.gateway.usage import Usage
 
 #: Tells callers apart when they share a key: the gateway sets it, for scripted models alone.

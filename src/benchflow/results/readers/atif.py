@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchflow.results.files import UnreadableRecord, read_bytes
+from benchflow.results.json_values import word
 from benchflow.results.model import Problem, Verdict
 from benchflow.results.readers import atif_steps, atif_summary
 from benchflow.results.readers.atif_document import Document, decode
 from benchflow.results.readers.atif_summary import Chain, Summary
 from benchflow.results.records import Format, Record, Step
-from benchflow.results.values import word
+from benchflow.results.safe_files import UnreadableRecord, read_bytes
 
 #: About 200,000 steps with their outputs; a larger file is refused, not read halfway.
 MAX_BYTES = 256 << 20

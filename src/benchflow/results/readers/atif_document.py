@@ -11,8 +11,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.json import Decoder
 
-from benchflow.results.files import UnreadableRecord
-from benchflow.results.values import mapping, sequence
+from benchflow.results.json_values import mapping, sequence
+from benchflow.results.safe_files import UnreadableRecord
 
 #: Ten for each of 200,000 steps. An object of two bytes takes a hundred in memory.
 MAX_OBJECTS = 2_000_000

@@ -5,6 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from benchflow.results.json_values import (
+    count,
+    mapping,
+    moment,
+    number,
+    seconds_from,
+    sequence,
+    to_json,
+    word,
+)
 from benchflow.results.readers.atif_document import (
     MAX_DEPTH,
     SOURCES,
@@ -16,16 +26,6 @@ from benchflow.results.readers.atif_document import (
 )
 from benchflow.results.records import Call, Step
 from benchflow.results.text import printable
-from benchflow.results.values import (
-    count,
-    mapping,
-    moment,
-    number,
-    seconds_from,
-    sequence,
-    to_json,
-    word,
-)
 
 MAX_TEXT = 100_000
 _NO_METRICS = Metrics()

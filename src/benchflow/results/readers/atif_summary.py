@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
+from benchflow.results.json_values import count, number, word
 from benchflow.results.model import Usage
 from benchflow.results.readers.atif_document import (
     SOURCES,
@@ -17,7 +18,6 @@ from benchflow.results.readers.atif_document import (
     Result,
     ToolCall,
 )
-from benchflow.results.values import count, number, word
 
 #: Calls by which agents declare their work finished: Terminus 2, SWE-agent and Inspect,
 #: OpenHands, Cline, Goose and others.

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchflow.errors import UsageError
-from benchflow.results.files import UnreadableRecord, read_bytes
+from benchflow.results.json_values import mapping
 from benchflow.results.layout import is_job, is_trial
 from benchflow.results.model import Problem
-from benchflow.results.readers import atif, harbor, inspect_log, listed, terminal_bench
+from benchflow.results.readers import atif, harbor, inspect_log, jsonl, terminal_bench
 from benchflow.results.readers.atif_document import is_atif
 from benchflow.results.records import Keeper, Record
-from benchflow.results.running import Unfinished
-from benchflow.results.values import mapping
+from benchflow.results.safe_files import UnreadableRecord, read_bytes
+from benchflow.results.unfinished import Unfinished
 
 #: How deep below a source its jobs, runs and files are looked for.
 MAX_DEPTH = 4
@@ -108,7 +108,7 @@ def _file(source: Path, path: Path, how: How) -> Found | None:
         return _archive(source, path, how)
     if path.suffix != ".jsonl" and start.lstrip()[:1] == b"{" and _is_document(path):
         return _document(source, path)
-    return Found(*listed.read(path)) if listed.is_list(path) else None
+    return Found(*jsonl.read(path)) if jsonl.is_list(path) else None
 
 
 def _archive(source: Path, path: Path, how: How) -> Found | None:
@@ -125,7 +125,7 @@ def _archive(source: Path, path: Path, how: How) -> Found | None:
 def _is_document(path: Path) -> bool:
     """One JSON value and not a list of them, one a line: the first line alone is no whole one."""
     with path.open("rb") as file:
-        first = file.readline(listed.MAX_LINE)
+        first = file.readline(jsonl.MAX_LINE)
         if not file.read(1):
             return True
     try:
@@ -151,4 +151,4 @@ def _document(source: Path, path: Path) -> Found | None:
             return Found(*terminal_bench.read(source, path.parent))
         return Found(*terminal_bench.read_summary(source, path))
     keys = value.keys() if isinstance(value, dict) else ()
-    return Found(*listed.read(path)) if {"agent", "task", "trial"} <= set(keys) else None
+    return Found(*jsonl.read(path)) if {"agent", "task", "trial"} <= set(keys) else None

@@ -11,20 +11,20 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from benchflow.results import facts, metered
-from benchflow.results.facts import TaskFacts
-from benchflow.results.files import UnreadableRecord
+from benchflow.results import metered, task_facts
+from benchflow.results.json_values import word
 from benchflow.results.layout import Layout, folders_in, read_planned, sorted_out
 from benchflow.results.lock import is_held
 from benchflow.results.model import Problem, Trial, Usage, Verdict
-from benchflow.results.read import in_order, read_trial, read_trials
+from benchflow.results.parallel import chunked, for_disk, spread
 from benchflow.results.readers import atif
 from benchflow.results.readers.atif_summary import Summary
 from benchflow.results.readers.harbor_rungs import rungs_of
 from benchflow.results.records import Format, Keeper, Record, uid_of
-from benchflow.results.running import Unfinished, look
-from benchflow.results.values import word
-from benchflow.results.workers import chunked, for_disk, spread
+from benchflow.results.safe_files import UnreadableRecord
+from benchflow.results.task_facts import TaskFacts
+from benchflow.results.trials import in_order, read_trial, read_trials
+from benchflow.results.unfinished import Unfinished, look
 
 #: Trials that one process reads at a time.
 _CHUNK = 500
@@ -71,7 +71,7 @@ def read(
     with spread(partial(_some, shared), chunked(folders, _CHUNK), for_disk(workers)) as found:
         parts = [*found]
     unfinished = [path for part in parts for path in part.layout.unfinished]
-    problems = [*read_planned(folder)[1], *facts.of_job(folder)[1]]
+    problems = [*read_planned(folder)[1], *task_facts.of_job(folder)[1]]
     problems += [problem for part in parts for problem in part.layout.problems]
     if not is_held(folder):
         problems += [Problem(path, "was not finished: no result.json") for path in unfinished]
@@ -105,7 +105,7 @@ def read_alone(
 
 
 def _shared(source: Path, folder: Path, trajectories: bool, keeper: Keeper | None) -> _Job:
-    tasks, _ = facts.of_job(folder)
+    tasks, _ = task_facts.of_job(folder)
     return _Job(
         source=source,
         name=word(folder.resolve().name),
@@ -119,7 +119,7 @@ def _shared(source: Path, folder: Path, trajectories: bool, keeper: Keeper | Non
 def _records(job: _Job, trials: Sequence[Trial], problems: list[Problem]) -> list[Record]:
     @cache
     def known(folder: str) -> TaskFacts:
-        return facts.complete(job.tasks.get(folder, TaskFacts()), folder)
+        return task_facts.complete(job.tasks.get(folder, TaskFacts()), folder)
 
     records: list[Record] = []
     for trial in trials:

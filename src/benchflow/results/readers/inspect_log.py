@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchflow.results.archive import MAX_MEMBER, Archive
-from benchflow.results.files import UnreadableRecord, read_bytes
 from benchflow.results.impossible import amounts
+from benchflow.results.json_values import amount, count, mapping, sequence, word
 from benchflow.results.model import Phases, Problem, Usage
 from benchflow.results.readers.atif_summary import DONE, repeats
 from benchflow.results.readers.inspect_score import judge
 from benchflow.results.records import Format, Record
-from benchflow.results.values import amount, count, mapping, sequence, word
+from benchflow.results.safe_files import UnreadableRecord, read_bytes
+from benchflow.results.safe_zip import MAX_MEMBER, Archive
 
 _SUMMARIES, _HEADER, _START = "summaries.json", "header.json", "_journal/start.json"
 

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from benchflow.results.evidence import holds_something
-from benchflow.results.files import UnreadableRecord, read_object
 from benchflow.results.impossible import amounts, spans
+from benchflow.results.json_values import count, mapping, seconds_between, sequence, truth, word
 from benchflow.results.model import Phases, Problem, Verdict
 from benchflow.results.readers.harbor import contradiction
-from benchflow.results.readers.listed import cause, ended_itself, usage
+from benchflow.results.readers.jsonl import cause, ended_itself, usage
 from benchflow.results.records import Format, Record, Rung
-from benchflow.results.values import count, mapping, seconds_between, sequence, truth, word
+from benchflow.results.safe_files import UnreadableRecord, read_object
 
 _EVIDENCE = (
     "sessions/agent.cast",

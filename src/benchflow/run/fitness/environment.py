@@ -12,8 +12,8 @@ from benchflow.run.fitness import reading
 from benchflow.run.fitness.findings import CONFIG, Finding, doubtful, fatal
 from benchflow.sandbox import compose, dockerfile
 from benchflow.sandbox.accounts import accounts
-from benchflow.sandbox.base import debian_suite
 from benchflow.sandbox.compose import Service
+from benchflow.sandbox.debian_base import debian_suite
 from benchflow.sandbox.images import built
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import os
 import select
 import struct
 
-from benchflow.sandbox import notify
+from benchflow.sandbox import seccomp_notify
 from benchflow.sandbox.inside import kernel
 
 _LISTENER = 8  # SECCOMP_FILTER_FLAG_NEW_LISTENER
@@ -65,22 +65,22 @@ def serve(listener: int) -> None:
 
 
 def _answer(listener: int, servers: set[str]) -> None:
-    stopped = notify.receive(listener)
+    stopped = seccomp_notify.receive(listener)
     if stopped is None:
         return
     try:
         allowed = all(_allowed(raw, servers) for raw in _addresses(stopped))
     except OSError:  # it died, or handed us a bad pointer: the kernel will say so
         allowed = True
-    if not notify.still_waiting(listener, stopped):
+    if not seccomp_notify.still_waiting(listener, stopped):
         return
     if allowed:
-        notify.let_kernel_decide(listener, stopped)
+        seccomp_notify.let_kernel_decide(listener, stopped)
     else:
-        notify.answer(listener, stopped, errno.ECONNREFUSED)
+        seccomp_notify.answer(listener, stopped, errno.ECONNREFUSED)
 
 
-def _addresses(stopped: notify.Notification) -> list[bytes]:
+def _addresses(stopped: seccomp_notify.Notification) -> list[bytes]:
     """The socket addresses that a stopped call names."""
     name, args = _NAMES.get(stopped.number, ""), stopped.args
     memory = os.open(f"/proc/{stopped.pid}/mem", os.O_RDONLY | os.O_CLOEXEC)

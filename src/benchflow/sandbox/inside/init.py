@@ -13,7 +13,7 @@ import struct
 import sys
 import warnings  # os.execvpe imports it, when nothing can be imported any more
 
-from benchflow.sandbox import notify
+from benchflow.sandbox import seccomp_notify
 from benchflow.sandbox.inside import execs, kernel, mounts, serve, wire
 
 _ = warnings
@@ -74,7 +74,7 @@ def _supervise(outside: socket.socket, spec: wire.Message) -> str:
     """Have device nodes and sysfs answered by the supervisor; where the kernel has no listeners
     for us, by a `mknod` in PATH. Says which."""
     try:
-        listener = notify.install()
+        listener = seccomp_notify.install()
     except OSError as error:
         _write_files({"/usr/local/sbin/mknod": spec["mknod"]}, 0o755)
         return f"a mknod in PATH (no seccomp listener: {error.strerror})"

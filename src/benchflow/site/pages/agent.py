@@ -6,8 +6,18 @@ from collections import Counter
 
 from benchflow.analysis.estimate import Estimate
 from benchflow.results.model import Verdict
-from benchflow.site import charts, words
-from benchflow.site.content import Block, Cell, Column, Facts, Figure, Inline, Page, Section, Table
+from benchflow.site import charts, numbers
+from benchflow.site.page_model import (
+    Block,
+    Cell,
+    Column,
+    Facts,
+    Figure,
+    Inline,
+    Page,
+    Section,
+    Table,
+)
 from benchflow.site.pages.common import (
     OVERVIEW,
     Put,
@@ -53,9 +63,9 @@ def make(study: Study, who: str, put: Put) -> Page:
 def _lede(study: Study, who: str, entry: Entry | None) -> tuple[Inline, ...]:
     if entry is None:
         return ("Every trial was an infrastructure error, so nothing is known of it.",)
-    n_tasks = words.plural(len(entry.outcomes.tasks), "task")
+    n_tasks = numbers.plural(len(entry.outcomes.tasks), "task")
     of = f"{entry.outcomes.n_trials:,} trials over {n_tasks}"
-    said = f"Resolved {words.percent(entry.share, 2)} of {of}"
+    said = f"Resolved {numbers.percent(entry.share, 2)} of {of}"
     if entry.tier is not None and study.summary is not None:
         same = [e.who for e in study.summary.entries if e.tier == entry.tier and e.who != who]
         alone = (
@@ -103,7 +113,7 @@ def _noise(entry: Entry | None) -> tuple[Block, ...]:
                 Column("means", "If one drew"),
                 Column("error", "Standard error", numeric=True),
             ),
-            tuple((text(a), text(b), Cell(c, words.plus_minus(c))) for a, b, c in rows),
+            tuple((text(a), text(b), Cell(c, numbers.plus_minus(c))) for a, b, c in rows),
         ),
     )
 
@@ -166,7 +176,7 @@ def _repeated(study: Study, entry: Entry | None) -> tuple[Block, ...]:
 def _interval(estimate: Estimate) -> Cell:
     return Cell(
         [estimate.low, estimate.high],
-        f"{words.percent(estimate.low)} to {words.percent(estimate.high)}",
+        f"{numbers.percent(estimate.low)} to {numbers.percent(estimate.high)}",
     )
 
 
@@ -224,5 +234,5 @@ def _endings(study: Study, who: str) -> tuple[Block, ...]:
     )
     if not over:
         return (table,)
-    said = f"{words.plural(len(over), 'trial')} said to be done that the verifier failed."
+    said = f"{numbers.plural(len(over), 'trial')} said to be done that the verifier failed."
     return (table, nothing(said))

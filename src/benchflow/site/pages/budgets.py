@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchflow.analysis.budget import Front
-from benchflow.site import charts, words
-from benchflow.site.content import Block, Cell, Column, Figure, Page, Section, Table
+from benchflow.site import charts, numbers
+from benchflow.site.budget_stats import GOALS, Budgets, Reach, Worth, budgets, reach, worth
+from benchflow.site.page_model import Block, Cell, Column, Figure, Page, Section, Table
 from benchflow.site.pages.common import Put, by_reason, nothing, share_cell, text, who_cell
-from benchflow.site.spending import GOALS, Budgets, Reach, Worth, budgets, reach, worth
 from benchflow.site.study import Study
 
 
@@ -23,9 +23,9 @@ class _Measure:
 
 
 _MEASURES = {
-    "minutes": _Measure("Working time", "minutes of the agent", lambda v: words.duration(60 * v)),
-    "tokens": _Measure("Tokens", "tokens, in and out, as reported", words.count),
-    "dollars": _Measure("Dollars", "dollars, as reported", words.dollars),
+    "minutes": _Measure("Working time", "minutes of the agent", lambda v: numbers.duration(60 * v)),
+    "tokens": _Measure("Tokens", "tokens, in and out, as reported", numbers.count),
+    "dollars": _Measure("Dollars", "dollars, as reported", numbers.dollars),
 }
 
 
@@ -81,7 +81,9 @@ def _budgets(found: Budgets, measure: _Measure) -> Figure:
     said = "A success that took more than the budget counts as a failure; the denominator is all "
     said += "trials."
     if unknown:
-        said += f" {words.plural(unknown, 'success', 'successes')} without a record count as beyond"
+        said += (
+            f" {numbers.plural(unknown, 'success', 'successes')} without a record count as beyond"
+        )
         said += " every budget."
     key = f"within-{found.measure}"
     title = f"Resolved within a budget: {measure.axis}"
@@ -120,8 +122,8 @@ def _point(x: float, who: str, value: float, low: float, high: float) -> dict[st
 
 
 def _with_interval(value: float, low: float, high: float) -> Cell:
-    note = f"{words.percent(low)} to {words.percent(high)}"
-    return Cell(value, words.percent(value), note=note)
+    note = f"{numbers.percent(low)} to {numbers.percent(high)}"
+    return Cell(value, numbers.percent(value), note=note)
 
 
 def _table(key: str, measure: _Measure, names: list[str], rows: list[tuple[Cell, ...]]) -> Table:

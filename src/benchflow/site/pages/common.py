@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from benchflow.site import words
-from benchflow.site.content import Cell, Link, Page, Prose, Span, Table
+from benchflow.site import numbers
+from benchflow.site.page_model import Cell, Link, Page, Prose, Span, Table
 
 if TYPE_CHECKING:  # what writes the pages of trials need not load the statistics
     from benchflow.analysis.rates import Rate
@@ -30,22 +30,22 @@ BOTH_KINDS = (
 
 def text(value: str, href: str = "", tone: str = "", note: str = "") -> Cell:
     """A cell whose value is its text."""
-    return Cell(value, value or words.MISSING, href=href, tone=tone, note=note)
+    return Cell(value, value or numbers.MISSING, href=href, tone=tone, note=note)
 
 
 def number(value: float | None, shown: str | None = None, href: str = "", tone: str = "") -> Cell:
     """A number; with thousands separated where no text is given."""
-    return Cell(value, words.count(value) if shown is None else shown, href=href, tone=tone)
+    return Cell(value, numbers.count(value) if shown is None else shown, href=href, tone=tone)
 
 
 def share_cell(value: float | None, href: str = "", note: str = "") -> Cell:
     """A share as a percentage."""
-    return Cell(value, words.percent(value), href=href, note=note)
+    return Cell(value, numbers.percent(value), href=href, note=note)
 
 
 def seconds_cell(value: float | None) -> Cell:
     """Seconds, as people read them."""
-    return Cell(value, words.duration(value))
+    return Cell(value, numbers.duration(value))
 
 
 def rate_cell(rate: Rate | None, share: float | None) -> Cell:
@@ -55,7 +55,7 @@ def rate_cell(rate: Rate | None, share: float | None) -> Cell:
     inner = rate.rerun_only
     return Cell(
         share,
-        words.percent(share, 2),
+        numbers.percent(share, 2),
         span=Span(
             rate.total.value,
             (rate.total.low, rate.total.high),
@@ -67,12 +67,12 @@ def rate_cell(rate: Rate | None, share: float | None) -> Cell:
 def half_cell(half: float | None) -> Cell:
     """A half width of a share, as “± points”. That of a `Rate` stands in its `plus_minus`: its
     intervals are cut at 0 and 1."""
-    return Cell(half, words.plus_minus(half))
+    return Cell(half, numbers.plus_minus(half))
 
 
 def interval_cell(low: float, high: float) -> Cell:
     """Both ends of an interval of a share."""
-    return Cell([low, high], f"{words.percent(low)} to {words.percent(high)}")
+    return Cell([low, high], f"{numbers.percent(low)} to {numbers.percent(high)}")
 
 
 def heat(value: float | None) -> str:

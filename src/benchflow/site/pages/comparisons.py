@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from benchflow.site import charts, words
-from benchflow.site.content import (
+from benchflow.site import charts, numbers
+from benchflow.site.comparison_sentence import sentence
+from benchflow.site.page_model import (
     Block,
     Cell,
     Column,
@@ -18,7 +19,6 @@ from benchflow.site.content import (
 from benchflow.site.pages.common import OVERVIEW, Put, nothing, number, text, who_cell
 from benchflow.site.study import MAX_COMPARED, Study, share
 from benchflow.site.summary import Pair
-from benchflow.site.text import sentence
 
 
 def index(study: Study, put: Put) -> Page:
@@ -62,9 +62,9 @@ def _figure(study: Study) -> tuple[Block, ...]:
         tuple(
             (
                 text(f"{p.a} − {p.b}", study.at.pair(p.a, p.b)),
-                Cell(p.comparison.difference.value, words.points(p.comparison.difference.value)),
+                Cell(p.comparison.difference.value, numbers.points(p.comparison.difference.value)),
                 _span(p),
-                Cell(p.comparison.p_corrected, words.p_value(p.comparison.p_corrected)),
+                Cell(p.comparison.p_corrected, numbers.p_value(p.comparison.p_corrected)),
             )
             for p in shown
         ),
@@ -98,7 +98,7 @@ def _domain(rows: list[dict[str, object]]) -> list[float]:
 
 def _span(pair: Pair) -> Cell:
     difference = pair.comparison.difference
-    shown = f"{words.points(difference.low)} to {words.points(difference.high)}"
+    shown = f"{numbers.points(difference.low)} to {numbers.points(difference.high)}"
     return Cell([difference.low, difference.high], shown)
 
 
@@ -123,7 +123,7 @@ def _triangle(study: Study) -> Table:
             value = sign * pair.comparison.difference.value
             tone = ("up" if value > 0 else "down") if pair.comparison.decided else "h0"
             href = study.at.pair(pair.a, pair.b)
-            cells.append(Cell(value, words.points(value), href=href, tone=tone))
+            cells.append(Cell(value, numbers.points(value), href=href, tone=tone))
         rows.append(tuple(cells))
     return Table("triangle", "All pairs", columns, tuple(rows), look="heat")
 
@@ -133,16 +133,16 @@ def make(study: Study, pair: Pair, put: Put) -> Page:
     comparison, need = pair.comparison, pair.need
     difference = comparison.difference
     facts = [
-        ("Difference", Cell(difference.value, f"{words.points(difference.value)} points")),
+        ("Difference", Cell(difference.value, f"{numbers.points(difference.value)} points")),
         (f"{100 * study.level:.0f} % interval", _span(pair)),
         (
             "p, corrected for all pairs",
-            Cell(comparison.p_corrected, words.p_value(comparison.p_corrected)),
+            Cell(comparison.p_corrected, numbers.p_value(comparison.p_corrected)),
         ),
-        ("p, paired t test", Cell(comparison.p, words.p_value(comparison.p))),
+        ("p, paired t test", Cell(comparison.p, numbers.p_value(comparison.p))),
         (
             "p, sign flips (no normality)",
-            Cell(comparison.p_sign_flip, words.p_value(comparison.p_sign_flip)),
+            Cell(comparison.p_sign_flip, numbers.p_value(comparison.p_sign_flip)),
         ),
         (
             "Smallest difference such data sees",
@@ -155,7 +155,7 @@ def make(study: Study, pair: Pair, put: Put) -> Page:
     ]
     if need is not None and need.tasks is not None:
         facts.append(("Tasks that would tell them apart", number(need.tasks)))
-        attempts_ = "no number would" if need.attempts is None else words.count(need.attempts)
+        attempts_ = "no number would" if need.attempts is None else numbers.count(need.attempts)
         facts.append(("Attempts a task that would", Cell(need.attempts, attempts_)))
     rows = [_interval_row(pair) | {"name": "first − second"}]  # the title names them in full
     chart = charts.intervals(rows, "difference, percentage points", _domain(rows), "The difference")
@@ -203,7 +203,7 @@ def _tasks(study: Study, pair: Pair) -> Table:
         rows.append(
             (
                 text(task, study.at.task(task)),
-                Cell(of_a - of_b, words.points(of_a - of_b)),
+                Cell(of_a - of_b, numbers.points(of_a - of_b)),
                 study.tried[pair.a, task],
                 study.tried[pair.b, task],
             )

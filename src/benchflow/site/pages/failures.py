@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from benchflow.analysis.estimate import Estimate
-from benchflow.site import words
-from benchflow.site.content import Block, Cell, Column, Page, Section, Span, Table
+from benchflow.site import numbers
 from benchflow.site.failures import DOUBTED, PHASES, TITLES, Label, crossed, labels
+from benchflow.site.page_model import Block, Cell, Column, Page, Section, Span, Table
 from benchflow.site.pages.common import Put, by_reason, nothing, number, text, who_cell
 from benchflow.site.statistics import over_claims
 from benchflow.site.study import Study
@@ -21,8 +21,8 @@ def make(study: Study, put: Put) -> Page:
         path="failures.html",
         title="Where and why they stop",
         lede=(
-            f"{words.plural(len(found), 'failed trial')}, each with the phase that it reached and "
-            "its proximate cause, from rules over what was recorded. Nothing here is a model's "
+            f"{numbers.plural(len(found), 'failed trial')}, each with the phase that it reached "
+            "and its proximate cause, from rules over what was recorded. Nothing here is a model's "
             "opinion.",
         ),
         sections=(
@@ -118,8 +118,8 @@ def _claims(study: Study) -> Iterator[Block]:
 
 def _estimate(one: Estimate | None) -> Cell:
     if one is None:
-        return Cell(None, words.MISSING)
-    note = f"{words.percent(one.low)} to {words.percent(one.high)}"
+        return Cell(None, numbers.MISSING)
+    note = f"{numbers.percent(one.low)} to {numbers.percent(one.high)}"
     return Cell(
-        one.value, words.percent(one.value), span=Span(one.value, (one.low, one.high)), note=note
+        one.value, numbers.percent(one.value), span=Span(one.value, (one.low, one.high)), note=note
     )

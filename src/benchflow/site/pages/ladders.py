@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from benchflow.analysis.ladder import RungModel
 from benchflow.results.model import Verdict
 from benchflow.results.records import Record
-from benchflow.site import charts, words
-from benchflow.site.climbing import Rungs, rungs, steps
-from benchflow.site.climbing import Step as Climbed
-from benchflow.site.content import Block, Cell, Column, Figure, Page, Section, Span, Table
+from benchflow.site import charts, numbers
+from benchflow.site.ladder_stats import Rungs, rungs, steps
+from benchflow.site.ladder_stats import Step as Climbed
+from benchflow.site.page_model import Block, Cell, Column, Figure, Page, Section, Span, Table
 from benchflow.site.pages.common import Put, heat, interval_cell, nothing, number, text, who_cell
 from benchflow.site.statistics import Refused
 from benchflow.site.study import Study
@@ -63,7 +63,7 @@ def _overall(study: Study, found: Rungs, noun: str) -> Figure:
         rows.append(
             (
                 who_cell(study, who),
-                Cell(one.value, words.percent(one.value), span=span),
+                Cell(one.value, numbers.percent(one.value), span=span),
                 interval_cell(one.low, one.high),
                 number(one.n_tasks),
                 number(one.n_trials),
@@ -116,8 +116,8 @@ def _effects(study: Study, model: RungModel) -> Figure:
         rows.append(
             (
                 who_cell(study, model.groups[at]),
-                Cell(value, words.signed(value, 2)),
-                Cell([low, high], f"{words.signed(low, 2)} to {words.signed(high, 2)}"),
+                Cell(value, numbers.signed(value, 2)),
+                Cell([low, high], f"{numbers.signed(low, 2)} to {numbers.signed(high, 2)}"),
             )
         )
     low, high = min(-1.0, *model.low.tolist()), max(1.0, *model.high.tolist())
@@ -156,7 +156,7 @@ def _ladder(study: Study, task: str, climbed: list[Climbed]) -> Table:
         cells = [
             Cell(step.rung, step.title or step.rung, note=step.rung),
             number(step.reached),
-            Cell(value, words.percent(value, 0), span=span),
+            Cell(value, numbers.percent(value, 0), span=span),
         ]
         for who in entries:
             passed, reached = step.by_entry.get(who, (0, 0))
@@ -194,7 +194,7 @@ def _by_task(study: Study) -> Table:
                 continue
             value = sum(shares) / len(shares)
             href = study.at.cell(who, task)
-            row.append(Cell(value, words.percent(value, 0), href=href, tone=heat(value)))
+            row.append(Cell(value, numbers.percent(value, 0), href=href, tone=heat(value)))
         rows.append(tuple(row))
     columns = (
         Column("task", "Task"),

@@ -6,11 +6,11 @@ from collections import Counter
 
 from benchflow.results.model import Problem, Verdict
 from benchflow.results.text import one_line
-from benchflow.site import words
-from benchflow.site.addresses import trial_page
-from benchflow.site.content import Block, Cell, Column, Page, Section, Table
+from benchflow.site import numbers
+from benchflow.site.page_model import Block, Cell, Column, Page, Section, Table
 from benchflow.site.pages.common import Put, nothing, number, text
 from benchflow.site.study import Study
+from benchflow.site.urls import trial_page
 
 _MOST_ERRORS = 500
 
@@ -22,10 +22,10 @@ def make(study: Study, put: Put) -> Page:
         path="ledger.html",
         title="The ledger",
         lede=(
-            f"{words.plural(len(errors), 'infrastructure error')} in "
-            f"{words.plural(len(study.records), 'trial')}, and "
-            f"{words.plural(len(study.problems), 'thing')} that could not be read as it should be. "
-            "None counts against an agent, and none is dropped silently.",
+            f"{numbers.plural(len(errors), 'infrastructure error')} in "
+            f"{numbers.plural(len(study.records), 'trial')}, and "
+            f"{numbers.plural(len(study.problems), 'thing')} that could not be read as it should "
+            "be. None counts against an agent, and none is dropped silently.",
         ),
         sections=(
             Section("causes", "Errors by cause", _causes(study)),

@@ -9,11 +9,11 @@ from typing import Any
 
 from benchflow.results import sandboxes
 from benchflow.results.evidence import qemu_records
-from benchflow.results.files import Absent, UnreadableRecord, read_object
 from benchflow.results.records import Record
+from benchflow.results.safe_files import Absent, UnreadableRecord, read_object
 from benchflow.results.text import one_line, printable
-from benchflow.site import words
-from benchflow.site.content import Block, Cell, Column, Command, Facts, Prose, Table
+from benchflow.site import numbers
+from benchflow.site.page_model import Block, Cell, Column, Command, Facts, Prose, Table
 from benchflow.site.pages.common import number, text
 
 _MAX_BOOTS = 40
@@ -66,7 +66,7 @@ def _sandbox(name: str, box: Mapping[str, Any]) -> Iterator[tuple[Cell, ...]]:
         title,
         text("processors"),
         Cell(_number(granted.get("cpus")), _shown(granted.get("cpus"))),
-        Cell(seconds, f"{seconds:,.0f} CPU-seconds" if seconds is not None else words.MISSING),
+        Cell(seconds, f"{seconds:,.0f} CPU-seconds" if seconds is not None else numbers.MISSING),
         text(one_line(str(enforced.get("cpus", "")), 120)),
     )
     others = _number(used.get("others_share"))
@@ -147,12 +147,12 @@ def _wrapped(arguments: list[str]) -> str:
 
 
 def _amount(value: Any) -> Cell:
-    return Cell(_number(value), words.megabytes(_number(value)))
+    return Cell(_number(value), numbers.megabytes(_number(value)))
 
 
 def _shown(value: Any) -> str:
     known = _number(value)
-    return words.MISSING if known is None else f"{known:,g}"
+    return numbers.MISSING if known is None else f"{known:,g}"
 
 
 def _number(value: Any) -> float | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchflow.site import words
-from benchflow.site.content import Cell, Column, Page, Prose, Section, Table
+from benchflow.site import numbers
+from benchflow.site.page_model import Cell, Column, Page, Prose, Section, Table
 from benchflow.site.pages.common import Put, heat, share_cell, text
 from benchflow.site.study import Study, counts, share
 
@@ -49,7 +49,7 @@ def cell(study: Study, who: str, task: str) -> Cell:
     if not records:
         return Cell(None, "", tone="none", note=f"{who} was not run on {task}")
     note = f"{resolved} of {resolved + failed} resolved"
-    note += f", {words.plural(errors, 'error')}" if errors else ""
+    note += f", {numbers.plural(errors, 'error')}" if errors else ""
     href = study.at.cell(who, task)
     if resolved + failed == 0:
         return Cell(None, "error", href=href, tone="error", note=note)

@@ -6,8 +6,10 @@ from collections import Counter
 
 from msgspec.structs import replace
 
-from benchflow.site import charts, words
-from benchflow.site.content import (
+from benchflow.site import charts, numbers
+from benchflow.site.baselines import is_probe, said_of
+from benchflow.site.comparison_sentence import sentence
+from benchflow.site.page_model import (
     Block,
     Cell,
     Column,
@@ -31,10 +33,8 @@ from benchflow.site.pages.common import (
     text,
     who_cell,
 )
-from benchflow.site.probes import is_probe, said_of
 from benchflow.site.study import Study, counts
 from benchflow.site.summary import Entry, Pair
-from benchflow.site.text import sentence
 
 _SHOWN_PAIRS = 8
 
@@ -56,9 +56,9 @@ def make(study: Study, put: Put) -> Page:
         title=study.title,
         lede=(
             f"{_who(study)} tried "
-            f"{words.plural(len(study.tasks), 'task')} {len(study.records):,} times: "
+            f"{numbers.plural(len(study.tasks), 'task')} {len(study.records):,} times: "
             f"{resolved:,} trials resolved, {failed:,} failed, "
-            f"{words.plural(errors, 'infrastructure error')}, counted apart.",
+            f"{numbers.plural(errors, 'infrastructure error')}, counted apart.",
         ),
         sections=tuple(section for section in sections if section.blocks),
         nav="index.html",
@@ -66,11 +66,11 @@ def make(study: Study, put: Put) -> Page:
 
 
 def _who(study: Study) -> str:
-    agents = words.plural(len(study.ranked), "agent and model", "agents and models")
+    agents = numbers.plural(len(study.ranked), "agent and model", "agents and models")
     probes = len(study.entries) - len(study.ranked)
     if any(is_probe(record) for record in study.records) and not probes:
-        return words.plural(len(study.ranked), "probe")
-    return agents + (f" and {words.plural(probes, 'probe')}" if probes else "")
+        return numbers.plural(len(study.ranked), "probe")
+    return agents + (f" and {numbers.plural(probes, 'probe')}" if probes else "")
 
 
 def _probes(study: Study) -> tuple[Block, ...]:
@@ -158,7 +158,7 @@ def tier_table(study: Study) -> Table:
     """Every entry with both kinds of ±, best first."""
     assert study.summary is not None
     rows = [_row(study, entry) for entry in study.summary.entries]
-    missing = Cell(None, words.MISSING)
+    missing = Cell(None, numbers.MISSING)
     of = {who: sum(record.who == who for record in study.records) for who in study.summary.unknown}
     rows += [
         (
@@ -195,7 +195,7 @@ def _row(study: Study, entry: Entry) -> tuple[Cell, ...]:
     rate, outcomes = entry.rate, entry.outcomes
     half = rate.plus_minus if rate else None
     return (
-        Cell(entry.tier, words.MISSING if entry.tier is None else str(entry.tier), tone="tight"),
+        Cell(entry.tier, numbers.MISSING if entry.tier is None else str(entry.tier), tone="tight"),
         who_cell(study, entry.who),
         rate_cell(rate, entry.share),
         half_cell(half.total if half else None),
@@ -223,7 +223,9 @@ def _statements(study: Study, *, decided: bool) -> tuple[Block, ...]:
         more = f"All {len(study.summary.pairs)} comparisons"
         blocks.append(Prose(((Link(more, "comparisons.html"), "."),)))
     if decided:
-        corrected = f"Corrected for {words.plural(len(study.summary.pairs), 'comparison')} (Holm)."
+        corrected = (
+            f"Corrected for {numbers.plural(len(study.summary.pairs), 'comparison')} (Holm)."
+        )
         blocks.append(nothing(corrected))
     return tuple(blocks)
 
@@ -249,7 +251,7 @@ def _sources(study: Study) -> tuple[Block, ...]:
     )
     if not study.problems:
         return (table, nothing("Everything in these sources could be read."))
-    said = f"{words.plural(len(study.problems), 'thing')} could not be read as it should be: "
+    said = f"{numbers.plural(len(study.problems), 'thing')} could not be read as it should be: "
     return (
         table,
         Prose(((said, Link("the ledger", "ledger.html#problems"), " names each."),), "note"),

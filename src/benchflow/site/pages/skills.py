@@ -8,8 +8,8 @@ import numpy as np
 
 from benchflow.analysis.skills import SkillEffects
 from benchflow.analysis.within import Effects
-from benchflow.site import words
-from benchflow.site.content import Block, Cell, Column, Page, Section, Table
+from benchflow.site import numbers
+from benchflow.site.page_model import Block, Cell, Column, Page, Section, Table
 from benchflow.site.pages.common import (
     Put,
     by_reason,
@@ -75,13 +75,13 @@ def _effects(study: Study, found: SkillEffects) -> Table:
                 continue
             low, high = float(found.low[row, column]), float(found.high[row, column])
             tone = ("up" if value > 0 else "down") if decided[row, column] else "none"
-            note = f"{words.points(low)} to {words.points(high)} points"
-            cells.append(Cell(value, words.points(value), tone=tone, note=note))
+            note = f"{numbers.points(low)} to {numbers.points(high)} points"
+            cells.append(Cell(value, numbers.points(value), tone=tone, note=note))
         rows.append(tuple(cells))
     columns = (
         Column("who", "Agent and model"),
         *(
-            Column(skill, f"{skill} ({words.plural(n, 'task')})")
+            Column(skill, f"{skill} ({numbers.plural(n, 'task')})")
             for skill, n in zip(found.skills, found.n_tasks, strict=True)
         ),
     )
@@ -129,7 +129,7 @@ def _parts(study: Study) -> Iterator[Block]:
     else:
         yield nothing(
             f"Do they add up? F({additivity.freedom}, {additivity.within}) = {additivity.f:.2f}, "
-            f"{words.p_value(additivity.p)}."
+            f"{numbers.p_value(additivity.p)}."
         )
 
 
@@ -153,13 +153,13 @@ def _differences(title: str, effects: Effects) -> Table:
     rows = tuple(
         (
             text(name),
-            Cell(float(effects.effect[at]), words.points(float(effects.effect[at]))),
+            Cell(float(effects.effect[at]), numbers.points(float(effects.effect[at]))),
             Cell(
                 [float(effects.low[at]), float(effects.high[at])],
-                f"{words.points(float(effects.low[at]))} to "
-                f"{words.points(float(effects.high[at]))}",
+                f"{numbers.points(float(effects.low[at]))} to "
+                f"{numbers.points(float(effects.high[at]))}",
             ),
-            Cell(float(effects.p_corrected[at]), words.p_value(float(effects.p_corrected[at]))),
+            Cell(float(effects.p_corrected[at]), numbers.p_value(float(effects.p_corrected[at]))),
         )
         for at, name in enumerate(effects.names)
     )
@@ -183,7 +183,7 @@ def _horizons(study: Study) -> Iterator[Block]:
             seconds_cell(60 * one.value),
             Cell(
                 [60 * one.low, 60 * one.high],
-                f"{words.duration(60 * one.low)} to {words.duration(60 * one.high)}",
+                f"{numbers.duration(60 * one.low)} to {numbers.duration(60 * one.high)}",
             ),
             number(one.n_tasks),
         )
@@ -249,4 +249,4 @@ def _factor(value: float) -> str:
 
 
 def _difference(value: float) -> str:
-    return words.signed(value, 2)
+    return numbers.signed(value, 2)

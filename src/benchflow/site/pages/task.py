@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from benchflow.results.model import Verdict
 from benchflow.results.records import Record
-from benchflow.site import words
-from benchflow.site.content import Block, Cell, Column, Facts, Page, Section, Table
+from benchflow.site import numbers
+from benchflow.site.page_model import Block, Cell, Column, Facts, Page, Section, Table
 from benchflow.site.pages.common import (
     OVERVIEW,
     Put,
@@ -47,7 +47,7 @@ def index(study: Study, put: Put) -> Page:
     return Page(
         path="tasks.html",
         title="Tasks",
-        lede=(f"{words.plural(len(study.tasks), 'task')}, with what became of each.",),
+        lede=(f"{numbers.plural(len(study.tasks), 'task')}, with what became of each.",),
         sections=(
             Section(
                 "tasks",
@@ -65,7 +65,7 @@ def index(study: Study, put: Put) -> Page:
 def _divided(study: Study) -> tuple[Block, ...]:
     if not study.divided:
         return ()
-    several = words.plural(len(study.divided), "task stands", "tasks stand")
+    several = numbers.plural(len(study.divided), "task stands", "tasks stand")
     return (
         nothing(
             f"{several} here in more than one form: {', '.join(study.divided[:5])}"
@@ -95,10 +95,10 @@ def _index_row(study: Study, task: str) -> tuple[Cell, ...]:
 def _difficulty(study: Study, task: str) -> tuple[Cell, Cell]:
     found = study.difficulty
     if isinstance(found, Refused) or task not in found.tasks:
-        return Cell(None, words.MISSING), text("")
+        return Cell(None, numbers.MISSING), text("")
     at = found.tasks.index(task)
     value, error = float(found.scale.difficulty[at]), float(found.scale.difficulty_sd[at])
-    return Cell(value, f"{words.signed(value)} ± {error:.1f}"), text(found.scale.flags[at])
+    return Cell(value, f"{numbers.signed(value)} ± {error:.1f}"), text(found.scale.flags[at])
 
 
 def make(study: Study, task: str, put: Put) -> Page:
@@ -116,9 +116,9 @@ def make(study: Study, task: str, put: Put) -> Page:
         crumbs=(OVERVIEW,),
         kicker="Task",
         lede=(
-            f"{solvers} of {words.plural(tried, 'agent and model', 'agents and models')} resolved "
-            f"it at least once; {resolved} of {resolved + failed} trials did"
-            + (f", and {words.plural(errors, 'error')} did not count." if errors else "."),
+            f"{solvers} of {numbers.plural(tried, 'agent and model', 'agents and models')} "
+            f"resolved it at least once; {resolved} of {resolved + failed} trials did"
+            + (f", and {numbers.plural(errors, 'error')} did not count." if errors else "."),
         ),
         sections=tuple(
             section

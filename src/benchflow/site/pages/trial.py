@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from benchflow.results.model import Verdict
 from benchflow.results.records import Record
-from benchflow.site import words
-from benchflow.site.addresses import Addresses, trial_page
-from benchflow.site.content import (
+from benchflow.site import numbers
+from benchflow.site.page_model import (
     Block,
     Cell,
     Facts,
@@ -23,7 +22,8 @@ from benchflow.site.content import (
 )
 from benchflow.site.pages.common import OVERVIEW, Put, number, seconds_cell
 from benchflow.site.pages.machines import versions
-from benchflow.site.pages.own import own_of, unpacked
+from benchflow.site.pages.trial_folder import own_of, unpacked
+from benchflow.site.urls import Addresses, trial_page
 
 
 def make(at: Addresses, tried: Cell, record: Record, put: Put) -> Page:
@@ -101,7 +101,7 @@ def _headline(record: Record) -> Facts:
         if record.phases.agent is not None
         else None,
         ("Tokens", number(tokens)) if tokens else None,
-        ("Cost", Cell(usage.cost_usd, words.dollars(usage.cost_usd)))
+        ("Cost", Cell(usage.cost_usd, numbers.dollars(usage.cost_usd)))
         if usage.cost_usd is not None
         else None,
     ]
@@ -151,7 +151,7 @@ def _phases(record: Record) -> Facts:
     )
     known = tuple((label, seconds_cell(value)) for label, value in items if value is not None)
     return Facts(
-        (*known, ("Started", Cell(record.started_at, words.moment(record.started_at))))
+        (*known, ("Started", Cell(record.started_at, numbers.moment(record.started_at))))
         if record.started_at
         else known
     )
@@ -163,7 +163,7 @@ def _usage(record: Record) -> Facts:
         (
             ("Input tokens, as reported", number(usage.input_tokens)),
             ("Output tokens, as reported", number(usage.output_tokens)),
-            ("Cost, as reported", Cell(usage.cost_usd, words.dollars(usage.cost_usd))),
+            ("Cost, as reported", Cell(usage.cost_usd, numbers.dollars(usage.cost_usd))),
             ("Steps by the agent", number(record.steps)),
         )
     )

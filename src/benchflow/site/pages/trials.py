@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from benchflow.results.model import Verdict
-from benchflow.site import words
-from benchflow.site.content import Page, Section, TrialList
+from benchflow.site import numbers
+from benchflow.site.page_model import Page, Section, TrialList
 from benchflow.site.pages.common import Put
 from benchflow.site.study import Study
 
@@ -30,7 +30,7 @@ def make(study: Study, put: Put) -> Page:
                 _ORDER.index(r.verdict),
                 r.n_passed,
                 len(r.rungs),
-                "" if r.phases.agent is None else words.duration(r.phases.agent),
+                "" if r.phases.agent is None else numbers.duration(r.phases.agent),
                 cause_at[r.cause or r.failure_mode],
                 f"{r.job}/{r.trial}" if r.job else r.trial,
             ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from benchflow.results.running import Unfinished
-from benchflow.site import words
-from benchflow.site.content import Block, Cell, Column, Section, Table
+from benchflow.results.unfinished import Unfinished
+from benchflow.site import numbers
+from benchflow.site.page_model import Block, Cell, Column, Section, Table
 from benchflow.site.pages.common import nothing, text
 from benchflow.site.study import Study
 
@@ -28,11 +28,11 @@ def _blocks(study: Study) -> Iterator[Block]:
         return
     now = time.time()
     running = sum(one.running for one in found)
-    said = [f"{words.plural(running, 'trial')} at work"] if running else []
+    said = [f"{numbers.plural(running, 'trial')} at work"] if running else []
     if len(found) > running:
-        left = words.plural(len(found) - running, "trial")
+        left = numbers.plural(len(found) - running, "trial")
         said.append(f"{left} left unfinished: nobody works on the job (benchflow resume)")
-    as_of = "" if study.live else f", as of {words.moment(words.iso(now))}"
+    as_of = "" if study.live else f", as of {numbers.moment(numbers.iso(now))}"
     yield nothing(f"{'; '.join(said)}{as_of}. Nobody has judged that yet: it is in no figure.")
     columns = (
         Column("trial", "Trial"),
@@ -56,7 +56,7 @@ def _row(one: Unfinished, now: float) -> tuple[Cell, ...]:
         text(one.task),
         text(one.who),
         text(one.phase if one.running else f"stopped: {one.phase}"),
-        Cell(elapsed, words.duration(elapsed), since=one.started if one.running else None),
+        Cell(elapsed, numbers.duration(elapsed), since=one.started if one.running else None),
         _ladder(one),
         text(one.note),
     )
@@ -64,7 +64,7 @@ def _row(one: Unfinished, now: float) -> tuple[Cell, ...]:
 
 def _ladder(one: Unfinished) -> Cell:
     if not one.rungs:
-        return Cell(None, words.MISSING)
+        return Cell(None, numbers.MISSING)
     marks = "".join(_MARKS[status] for _, status in one.rungs)
     value = {rung: status or None for rung, status in one.rungs}
     told = ", ".join(f"{rung} {status}" for rung, status in value.items() if status)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from benchflow.analysis.estimate import Estimate
-from benchflow.site.words import signed
+from benchflow.site.numbers import signed
 
 
 def percent(share: float, digits: int = 1) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from benchflow.analysis.within import Effects
 from benchflow.site.findings import Findings
+from benchflow.site.numbers import plural
 from benchflow.site.reading.figures import basis, p_value, percent, points
 from benchflow.site.reading.section import Section, Table
 from benchflow.site.statistics import Refused
-from benchflow.site.words import plural
 
 
 def short(found: Findings) -> Section:

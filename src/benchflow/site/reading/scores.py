@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from benchflow.site.comparison_sentence import sentence
 from benchflow.site.findings import Findings
 from benchflow.site.reading.figures import percent, points, span, with_span
 from benchflow.site.reading.section import Section, Table
 from benchflow.site.summary import Entry, Pair
-from benchflow.site.text import sentence
 
 
 def counted(found: Findings) -> Section:

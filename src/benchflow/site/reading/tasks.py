@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from benchflow.site.findings import Findings
+from benchflow.site.numbers import signed
 from benchflow.site.reading.figures import basis, percent, points
 from benchflow.site.reading.section import Section, Table
 from benchflow.site.statistics import Refused
-from benchflow.site.words import signed
 
 _SHOWN = 5
 

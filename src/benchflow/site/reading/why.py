@@ -8,10 +8,10 @@ import numpy as np
 
 from benchflow.site.failures import PHASES, RULES, TITLES, crossed
 from benchflow.site.findings import Findings
+from benchflow.site.numbers import signed
 from benchflow.site.reading.figures import amount, basis, percent, points, span, with_span
 from benchflow.site.reading.section import Section, Table
 from benchflow.site.statistics import Refused
-from benchflow.site.words import signed
 
 
 def over_claims(found: Findings) -> Section:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from benchflow.boot import BadDeliverable, ed25519
+from benchflow.boot.bounded_run import run_tool
 from benchflow.boot.ext4 import Ext4
-from benchflow.boot.tools import run_tool
 
 MANIFEST = 1024
 HEAD = MANIFEST + 64

@@ -1,0 +1,148 @@
+"""How finished work is told: a job, its trials, their ladders, and where to look."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from benchflow.cli.options import print_json
+from benchflow.cli.table import duration, ladder, side_by_side, summary, trials_table
+from benchflow.errors import InfrastructureError, UsageError
+from benchflow.results import to_json
+from benchflow.results.model import Job, Problem, Trial, Verdict
+from benchflow.results.script_end import script_end
+from benchflow.results.text import one_line
+
+#: Up to this many trials of one task, their ladders are shown beside each other.
+_MOST_SIDE_BY_SIDE = 6
+
+
+def finish(job: Job, *, as_json: bool) -> int:
+    """Prints a job that has just ended; returns the exit status of the command."""
+    if as_json:
+        print_json(to_json.jobs([job]))
+    else:
+        click.echo()
+        print_job(job)
+    return InfrastructureError.exit_code if job.count(Verdict.ERROR) else 0
+
+
+def print_job(job: Job, *, details: bool = False) -> None:
+    """One job: the table, ladders side by side, errors by cause, and where the evidence is.
+
+    With `details`, each trial's ladder, phases and evidence in full.
+    """
+    if job.trials:
+        click.echo(trials_table(job.trials))
+    if details:
+        for trial in job.trials:
+            click.echo()
+            print_trial(trial)
+    else:
+        _print_ladders(job)
+    _print_state(job)
+    if job.trials and not details:
+        click.echo(f"\nMore: benchflow results {shown(job.path)} --details")
+
+
+def print_trial(trial: Trial) -> None:
+    """One trial in full."""
+    click.echo(f"{trial.name}: {trial.task}, {trial.agent} {trial.model}".rstrip())
+    reward = "" if trial.reward is None else f", reward {trial.reward:.3f}"
+    cause = f" ({trial.cause}: {trial.cause_message})" if trial.cause else ""
+    click.echo(f"  {trial.verdict.value}{reward}{cause}")
+    if trial.cause_message and not trial.cause:
+        click.echo(f"  {trial.cause_message}")
+    if ended := script_end(trial):
+        click.echo(f"  {ended}")
+    if trial.milestones:
+        click.echo(ladder(trial.milestones))
+    if trial.metrics:
+        click.echo("  " + ", ".join(f"{key} {value:g}" for key, value in trial.metrics.items()))
+    p = trial.phases
+    spans = {
+        "image and start": p.environment,
+        "agent set-up": p.agent_setup,
+        "agent" if p.parts == 1 else f"agent, in {p.parts} parts,": p.agent,
+        "hand-over": p.hand_over,
+        "verifier": p.verifier,
+        "all": p.total,
+    }
+    known = [f"{k} {duration(v)}" for k, v in spans.items() if v is not None]
+    click.echo("  time: " + ", ".join(known))
+    evidence = ", ".join(one_line(name, 200) for name in trial.evidence)
+    click.echo(f"  evidence in {shown(trial.path)}: {evidence or 'none'}")
+
+
+def telling_what_is_mended() -> Callable[[Problem], None]:
+    """Says on the present standard error, whatever takes its place later, what was torn or cut off
+    in a job and what becomes of it."""
+    stderr = sys.stderr
+
+    def say(problem: Problem) -> None:
+        click.echo(f"mended: {shown(problem.path)} {one_line(problem.message, 1000)}", file=stderr)
+
+    return say
+
+
+def job_folder(job: str, jobs_dir: Path) -> Path:
+    """The folder of a job given by name or path. Raises UsageError."""
+    for folder in (jobs_dir / job, Path(job)):
+        if folder.is_dir():
+            return folder.resolve()
+    known = (
+        sorted(
+            (p.name for p in jobs_dir.iterdir() if p.is_dir() and p.name[0] != "."), reverse=True
+        )
+        if jobs_dir.is_dir()
+        else []
+    )
+    hint = f"the latest in {jobs_dir}: {', '.join(known[:3])}" if known else "see --jobs-dir"
+    raise UsageError(f"no job {job!r}", hint=hint)
+
+
+def shown(path: Path) -> str:
+    """`path` as a person here would type it."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def _print_ladders(job: Job) -> None:
+    for task in dict.fromkeys(t.task for t in job.trials):
+        trials = [t for t in job.trials if t.task == task and t.milestones]
+        if trials and len(trials) <= _MOST_SIDE_BY_SIDE:
+            click.echo(f"\n{task}\n{side_by_side(trials)}")
+    for trial in job.trials[:_MOST_SIDE_BY_SIDE]:
+        failed = next((m for m in trial.milestones if m.status == "failed"), None)
+        if failed and failed.first_failure:
+            click.echo(f"\n{trial.agent} stopped at {failed.id}:")
+            click.echo(ladder([failed]))
+        if trial.cause_message and not trial.cause:
+            click.echo(f"\n{trial.agent}: {trial.cause_message}")
+        if ended := script_end(trial):
+            click.echo(f"\n{trial.agent}: {ended}")
+
+
+def _print_state(job: Job) -> None:
+    click.echo("\n" + summary(job.trials))
+    errors = [t for t in job.trials if t.verdict is Verdict.ERROR]
+    for cause in dict.fromkeys(t.cause for t in errors):
+        same = [t for t in errors if t.cause == cause]
+        example = next((t.cause_message for t in same if t.cause_message), "")
+        why = f": {one_line(example, 200)}" if example else ""
+        click.echo(f"  error, {len(same)}×: {cause}{why}")
+    left = (job.planned or 0) - len(job.trials)
+    if job.running:
+        click.echo(f"running: {max(left, 0)} trials are not finished yet")
+    elif left > 0 or job.unfinished:
+        count = max(left, len(job.unfinished))
+        click.echo(f"not finished: {count}; go on with: benchflow resume {job.name}")
+    for problem in job.problems:
+        click.echo(f"problem: {shown(problem.path)} {problem.message}")
+    if job.trials:
+        click.echo(f"where: {shown(job.path)}")
