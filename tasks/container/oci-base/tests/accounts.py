@@ -16,6 +16,10 @@ def wrong(tree: Tree) -> list[str]:
     found = [*_users(_rows(tree, "etc/passwd")), *_shadow(_rows(tree, "etc/shadow"))]
     found += _groups(_rows(tree, "etc/group"))
     found += [f"/{path} can let somebody in [R9]" for path in _ELSEWHERE if path in tree]
+    for path in ("etc/passwd", "etc/shadow", "etc/group"):
+        node = rootfs.at(tree, path)
+        if not node or node.uid or node.mode & 0o022:
+            found.append(f"/{path} is missing, or others than root can change it [R9, R10]")
     shadow = rootfs.at(tree, "etc/shadow")
     if shadow and ((shadow.uid, shadow.gid) != (0, 0) or shadow.mode & 0o077):
         found.append(f"/etc/shadow: mode {shadow.mode:04o}, others than root can read it [R9]")

@@ -40,17 +40,11 @@ def _order(*layers: tuple[Step, ...]) -> Order:
     return Order("small:1", 1_000_000_000, "0:0", "/", (), ("/one",), (), (), made)
 
 
-def _case(name: str, *layers: tuple[Step, ...], right: bool = False) -> Case:
-    held = {step.name: step for steps in layers for step in steps if isinstance(step, Parcel)}
-    order = _order(*layers)
-    files = {p.file: p.pack() for p in held.values()}
-    return Case(name, order.text().encode(), files, order if right else None, held)
-
-
 class Small:
     """A few small parcels, drawn; what is right about them, and what can be wrong."""
 
     def __init__(self, draw: random.Random) -> None:
+        self._draw = draw
         word = f"{draw.randrange(16**8):08x}"
         self.one = Parcel("one", word, (
             *directories("a", "a/b"),
@@ -62,13 +56,34 @@ class Small:
         self.two = Parcel("two", "2", (*directories("a"), file("a/second", b"2")), needs=("one",))
         self._back = Parcel("back", "1", tuple(directories("a/b")))
 
+    def _case(self, name: str, *layers: tuple[Step, ...], right: bool = False) -> Case:
+        """A case of these packages under names and in a folder that are drawn, and one package
+        more that does no harm: who knows these sources knows no list by its looks."""
+        word = f"{self._draw.randrange(16**6):06x}"
+        steps = [[_renamed(step, word) for step in layer] for layer in layers]
+        ballast = Parcel(f"ballast-{word}", word, (
+            *directories(f"b{word}"), file(f"b{word}/stone", word.encode()),
+        ))  # fmt: skip
+        layer = self._draw.choice(steps)
+        layer.insert(self._draw.randrange(len(layer) + 1), ballast)
+        order = replace(_order(*map(tuple, steps)), ref=f"quay/{word}:1")
+        held = {step.name: step for made in steps for step in made if isinstance(step, Parcel)}
+        files = {p.file: p.pack() for p in held.values()}
+        return Case(name, order.text().encode(), files, order if right else None, held)
+
     def right(self) -> list[Case]:
         """What nothing is wrong with, each beside something that is refused."""
         one, two = self.one, self.two
         mine = Parcel("mine", "1", (file("a/second", b"mine"),), replaces=("two",))
         soft = Parcel("soft", "1", (file("a/soft", b"no link"),), replaces=("one",))
-        return [
-            _case(name, *layers, right=True)
+        whole = []
+        # The lists of the damaged parcels and, but for a line, of those that are none.
+        for name, layer in (("whole", (one,)), ("pair", (one, two))):
+            order, held = _order(layer), {parcel.name: parcel for parcel in layer}
+            files = {parcel.file: parcel.pack() for parcel in layer}
+            whole.append(Case(name, order.text().encode(), files, order, held))
+        return whole + [
+            self._case(name, *layers, right=True)
             for name, layers in {
                 "plain": ((one, two),),
                 "alone": ((one,),),
@@ -121,7 +136,7 @@ class Small:
             "remove-twice": ((one,), ("a/b",), ("a/b",)),
             "removed-with-its-folder": ((one,), ("a/b/other", "a/b")),
         }
-        return [_case(name, *layers) for name, layers in made.items()]
+        return [self._case(name, *layers) for name, layers in made.items()]
 
     def damaged(self) -> list[Case]:
         """Parcels that are not of the one form, or not what they are called."""
@@ -240,6 +255,22 @@ class Small:
         made["not-utf-8"] = text.encode().replace(b"/one", b"/on\xe9")
         held = {p.file: p.pack() for p in (self.one, self.two)}
         return [Case(f"list-{name}", listing, held) for name, listing in made.items()]
+
+
+def _renamed(step: Step, word: str) -> Step:
+    """A package or a path to be removed, in a folder and under a name of this word."""
+
+    def path(text: str) -> str:
+        return f"a{word}{text[1:]}" if text == "a" or text.startswith("a/") else text
+
+    if isinstance(step, str):
+        return path(step)
+    entries = tuple(
+        replace(e, path=path(e.path), target=path(e.target) if e.kind == "hardlink" else e.target)
+        for e in step.entries
+    )
+    names = {key: tuple(f"{n}-{word}" for n in getattr(step, key)) for key in ("needs", "replaces")}
+    return replace(step, name=f"{step.name}-{word}", entries=entries, **names)
 
 
 def _header(packed: bytes, start: int, at: int, data: bytes, sums: bool = True) -> bytes:

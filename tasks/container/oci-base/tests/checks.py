@@ -497,4 +497,4 @@ def test_packages_that_do_not_fit_are_refused(plain, bad, right, draw):
 
 @check("refuses", proves=["R27"])
 def test_lists_that_are_none_are_refused(plain, bad, right, draw):
-    judged(plain, bad["lists"], draw.sample(right, 2), draw)
+    judged(plain, bad["lists"], right[:2], draw)
