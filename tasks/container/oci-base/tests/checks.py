@@ -120,7 +120,8 @@ def test_every_command_is_there(where):
 
 
 @check("boots", proves=["R7"])
-def test_every_command_does_its_work(image, trials):
+def test_every_command_does_its_work(image, trials, where):
+    assert all(where.values()), "some of them are missing [R7]"
     said = image.script("trial", timeout=300).stdout
     wrong = commands.wrong(trials, said)
     assert not wrong, f"{len(wrong)} of {len(trials)}: " + "; ".join(wrong)
