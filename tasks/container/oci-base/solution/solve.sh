@@ -17,13 +17,14 @@ mkdir -p $work /app/out
 if [ ! -e $work/done ]; then
     bash "$here/busybox.sh" /app/sources /app/bench/commands $work/busybox
     dpkg-deb -x /app/sources/musl_*.deb $work/musl
-    strip -s -R .comment -R .note.gnu.build-id -o $work/libc.so $work/musl/lib/x86_64-linux-musl/libc.so
+    strip -s -R .comment -R .note.gnu.build-id -R .gnu_debuglink -o $work/libc.so $work/musl/lib/x86_64-linux-musl/libc.so
     dpkg-deb -x /app/bench/ca-certificates.deb $work/ca
     dpkg-deb -x /app/bench/tzdata.deb $work/tzdata
     python3 "$here/zones.py" $work/tzdata/usr/share/zoneinfo $work/zoneinfo
     touch $work/done
 fi
-sed 's/^#define VERSION.*/#define VERSION "2.4"/' /app/order/almanac/almanac.c > $work/almanac.c
+# musl takes a name like NZ-CHAT or EST5EDT for a rule; a path is a path to every library.
+sed -e 's/^#define VERSION.*/#define VERSION "2.4"/' -e 's/setenv("TZ", zone, 1)/setenv("TZ", path, 1)/' /app/order/almanac/almanac.c > $work/almanac.c
 link=
 has programs || link=-static
 musl-gcc $link -I "$here/compat" -Os -fno-asynchronous-unwind-tables -Wl,--build-id=none -o $work/almanac $work/almanac.c

@@ -8,6 +8,24 @@ import re
 import struct
 import sys
 
+BEFORE = -(2**33)
+
+
+def early(block: bytes) -> bytes:
+    """A block of 64 bits that says from the start what was in force before its first change.
+
+    musl tells the time by the rule in the last line before a change that is the only one, and by
+    the first change itself before that.
+    """
+    isut, isstd, leap, times, types, chars = struct.unpack_from(">6I", block, 20)
+    end = 44 + times * 8
+    if not times or struct.unpack_from(">q", block, 44)[0] <= BEFORE:
+        return block
+    counts = struct.pack(">6I", isut, isstd, leap, times + 1, types, chars)
+    changes = struct.pack(">q", BEFORE) + block[44:end]
+    return block[:20] + counts + changes + b"\0" + block[end:]
+
+
 source, target = map(pathlib.Path, sys.argv[1:])
 skip = re.compile(r"(posix|right)/|(localtime|posixrules|leapseconds)$|.*\.(tab|zi|list)$")
 for file in sorted(source.rglob("*")):
@@ -21,4 +39,4 @@ for file in sorted(source.rglob("*")):
     first = data[:20] + struct.pack(">6I", 0, 0, 0, 0, 1, 1) + bytes(7)
     made = target / name
     made.parent.mkdir(parents=True, exist_ok=True)
-    made.write_bytes(first + data[second:])
+    made.write_bytes(first + early(data[second:]))

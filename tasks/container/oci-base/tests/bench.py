@@ -5,17 +5,23 @@ from __future__ import annotations
 import hashlib
 import random
 import re
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
 import rootfs
+from kit import Kit
 from rootfs import Tree
 
 from benchflow.boot import BadDeliverable, Disk, Machine
 
 _ROOM_MB = 16
+_STREAMS = {"": "", "output": " 2> /dev/null", "errors": " 2>&1 > /dev/null"}
+#: What a path "of any form" may be made of; each machine has some of them.
+_ODD = ("build kit", "it's", "a & b", "c;d", "[x]*", "-n", "$HOME", "%s {}", 'say "hi"', "b\\i",
+        "#1", "~", "(e)", "f=g", "h!", "`i`")  # fmt: skip
 
 
 def pinned(folder: Path, sums: str) -> Path:
@@ -28,6 +34,12 @@ def pinned(folder: Path, sums: str) -> Path:
         if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
             raise BadDeliverable(f"/app/bench/{name} was changed")
     return folder
+
+
+def additions(folder: Path, sums: str) -> list[str]:
+    """What lies in the bench's folder and was not shipped, by path."""
+    shipped = {line.split()[1] for line in sums.splitlines()}
+    return sorted({str(path.relative_to(folder)) for path in folder.rglob("*")} - shipped)
 
 
 def _machine(
@@ -50,11 +62,11 @@ class Image:
 
     def __init__(
         self, machines, name: str, bench: Path, tree: Tree, configuration: dict, secret: str,
-        work: Path,
+        work: Path, scripts: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
         self._config = configuration["config"]
         own = f"bench-{secret}"
-        self._bin = f"/{own}/bin"
+        self._own, self._bin = f"/{own}", f"/{own}/bin"
         busybox = (bench / "busybox").read_bytes()
         # Mount points that every run-time makes.
         whole = {path: rootfs.directory() for path in ("proc", "sys", "dev")}
@@ -62,6 +74,8 @@ class Image:
         whole[own] = rootfs.directory()
         whole[f"{own}/bin"] = rootfs.directory()
         whole[f"{own}/busybox"] = rootfs.file(busybox, 0o755)
+        for script, text in (scripts or {}).items():
+            whole[f"{own}/{script}"] = rootfs.file(text.encode(), 0o755)
         whole[f"{own}/init"] = rootfs.file(_image_init(own).encode(), 0o755)
         self.machine = _machine(
             machines, name, bench, whole, f"/{own}/init", work, memory_mb=256, rng=False
@@ -82,22 +96,33 @@ class Image:
         line = f"cd /; env -i {self._env()} /bin/sh -c {quote(command)}"
         return self.machine.shell.run(line, timeout=timeout)
 
-    def entry(self, *words: str, timeout: float = 60):
-        """The entry point with these words, as the image's user, where the image says."""
-        return self._user([*self._config["Entrypoint"], *words], timeout)
+    def script(self, name: str, *words: str, user: bool = False, timeout: float = 120):
+        """One of the bench's scripts, by the bench's own shell; its programs are the image's."""
+        command = [f"{self._bin}/sh", f"{self._own}/{name}", *words]
+        if user:
+            return self._user(command, timeout, "")
+        line = f"cd /; env -i {self._env()} {' '.join(map(quote, command))}"
+        return self.machine.shell.run(line, timeout=timeout)
+
+    def entry(self, *words: str, timeout: float = 60, only: str = ""):
+        """The entry point with these words, as the image's user, where the image says.
+
+        `only`: "output" or "errors" to get that stream alone.
+        """
+        return self._user([*self._config["Entrypoint"], *words], timeout, only)
 
     def user(self, command: str, timeout: float = 60):
         """A command of the image's own shell, as the image's user."""
-        return self._user(["/bin/sh", "-c", command], timeout)
+        return self._user(["/bin/sh", "-c", command], timeout, "")
 
-    def _user(self, words: list[str], timeout: float):
+    def _user(self, words: list[str], timeout: float, only: str):
         user, where = self._config["User"], self._config.get("WorkingDir", "/")
         if not re.fullmatch(r"\d+:\d+", user):
             raise BadDeliverable(f"the user {user!r}")
         # A pid file that is not there, or it would look for programs of that name.
         starter = f"{self._bin}/start-stop-daemon -S -q -p /none -c {user} -x {quote(words[0])} --"
         rest = " ".join(quote(word) for word in words[1:])
-        line = f"cd {quote(where)} && env -i {self._env()} {starter} {rest}"
+        line = f"cd {quote(where)} && env -i {self._env()} {starter} {rest}{_STREAMS[only]}"
         return self.machine.shell.run(line, timeout=timeout)
 
     def _env(self) -> str:
@@ -112,7 +137,8 @@ export PATH=/{own}/bin PS1='# '
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
-exec setsid sh -c 'exec sh -i </dev/ttyS0 >/dev/ttyS0 2>&1'
+# Not process 1 itself: what the image's programs leave behind is that one's to bury.
+while :; do setsid sh -c 'exec sh -i </dev/ttyS0 >/dev/ttyS0 2>&1'; done
 """
 
 
@@ -148,30 +174,42 @@ def odd(draw: random.Random) -> Setting:
     year = draw.choice((1998, 2001, 2035))
     zone = draw.choice(("XYZ-13:45", "Pacific/Chatham", "WST12EDT,M3.2.0,M11.1.0"))
     language = draw.choice(("sv_SE.UTF-8", "tr_TR.UTF-8", "de_DE@euro"))
+    kit, parcels, lists, out, temp, cwd = (
+        f"/{top}/{word}/{odd}"
+        for top, odd in zip(
+            ("srv", "opt", "mnt", "data", "data", "srv"), draw.sample(_ODD, 6), strict=True
+        )
+    )
     return Setting(
-        4000 + draw.randrange(999), 600 + draw.randrange(99), "077",
+        4000 + draw.randrange(999), 600 + draw.randrange(99),
+        draw.choice(("000", "002", "027", "077")),
         f"{year}-0{1 + draw.randrange(9)}-17T23:59:3{draw.randrange(9)}",
         {"TZ": zone, "LANG": language, "LC_ALL": language},
-        f"/srv/{word}", f"/srv/build kit {word}", f"/opt/it's/{word} parcels",
-        f"/srv/{word}/lists & such", f"/data/{word}/o u t", f"/data/{word}/temp orary",
-        f"odd-{word}", 1, draw.randrange(10**6),
+        cwd, kit, parcels, lists, out, temp, f"odd-{word}", draw.choice((1, 2)),
+        draw.randrange(2, 10**6),
     )  # fmt: skip
 
 
 class Builder:
-    """A build machine with a kit, folders of parcels, and lists."""
+    """A build machine with a kit, folders of parcels, and lists.
+
+    The names of lists and folders are drawn, so that they say nothing of what they hold.
+    """
 
     def __init__(
-        self, machines, name: str, bench: Path, setting: Setting, kit: Mapping[str, bytes],
+        self, machines, name: str, bench: Path, setting: Setting, kit: Kit,
         parcels: Mapping[str, Mapping[str, bytes]], lists: Mapping[str, bytes], work: Path,
     ) -> None:  # fmt: skip
         self.setting = setting
         self.limit = 600.0
         draw = random.Random(setting.seed)
-        files = {f"{setting.kit}/{path}": data for path, data in kit.items()}
+        hidden = random.Random(secrets.randbits(64))
+        self._names = {key: f"{hidden.randrange(16**8):08x}" for key in [*parcels, *lists]}
+        files = {f"{setting.kit}/{path}": data for path, data in kit.files.items()}
         for folder, held in parcels.items():
-            files |= {f"{setting.parcels}/{folder}/{file}": data for file, data in held.items()}
-        files |= {f"{setting.lists}/{file}": data for file, data in lists.items()}
+            place = f"{setting.parcels}/{self._names[folder]}"
+            files |= {f"{place}/{file}": data for file, data in held.items()}
+        files |= {f"{setting.lists}/{self._names[key]}": data for key, data in lists.items()}
         names = sorted(files)
         if setting.seed != PLAIN.seed:
             draw.shuffle(names)
@@ -183,7 +221,9 @@ class Builder:
             mode = draw.choice((0o644, 0o444, 0o604))
             tree[path[1:]] = rootfs.file(files[path], mode)
         for folder in parcels:
-            _folders(tree, f"{setting.parcels}/{folder}")
+            _folders(tree, f"{setting.parcels}/{self._names[folder]}")
+        for folder in kit.folders:
+            _folders(tree, f"{setting.kit}/{folder}")
         who = f"{setting.uid}:{setting.gid}"
         tree["etc/passwd"] = rootfs.file(
             f"root:x:0:0::/:/bin/sh\nmaker:x:{who}::/:/bin/sh\n".encode()
@@ -203,14 +243,14 @@ class Builder:
         self.machine.attach()
         return self
 
-    def build(self, listing: str, parcels: str, out: str = "image.tar") -> tuple[int, str, float]:
-        """(status, what was said, reference seconds) of one build."""
+    def build(self, name: str, out: str = "image.tar") -> tuple[int, str, float]:
+        """(status, what was said on standard error, reference seconds) of one build."""
         s = self.setting
         env = " ".join(f"{key}={quote(value)}" for key, value in s.env.items())
         words = (
             f"{s.kit}/build",
-            f"{s.lists}/{listing}",
-            f"{s.parcels}/{parcels}",
+            f"{s.lists}/{self._names[name]}",
+            f"{s.parcels}/{self._names[name]}",
             f"{s.out}/{out}",
         )
         line = (
@@ -218,6 +258,7 @@ class Builder:
             f"env -i PATH=/bin TMPDIR={quote(s.temp)} {env} "
             f"start-stop-daemon -S -q -p /none -c {s.uid}:{s.gid} -x /bin/sh -- "
             + " ".join(quote(word) for word in words)
+            + _STREAMS["errors"]
         )
         before = self.machine.elapsed
         done = self.machine.shell.run(line, timeout=self.limit)
@@ -239,7 +280,10 @@ class Builder:
     def clear(self) -> None:
         """Takes away all that was built."""
         s = self.setting
-        self.machine.shell.run(f"rm -rf {quote(s.out)}/* {quote(s.temp)}/*", check=True)
+        places = f"{quote(s.out)} {quote(s.temp)}"
+        self.machine.shell.run(
+            f"find {places} -mindepth 1 -maxdepth 1 -exec rm -rf {{}} ';'", check=True
+        )
 
     def fetch(self, out: str = "image.tar") -> bytes:
         """What was built, by way of a disk."""

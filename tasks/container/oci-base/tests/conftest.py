@@ -7,6 +7,8 @@ import secrets
 from pathlib import Path
 
 import bench as benches
+import cases
+import commands
 import compose
 import kit as kits
 import layout as layouts
@@ -14,12 +16,20 @@ import orders
 import pytest
 import reference
 import rootfs
+import zones
+
+SUMS = (Path(__file__).parent / "bench.sha256").read_text()
 
 
 @pytest.fixture(scope="session")
 def bench(deliverable):
-    sums = (Path(__file__).parent / "bench.sha256").read_text()
-    return benches.pinned(deliverable("/app/bench"), sums)
+    return benches.pinned(deliverable("/app/bench"), SUMS)
+
+
+@pytest.fixture(scope="session")
+def added(bench):
+    """What lies in the bench's folder and was not shipped."""
+    return benches.additions(bench, SUMS)
 
 
 @pytest.fixture(scope="session")
@@ -53,8 +63,47 @@ def tree(layout):
 
 
 @pytest.fixture(scope="session")
-def image(machines, bench, tree, layout, work, nonce):
-    return benches.Image(machines, "image", bench, tree, layout.configuration, nonce(), work)
+def wanted(bench):
+    """The commands that the bench's list names."""
+    return (bench / "commands").read_text().split()
+
+
+@pytest.fixture(scope="session")
+def where(tree, order, wanted):
+    """Each command's whole path, by the PATH that the list states; "" for one that is missing."""
+    (path,) = (value[5:] for value in order.env if value.startswith("PATH="))
+    found = {}
+    for command in wanted:
+        places = [f"{folder}/{command}" for folder in path.split(":")]
+        nodes = [(place, rootfs.at(tree, place)) for place in places]
+        good = [place for place, node in nodes if node and node.is_file and node.mode & 0o111]
+        found[command] = good[0] if good else ""
+    return found
+
+
+@pytest.fixture(scope="session")
+def trials(draw):
+    return commands.trials(draw)
+
+
+@pytest.fixture(scope="session")
+def shipped(bench):
+    """Debian's own file of each zone."""
+    return reference.zones(bench / "tzdata.deb")
+
+
+@pytest.fixture(scope="session")
+def asked(shipped, draw):
+    """The moments at which almanac is asked, by zone."""
+    return zones.moments(shipped, draw)
+
+
+@pytest.fixture(scope="session")
+def image(machines, bench, tree, layout, work, nonce, trials, where, asked):
+    scripts = {"trial": commands.script(trials, where), "ask": zones.script(asked)}
+    return benches.Image(
+        machines, "image", bench, tree, layout.configuration, nonce(), work, scripts
+    )
 
 
 @pytest.fixture(scope="session")
@@ -70,7 +119,12 @@ def second(draw, order, parcels):
 
 @pytest.fixture(scope="session")
 def small(draw):
-    return orders.Small(draw)
+    return cases.Small(draw)
+
+
+@pytest.fixture(scope="session")
+def right(small):
+    return small.right()
 
 
 @pytest.fixture(scope="session")
@@ -79,23 +133,23 @@ def bad(small):
 
 
 @pytest.fixture(scope="session")
-def builder(machines, bench, kit, second, small, bad, work):
+def builder(machines, bench, kit, second, right, bad, work):
     """`builder(name, setting)`: a build machine with the kit and all that it will be asked for."""
-    cases = [small.good(), *(case for group in bad.values() for case in group)]
+    every = [*right, *(case for group in bad.values() for case in group)]
     # What a list does not name does not matter.
     folders = {
         "base": {**kit.packed, "unnamed_1.parcel": b"no parcel"},
         "second": {p.file: p.pack() for p in second[1].values()},
-        **{case.name: case.files for case in cases},
+        **{case.name: case.files for case in every},
     }
     lists = {
         "base": (bench / "base.list").read_bytes(),
         "second": second[0].text().encode(),
-        **{case.name: case.listing for case in cases},
+        **{case.name: case.listing for case in every},
     }
 
     def make(name, setting):
-        made = benches.Builder(machines, name, bench, setting, kit.files, folders, lists, work)
+        made = benches.Builder(machines, name, bench, setting, kit, folders, lists, work)
         return made.start()
 
     return make
@@ -115,14 +169,14 @@ def odd(builder, draw):
 def built(plain):
     """The second list's image from the plain machine."""
     plain.clear()
-    status, said, _ = plain.build("second", "second")
+    status, said, _ = plain.build("second")
     assert status == 0, f"the second list was not built: {said[-500:]}"
     return plain.fetch()
 
 
 @pytest.fixture(scope="session")
-def known(bench):
-    return {name: reference.load(d) for name, d in reference.zones(bench / "tzdata.deb").items()}
+def known(shipped):
+    return {name: reference.load(data) for name, data in shipped.items()}
 
 
 @pytest.fixture(scope="session")

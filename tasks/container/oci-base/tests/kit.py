@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import tarfile
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,14 +14,20 @@ from parcel import Parcel
 from benchflow.boot import BadDeliverable
 
 TEXT_BYTES, LINE = 64 << 10, 200
+#: All that a kit of 8 MiB may hold, with room for an honest hole.
+ROOM = 16 << 20
 
 
 @dataclass(frozen=True)
 class Kit:
-    """`files` are all but the parcels, by path; `packed` the parcels' bytes by file name."""
+    """`files` are all but the parcels, by path; `packed` the parcels' bytes by file name.
+
+    `folders` are the directories beside `packages`.
+    """
 
     files: dict[str, bytes]
     packed: dict[str, bytes]
+    folders: set[str]
 
     def parcels(self) -> dict[str, Parcel]:
         """The parcels by name. Raises BadDeliverable for one that is not of its form."""
@@ -31,33 +38,44 @@ class Kit:
 def read(path: Path) -> Kit:
     """Raises BadDeliverable for what is not a tar of files and directories."""
     files: dict[str, bytes] = {}
+    folders: set[str] = set()
+    room, last = ROOM, -1
     try:
         with tarfile.open(fileobj=io.BytesIO(path.read_bytes()), mode="r:") as tar:
             for member in tar:
+                # A size below zero leads back to what was read; a sparse file says any size.
+                if member.offset <= last or not 0 <= member.size <= room:
+                    raise BadDeliverable(f"kit.tar: {member.name!r} has {member.size} bytes [R1]")
+                last, room = member.offset, room - member.size
                 name = member.name.removeprefix("./").rstrip("/")
-                if name in ("", ".") or member.isdir():
+                if name in ("", ".") and member.isdir():
                     continue
-                parts = name.split("/")
-                if not member.isreg() or name in files or {"", ".", ".."} & set(parts):
-                    raise BadDeliverable(f"kit.tar: {member.name!r} is no file, or there twice")
+                if {"", ".", ".."} & set(name.split("/")) or name in files:
+                    raise BadDeliverable(f"kit.tar: the name {member.name!r}, or it is twice there")
+                if member.isdir():
+                    folders.add(name)
+                    continue
+                if not member.isreg():
+                    raise BadDeliverable(f"kit.tar: {member.name!r} is no file or directory [R1]")
                 file = tar.extractfile(member)
                 files[name] = file.read() if file else b""
-    except (tarfile.TarError, ValueError, OSError, EOFError) as error:
-        raise BadDeliverable(f"kit.tar is not a tar archive: {error}") from error
+    except (tarfile.TarError, ValueError, ArithmeticError, LookupError, OSError, EOFError,
+            RecursionError) as error:  # fmt: skip
+        raise BadDeliverable(f"kit.tar is not a plain tar archive [R1]: {error}") from error
     packed = {n[9:]: files.pop(n) for n in list(files) if n.startswith("packages/")}
-    return Kit(files, packed)
+    return Kit(files, packed, {name for name in folders if name.split("/")[0] != "packages"})
 
 
 def unreadable(files: dict[str, bytes]) -> str:
     """Why what the kit runs is not text that a person can read; "" when it is."""
     if sum(map(len, files.values())) > TEXT_BYTES:
-        return "more than 64 KiB of it"
+        return f"{sum(map(len, files.values()))} bytes of it, more than 64 KiB"
     for path, data in files.items():
         try:
             lines = data.decode().split("\n")
         except UnicodeDecodeError:
             return f"{path} is not UTF-8"
-        if any((ord(c) < 32 and c != "\t") or ord(c) == 127 for line in lines for c in line):
+        if any(unicodedata.category(c) == "Cc" and c != "\t" for line in lines for c in line):
             return f"{path} holds control characters"
         if max(map(len, lines)) > LINE:
             return f"{path} has a line of more than {LINE} characters"

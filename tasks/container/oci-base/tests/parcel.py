@@ -109,6 +109,8 @@ def _manifest(lines: list[str], contents: list[bytes], file: str) -> Parcel:
                 raise BadDeliverable(wrong)
             head[fields[0]] = fields[1]
         elif fields[0] in words and len(fields) == 2 and _NAME.match(fields[1]):
+            if fields[1] in words[fields[0]]:
+                raise BadDeliverable(wrong)
             words[fields[0]].append(fields[1])
         else:
             entry = _entry(fields, entries, contents, wrong)

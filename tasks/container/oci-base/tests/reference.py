@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import lzma
 import re
@@ -12,7 +11,8 @@ import zoneinfo
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-_PEM = re.compile(rb"-----BEGIN CERTIFICATE-----\r?\n([A-Za-z0-9+/=\s]+?)-----END CERTIFICATE-----")
+from authorities import certificates
+
 _ZONES = "./usr/share/zoneinfo/"
 _NOT_ZONES = re.compile(
     r"(posix|right)(/|$)|(localtime|posixrules|leapseconds)$|.*\.(tab|zi|list)$"
@@ -54,11 +54,6 @@ def fnv(data: bytes) -> int:
     return value
 
 
-def certificates(data: bytes) -> list[bytes]:
-    """The DER form of each certificate in a PEM file. Raises ValueError for a damaged one."""
-    return [base64.b64decode(b"".join(m.split()), validate=True) for m in _PEM.findall(data)]
-
-
 def trusted(deb: Path) -> set[bytes]:
     """The certificates that ca-certificates installs."""
     files = contents(deb)
@@ -94,6 +89,16 @@ def transitions(data: bytes) -> list[int]:
     at = 44 + _block(first, 4)
     second = struct.unpack_from(">6I", data, at + 20)
     return list(struct.unpack_from(f">{second[3]}q", data, at + 44))
+
+
+def footer(data: bytes) -> str:
+    """The rule in the last line of a TZif file. Raises ValueError for anything after it."""
+    first = struct.unpack_from(">6I", data, 20)
+    at = 44 + _block(first, 4)
+    at += 44 + _block(struct.unpack_from(">6I", data, at + 20), 8)
+    if data[at : at + 1] != b"\n" or data[-1:] != b"\n" or data.count(b"\n", at) != 2:
+        raise ValueError("its last line is not the rule, or something follows")
+    return data[at + 1 : -1].decode("ascii")
 
 
 def _block(counts: tuple[int, ...], width: int) -> int:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from tarform import DIRECTORY, FILE, HARDLINK, SYMLINK, Member
 
 from benchflow.boot import BadDeliverable
 
-_LINKS = 8
+_LINKS = 40
 _KINDS = {DIRECTORY: 0o040000, FILE: 0o100000, SYMLINK: 0o120000}
 
 
 @dataclass(frozen=True)
 class Node:
-    """A file, directory or symbolic link; hard links of each other share `inode`."""
+    """A file, directory or symbolic link; hard links of each other are one and the same node."""
 
     type: str
     mode: int
@@ -22,7 +23,6 @@ class Node:
     gid: int
     link: str
     data: bytes
-    inode: int
 
     @property
     def is_file(self) -> bool:
@@ -61,42 +61,71 @@ def _lay(tree: Tree, member: Member) -> None:
             raise BadDeliverable(f"{member.name} is a hard link to no file")
         tree[member.name] = target
         return
-    inode = len(tree) + 1_000 if not before else before.inode + 1_000_000
     tree[member.name] = Node(
-        member.type, member.mode, member.uid, member.gid, member.link, member.data, inode
+        member.type, member.mode, member.uid, member.gid, member.link, member.data
     )
 
 
+def find(tree: Tree, path: str) -> str | None:
+    """Where `path` leads in the tree, every symbolic link on the way followed; None for nowhere.
+
+    The root itself is "".
+    """
+    done: list[str] = []
+    ahead = [part for part in path.split("/") if part not in ("", ".")]
+    followed = 0
+    while ahead:
+        part = ahead.pop(0)
+        if part == "..":
+            done = done[:-1]
+            continue
+        here = "/".join([*done, part])
+        node = tree.get(here)
+        if node is None or (ahead and node.type == FILE):
+            return None
+        if node.type != SYMLINK:
+            done.append(part)
+            continue
+        followed += 1
+        if followed > _LINKS:
+            return None
+        if node.link.startswith("/"):
+            done = []
+        ahead = [part for part in node.link.split("/") if part not in ("", ".")] + ahead
+    return "/".join(done)
+
+
+def at(tree: Tree, path: str) -> Node | None:
+    """What `path` leads to, links followed."""
+    where = find(tree, path)
+    return None if where is None else tree.get(where)
+
+
+def points_at_a_directory(tree: Tree, path: str) -> bool:
+    """Whether `path` is one, or leads to one."""
+    where = find(tree, path)
+    return where == "" or (where is not None and tree[where].type == DIRECTORY)
+
+
 def content(tree: Tree, path: str) -> bytes:
-    """The bytes of a file, symbolic links followed inside the tree; b"" when there is none."""
-    for _ in range(_LINKS):
-        node = tree.get(path)
-        if node is None or node.type != SYMLINK:
-            return node.data if node else b""
-        folder = "" if node.link.startswith("/") else path.rpartition("/")[0]
-        parts: list[str] = []
-        for part in f"{folder}/{node.link}".split("/"):
-            if part == "..":
-                parts = parts[:-1]
-            elif part not in ("", "."):
-                parts.append(part)
-        path = "/".join(parts)
-    return b""
+    """The bytes of a file, links followed inside the tree; b"" when there is none."""
+    node = at(tree, path)
+    return node.data if node and node.is_file else b""
 
 
 def directory(mode: int = 0o755, uid: int = 0, gid: int = 0) -> Node:
     """A directory of the bench's own."""
-    return Node(DIRECTORY, mode, uid, gid, "", b"", 0)
+    return Node(DIRECTORY, mode, uid, gid, "", b"")
 
 
 def file(data: bytes, mode: int = 0o644, uid: int = 0, gid: int = 0) -> Node:
     """A file of the bench's own."""
-    return Node(FILE, mode, uid, gid, "", data, 0)
+    return Node(FILE, mode, uid, gid, "", data)
 
 
 def symlink(target: str) -> Node:
     """A symbolic link of the bench's own."""
-    return Node(SYMLINK, 0o777, 0, 0, target, b"", 0)
+    return Node(SYMLINK, 0o777, 0, 0, target, b"")
 
 
 def initramfs(tree: Tree, mtimes: dict[str, int] | None = None) -> bytes:
@@ -105,17 +134,22 @@ def initramfs(tree: Tree, mtimes: dict[str, int] | None = None) -> bytes:
     In the order of `tree`, so that who shuffles it shuffles what directories list.
     """
     out = bytearray()
+    links = Counter(id(node) for node in tree.values() if node.is_file)
+    first: dict[int, int] = {}
     for number, (path, node) in enumerate(tree.items(), 1):
         data = node.link.encode() if node.type == SYMLINK else node.data
+        inode = first.setdefault(id(node), number) if node.is_file else number
+        # Of hard links the first one has the content: a thousand names of a file are one file.
+        data = data if inode == number else b""
         mtime = (mtimes or {}).get(path, 0)
-        out += _record(path, _KINDS[node.type] | node.mode, node.uid, node.gid, mtime, data, number)
-    return bytes(out + _record("TRAILER!!!", 0, 0, 0, 0, b"", 0))
+        count = links.get(id(node), 1)
+        mode = _KINDS[node.type] | node.mode
+        out += _record(path, (inode, mode, node.uid, node.gid, count, mtime), data)
+    return bytes(out + _record("TRAILER!!!", (0, 0, 0, 0, 1, 0), b""))
 
 
-def _record(
-    path: str, mode: int, uid: int, gid: int, mtime: int, data: bytes, inode: int
-) -> bytes:  # fmt: skip
+def _record(path: str, said: tuple[int, ...], data: bytes) -> bytes:
     name = path.encode() + b"\0"
-    numbers = (inode, mode, uid, gid, 1, mtime, len(data), 0, 0, 0, 0, len(name), 0)
+    numbers = (*said, len(data), 0, 0, 0, 0, len(name), 0)
     head = b"070701" + b"".join(b"%08x" % number for number in numbers) + name
     return head + bytes(-len(head) % 4) + data + bytes(-len(data) % 4)

@@ -71,9 +71,8 @@ def _header(header: bytes, what: str) -> tuple[Member, int]:
         raise BadDeliverable(f"{what}: wrong checksum {header[148:156]!r}")
     if any(header[265:329]) or any(header[500:]):
         raise BadDeliverable(f"{what}: a user's or group's name, or something after the prefix")
-    for start in (329, 337):
-        if header[start : start + 8] not in (bytes(8), b"0000000\0"):
-            raise BadDeliverable(f"{what}: device numbers")
+    if any(header[329:345]):
+        raise BadDeliverable(f"{what}: device numbers")
     kind = chr(header[156])
     if kind not in (FILE, HARDLINK, SYMLINK, DIRECTORY):
         raise BadDeliverable(f"{what}: type {kind!r}")
