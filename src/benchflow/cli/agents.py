@@ -71,7 +71,7 @@ def list_command(as_json: bool) -> None:
 
 @command.command("install")
 @click.argument("agent", nargs=-1)
-@click.option("--again", is_flag=True, help="Make the layer anew even when it is there.")
+@click.option("--again", is_flag=True, help="Make the layer again even when it is there.")
 @json_option
 def install_command(agent: tuple[str, ...], again: bool, as_json: bool) -> None:
     """Make the layers of these agents, or of all; those that are there stay.

@@ -21,7 +21,7 @@ from benchflow.errors import BenchflowError, UsageError
 #: Verbs in the order in which a person needs them; each is a module `benchflow.cli.<verb>` with a
 #: command of that name. Loaded only when asked for, so that `--help` answers at once.
 VERBS = {
-    "doctor": "Say what this machine can do, and mend what it cannot.",
+    "doctor": "Say what this machine can do, and what is missing.",
     "tasks": "List, show, check and export the tasks.",
     "agents": "Install coding agents once, for all sandboxes.",
     "run": "Let agents try tasks; boot what they built.",
@@ -34,7 +34,7 @@ VERBS = {
     "results": "Show trials, verdicts, ladders, times and evidence.",
     "report": "Say who is better than whom, with honest error bars.",
     "compare": "Compare two agents, paired by task.",
-    "export": "Write one table of trials, rungs and steps for other tools.",
+    "export": "Write one table of trials, milestones and steps for other tools.",
     "site": "Finished trials as one folder of pages.",
     "serve": "The same pages from this machine, live while a job runs.",
     "resume": "Go on with a job that was stopped.",

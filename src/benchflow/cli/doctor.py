@@ -12,7 +12,7 @@ from benchflow.cli.options import json_option, print_json
 @click.option("-v", "--verbose", is_flag=True, help="Say more, the mirror's name included.")
 @json_option
 def command(quick: bool, verbose: bool, as_json: bool) -> int:
-    """Say what this machine can do, and how to mend what it cannot.
+    """Say what this machine can do, and how to get what is missing.
 
     One line a check: ok, missing or broken; what is optional and absent says so. KVM is probed by
     booting a guest, because a device that is present need not work.

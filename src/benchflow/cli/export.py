@@ -20,12 +20,12 @@ from benchflow.cli.options import assume_version_option, json_option, print_json
 def command(
     source: tuple[Path, ...], out: Path, no_steps: bool, assume_version: bool, as_json: bool
 ) -> None:
-    """Write trials, rungs and steps as DuckDB, Parquet and CSV, with a data dictionary.
+    """Write trials, milestones and steps as DuckDB, Parquet and CSV, with a data dictionary.
 
     SOURCE is anything that holds results, recognised by its content: a job or a folder of jobs
     (ours or any of Harbor's), a .jsonl list of trials, an ATIF trajectory, a Terminal-Bench run,
     an Inspect log. All goes into one schema. What cannot be read is a row of `problems`; the files
-    are made anew each time, so nothing is lost with them.
+    are made again each time, so nothing is lost with them.
 
     \b
     Examples:

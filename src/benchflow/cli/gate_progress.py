@@ -88,7 +88,7 @@ class GateLine:
 
 
 def _came_to(trial: TrialState) -> str:
-    """As for any trial, and what stopped it: of a cheat that is what one wants to know."""
+    """As for any trial, and what stopped it: of an exploit that is what one wants to know."""
     result = trial.result
     if result is None:
         return finished_line(trial)

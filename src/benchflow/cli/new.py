@@ -20,7 +20,7 @@ import click
 def command(name: str, like: str | None, author: str, top: Path | None) -> None:
     """Make a new task that already boots something, to be made into yours.
 
-    It has three milestones, an oracle that reaches them, and a cheat that gains what it declares
+    It has three milestones, an oracle that reaches them, and an exploit that gains what it declares
     and no more; `benchflow check` then says what to do next.
 
     \b

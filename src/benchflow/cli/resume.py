@@ -29,7 +29,7 @@ def command(
     JOB is the name of a job or the path of its folder. Finished trials are kept as they are; what
     was cut off in the middle of a write is named, moved aside and run again. An agent that was at
     work and can take up its session goes on in its sandbox, which was kept; of one that had ended,
-    what it left there is verified; other trials that were cut off start anew. A job that still
+    what it left there is verified; other trials that were cut off start again. A job that still
     runs, because only its command was killed or its terminal closed, is looked on until its end;
     Ctrl-C stops it.
 

@@ -20,7 +20,7 @@ from benchflow.errors import UsageError
 )
 @json_option
 def command(task: str, page: Path | None, as_json: bool) -> int:
-    """Show TASK on one page: instruction, matrix, gates, oracle, cheats, variants, times, sizes.
+    """Show TASK on one page: instruction, matrix, gates, oracle, exploits, variants, times, sizes.
 
     Runs nothing: gates show what `benchflow check` remembers, and what it has not run yet.
 

@@ -135,7 +135,7 @@ def command(
 
     TASK is a name of the catalogue, a glob or the path of any Harbor task folder. Every agent,
     with every model, tries every task -k times. Ctrl-C keeps what is finished. A closed terminal
-    stops nothing: look on again with benchflow resume JOB.
+    stops nothing: watch again with benchflow resume JOB.
 
     \b
     Examples:
@@ -144,7 +144,7 @@ def command(
       benchflow run 'repair/*' -a claude-code -m anthropic/MODEL -k 3 -n 2 --max-usd 5
       benchflow run ./my-task -a mini-swe-agent -m scripted/policy.toml   no key needed
       benchflow run repair/dead-server -a ladder --stop-after kernel   the oracle, stopped there
-      benchflow run spin/appliance -a exploit:NAME                     a cheat; it should fail
+      benchflow run spin/appliance -a exploit:NAME                     an exploit; it should fail
       benchflow run spin/appliance -a variant:NAME                     honest; it should resolve
       benchflow run repair/dead-server -a external          waits for benchflow drive, or MCP
       benchflow run ./my-task -a scripted --script commands.txt

@@ -59,7 +59,7 @@ def duration(seconds: float | None) -> str:
 
 
 def signs(milestones: Iterable[str]) -> str:
-    """The ladder as one sign a rung, from the statuses of its milestones."""
+    """The ladder as one sign a milestone, from the statuses of its milestones."""
     return "".join(SIGNS.get(status, "·") for status in milestones)
 
 

@@ -158,7 +158,7 @@ def _limits(agent: float, verifier: float) -> str:
 @click.argument("task", nargs=-1, required=True)
 @json_option
 def validate_command(task: tuple[str, ...], as_json: bool) -> int:
-    """Read tasks and name every problem: file, key, what is wrong, what mends it.
+    """Read tasks and name every problem: file, key, what is wrong, what fixes it.
 
     Plain Harbor folders, too: what Harbor or the namespace sandbox of this machine would refuse,
     and what would pass and then be charged to the agent. Nothing is built or fetched.
