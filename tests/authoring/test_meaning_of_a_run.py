@@ -31,7 +31,7 @@ RUN = """
 import json, sys, threading
 seen = set()
 def called(frame, event, argument):
-    if event == "call":
+    if event == "call" and frame.f_code.co_flags & 1:  # a function; not the body of a class
         seen.add((frame.f_code.co_filename, frame.f_code.co_qualname))
 threading.setprofile(called)
 sys.setprofile(called)

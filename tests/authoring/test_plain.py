@@ -239,19 +239,28 @@ def jobs(found: list[dict[str, Any]]) -> set[Path]:
 
 def test_doing_nothing_is_tried_for_all_tasks_in_one_job(folder: Path) -> None:
     """Each task is judged by its own trial; one that cannot be judged spoils no other."""
-    tasks = [folder.with_name(f"{folder.name}-{letter}") for letter in "abc"]
+    tasks = [folder.with_name(f"{folder.name}-{letter}") for letter in "abcd"]
     plain.shared(tasks[0])
     plain.shared(tasks[1], test="#!/bin/bash\necho 1 > /logs/verifier/reward.txt\n")
-    plain.shared(tasks[2], test="#!/bin/bash\n")
+    plain.separate(tasks[2], test="#!/bin/bash\n")
+    plain.shared(tasks[3], test="#!/bin/bash\n")
     found = nops(4, *tasks)
-    assert [result["status"] for result in found] == ["passed", "failed", "error"], found
+    assert [result["status"] for result in found] == ["passed", "failed", "error", "failed"], found
+    assert "the task's own tests leave no reward" in found[3]["findings"][0]
     (job,) = jobs(found)
     try:
         again = nops(4, *tasks)
-        assert [result["cached"] for result in again] == [True, True, False]
-        assert job not in jobs(again[2:])  # what was judged is left alone
+        assert [result["cached"] for result in again] == [True, True, False, True]
+        assert job not in jobs(again[2:3])  # what was judged is left alone
     finally:
         shutil.rmtree(job)
+
+
+def judged_by_nobody(place: Path, name: str) -> Path:
+    task = plain.separate(place / name, test="#!/bin/bash\n")
+    config = task / "task.toml"
+    config.write_text(config.read_text().replace("test/separate", f"test/{name}"))
+    return task
 
 
 def test_equal_tasks_in_another_place_are_tried_again(folder: Path) -> None:
@@ -259,7 +268,7 @@ def test_equal_tasks_in_another_place_are_tried_again(folder: Path) -> None:
     found = []
     for letter in "ab":
         place = folder.with_name(f"{folder.name}-{letter}")
-        tasks = [plain.shared(place / f"{folder.name}-{n}", test="#!/bin/bash\n") for n in (1, 2)]
+        tasks = [judged_by_nobody(place, f"{folder.name}-{n}") for n in (1, 2)]
         together, alone = nops(4, *tasks), nops(4, tasks[0])
         assert [result["status"] for result in together + alone] == ["error"] * 3, together + alone
         found += [*jobs(together), *jobs(alone)]

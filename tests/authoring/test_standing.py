@@ -186,7 +186,7 @@ def test_a_record_of_an_earlier_verifier_says_so_and_counts_for_nothing(top: Pat
     (entry,) = record["tasks"].values()
     entry["meaning"]["boot/verify"] = "0" * 8
     path.write_text(json.dumps(record))
-    told = f"1/{ALL} gates before boot/verify changed"
+    told = f"stale: 1/{ALL} gates before boot/verify changed"
     assert state(top) == told
     known = standing(load(top / "test" / "words"))
     assert known is not None and known.good == 0

@@ -84,10 +84,10 @@ def test_terminals_of_few_characters_get_what_they_can_show(tmp_path: Path) -> N
     plain.shared(tmp_path / "täsk", test="#!/bin/bash\nexit 3\n")
     few = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     done = shell("benchflow run täsk --job-name mine; benchflow results mine", tmp_path, **few)
-    assert "error, RewardFileNotFoundError" in done.stdout
+    assert "t\\xe4sk" in done.stdout and "1 trial: 1 failed" in done.stdout
     assert "bug" not in done.stderr
     told = shell("benchflow results mine --json", tmp_path, **few)
-    assert json.loads(told.stdout)["jobs"][0]["trials"][0]["verdict"] == "error"
+    assert json.loads(told.stdout)["jobs"][0]["trials"][0]["verdict"] == "failed"
 
 
 def test_doctor_tries_the_network_that_tasks_need_and_says_the_cause(tmp_path: Path) -> None:

@@ -68,11 +68,9 @@ class Standing:
             own = [part for part in self.changed if not part.startswith(_VERIFIER)]
             return f"changed since its gates: {_some(own)}"
         failed = [name for name, result in self.gates.items() if result.status not in _GOOD]
-        return (
-            f"{self._passed}/{len(GATES)} gates"
-            + (f", failed: {', '.join(failed)}" * bool(failed))
-            + f" before {_some(self.changed)} changed" * self.stale
-        )
+        told = f"{self._passed}/{len(GATES)} gates"
+        told += f", failed: {', '.join(failed)}" if failed else ""
+        return f"stale: {told} before {_some(self.changed)} changed" if self.stale else told
 
 
 def standing(task: Task) -> Standing | None:

@@ -10,6 +10,7 @@ from benchflow.authoring.machine_memory import sizes
 from benchflow.results.model import Trial, Verdict
 from benchflow.results.sandboxes import USED_UP, crowded, others_share
 from benchflow.results.script_end import script_end
+from benchflow.results.verdict import NO_REWARD_LEFT
 from benchflow.tasks import Exploit, Task
 
 #: Limits are at least this many times what the oracle and its verification took.
@@ -43,6 +44,12 @@ def nop(trials: Sequence[Trial]) -> GateResult:
         f"doing nothing passes {', '.join(passed(trial)) or 'nothing'} (reward {trial.reward})"
         for trial in trials
         if passed(trial) or trial.reward
+    ]
+    findings += [
+        f"with nothing done the task's own tests leave no reward ({trial.cause}): every agent "
+        "would fail, whatever it does"
+        for trial in trials
+        if trial.cause in NO_REWARD_LEFT
     ]
     if not trials:
         return GateResult("nop", Status.ERROR, "no trial can be read")
