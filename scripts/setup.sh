@@ -168,7 +168,8 @@ sync_environment() {
   if [ ! -x .venv/bin/benchflow ] || [ "$(cat "$stamp" 2>/dev/null)" != "$state" ]; then
     say "installing the locked Python environment into .venv"
     flags='--frozen --inexact'
-    [ "$1" = dev ] || flags="$flags --no-dev"
+    # Reports and pages need the extras; the developers' group brings them by itself.
+    [ "$1" = dev ] || flags="$flags --no-dev --extra analysis --extra site"
     # shellcheck disable=SC2086
     "$UV" sync -q $flags || die "uv could not install the locked environment" "check the network to PyPI, then run this again"
     printf '%s\n' "$state" >"$stamp"

@@ -51,7 +51,7 @@ def command() -> None:
       benchflow run repair/dead-server --agent external &
       benchflow drive instruction --wait 600
       benchflow drive run -- 'lsblk && ls /app'
-      benchflow drive put ./fixed.img /app/out/disk.img
+      benchflow drive put ./fixed.img /app/out/server.img
       benchflow drive submit
       benchflow drive mcp                          a server for an MCP client
     """
@@ -175,7 +175,7 @@ def put_command(local: Path, remote: str, jobs_dir: Path, wait: float, as_json: 
 
     \b
     Example:
-      benchflow drive put ./fixed.img /app/out/disk.img
+      benchflow drive put ./fixed.img /app/out/server.img
     """
     answer = _call(jobs_dir, wait, "put", source=str(local.absolute()), target=remote)
     if as_json:
