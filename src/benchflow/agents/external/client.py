@@ -22,18 +22,17 @@ async def call(trial: Path, op: str, **arguments: Any) -> dict[str, Any]:
     try:
         channel = wire.connect(trial)
     except wire.NobodyWaits as error:
-        raise UsageError(
-            f"{trial.name} does not wait for a driver any more",
-            hint=f"see what came out: benchflow results {trial.parent}",
-        ) from error
+        raise _over(trial) from error
     channel.setblocking(False)
     reader, writer = await asyncio.open_unix_connection(sock=channel, limit=wire.MOST_ANSWER)
     try:
         writer.write(wire.packed({"op": op, **arguments}))
         await writer.drain()
         line = await reader.readline()
-    except (ConnectionError, ValueError) as error:
-        raise InfrastructureError(f"{_ENDED}: {error}") from error
+    except ConnectionError as error:  # it closed its door at this very moment, or broke
+        raise _over(trial) if not wire.is_waiting(trial) else _cut_off(trial, error) from error
+    except ValueError as error:
+        raise _cut_off(trial, error) from error
     finally:
         writer.close()
     if not line.endswith(b"\n"):
@@ -42,6 +41,17 @@ async def call(trial: Path, op: str, **arguments: Any) -> dict[str, Any]:
     if fault := answer.get("error"):
         raise _raised(fault)
     return answer
+
+
+def _over(trial: Path) -> UsageError:
+    return UsageError(
+        f"{trial.name} does not wait for a driver any more",
+        hint=f"see what came out: benchflow results {trial.parent}",
+    )
+
+
+def _cut_off(trial: Path, error: Exception) -> InfrastructureError:
+    return InfrastructureError(f"{_ENDED}: {error}", hint=f"benchflow results {trial.parent}")
 
 
 def _raised(fault: dict[str, Any]) -> BenchflowError:
