@@ -232,7 +232,7 @@ def test_litellm_downloads_nothing() -> None:
 
 _WALL = """
 import socket, sys, threading
-from benchflow.gateway import wall
+from benchflow.gateway import connect_guard as wall
 home, other = (("127.0.0.1", int(port)) for port in sys.argv[1:])
 wall.build(*home)
 def connect(where):
