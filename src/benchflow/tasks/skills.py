@@ -16,7 +16,7 @@ SKILLS = {
     "cross-compilation": "build for a machine other than the one that builds",
     "drivers": "write or repair what speaks to a device",
     "embedded": "live within a board's memory, storage and missing parts",
-    "filesystems": "lay out, make, mend and grow partitions and file systems",
+    "filesystems": "lay out, make, fix and grow partitions and file systems",
     "hardening": "take away what an attacker could use",
     "image-build": "compose a bootable image from packages or parts",
     "init": "start, supervise and stop what runs, with any init",
