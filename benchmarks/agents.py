@@ -20,8 +20,8 @@ from pathlib import Path
 from timing import headline, row
 
 from benchflow.agents.layers import AGENTS, AgentSpec, Layer
-from benchflow.run.harbor_job import keep_quiet
-from benchflow.run.layers import check, ensure
+from benchflow.run.job.harbor_job import keep_quiet
+from benchflow.run.job.layers import check, ensure
 from benchflow.sandbox import Sandbox, debian
 
 _CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
@@ -46,7 +46,7 @@ async def setup_seconds(spec: AgentSpec, layer: Layer, folder: Path) -> tuple[fl
     from harbor.models.trial.paths import TrialPaths
     from harbor.utils.import_path import import_class
 
-    from benchflow.run.environment import TrialEnvironment
+    from benchflow.run.job.environment import TrialEnvironment
 
     (folder / "environment").mkdir(parents=True)
     (folder / "environment" / "Dockerfile").write_text("FROM debian:bookworm\n")

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from timing import BENCHFLOW, cost_of, headline, row
 
+from benchflow.report.document import as_markdown
 from benchflow.results.records import Collection, collect
-from benchflow.site.findings import findings
-from benchflow.site.reading.report import as_markdown
+from benchflow.study.findings import findings
 
 PUBLISHED = Path(__file__).parents[2] / "shared" / "data" / "terminal-bench-core-0.1.1.jsonl"
 SIZES = (1_000, 10_000, 100_000)

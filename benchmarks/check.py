@@ -10,8 +10,8 @@ from pathlib import Path
 from timing import BENCHFLOW, cost_of, headline, median, row, usual_environment
 
 from benchflow.authoring.trials import Trials
-from benchflow.home import home
-from benchflow.run.progress import Silence
+from benchflow.base.home import home
+from benchflow.run.live.progress import Silence
 from benchflow.tasks import load, names, root
 
 ROUNDS = 3

@@ -21,10 +21,10 @@ from timing import headline, row
 
 from benchflow.gateway.client import GatewayClient, ensure
 from benchflow.gateway.config import Config, Place, Route
-from benchflow.gateway.protocols import Protocol
 from benchflow.gateway.providers import SCRIPTED_PRICE
-from benchflow.gateway.scripted import Policy, ScriptedModel, Turn
-from benchflow.gateway.scripted.policy import Pace
+from benchflow.model_apis.protocols import Protocol
+from benchflow.scripted_model import Policy, ScriptedModel, Turn
+from benchflow.scripted_model.policy import Pace
 
 #: A model that answers as fast as real ones do: a first byte after 200 ms, then 20 pieces at 50/s.
 PACE = Pace(first=0.2, between=0.02, pieces=20)

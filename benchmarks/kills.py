@@ -29,10 +29,10 @@ from pathlib import Path
 from nop_trial import write_task
 from timing import BENCHFLOW, headline, row, usual_environment
 
-from benchflow.gateway.scripted import ScriptedModel
 from benchflow.gateway.totals import replay
-from benchflow.results import lock
+from benchflow.results.jobs import lock
 from benchflow.sandbox import gc
+from benchflow.scripted_model import ScriptedModel
 
 AGENTS = Path(__file__).parents[1] / "tests" / "run"
 TOKENS, TURNS = 1050, 4

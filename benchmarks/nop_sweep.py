@@ -20,9 +20,9 @@ from nop_trial import write_task
 from orchestrator_memory import family, pss_mb
 from timing import BENCHFLOW, headline, row, usual_environment
 
-from benchflow.results import lock
+from benchflow.results.jobs import lock
+from benchflow.results.jobs.trials import read_job
 from benchflow.results.json_values import seconds_between
-from benchflow.results.trials import read_job
 
 TRIALS, FEW = 500, 10
 SWEEP = """name = "nops-{trials}"

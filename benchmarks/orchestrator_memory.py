@@ -18,7 +18,7 @@ from pathlib import Path
 from nop_trial import write_task
 from timing import BENCHFLOW, headline, row, usual_environment
 
-from benchflow.results import lock
+from benchflow.results.jobs import lock
 
 TRIALS = 50
 BASE_MB, PER_TRIAL_MB = 400, 25

@@ -18,12 +18,12 @@ from pathlib import Path
 from timing import headline, row
 
 from benchflow.authoring.trials import Trials
-from benchflow.boot.calibrate import measure
+from benchflow.boot.machine.calibrate import measure
+from benchflow.results.jobs.sandboxes import others_share, reports
 from benchflow.results.json_values import mapping, number
 from benchflow.results.model import Trial, Verdict
-from benchflow.results.sandboxes import others_share, reports
-from benchflow.run.progress import Silence
-from benchflow.run.verify import VerifyRequest, verify
+from benchflow.run.live.progress import Silence
+from benchflow.run.verify.verification import VerifyRequest, verify
 from benchflow.tasks import Task, catalogue
 
 ALLOWED = 360  # s

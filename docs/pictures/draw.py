@@ -13,7 +13,7 @@ import json
 from html import escape
 from pathlib import Path
 
-from benchflow.results.text import printable
+from benchflow.base.text import printable
 from benchflow.site.recording import read
 
 WIDTH, ROW, TOP, LEFT = 880, 24, 64, 330

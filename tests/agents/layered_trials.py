@@ -22,9 +22,9 @@ from harbor.utils.import_path import import_class
 
 from benchflow.agents.layers import AGENTS
 from benchflow.gateway.netns_listener import PORT, listen_inside
-from benchflow.gateway.scripted import Policy, ScriptedModel, of_commands
-from benchflow.run.environment import TrialEnvironment
-from benchflow.run.layers import ensure
+from benchflow.run.job.environment import TrialEnvironment
+from benchflow.run.job.layers import ensure
+from benchflow.scripted_model import Policy, ScriptedModel, of_commands
 
 TEST = """#!/bin/sh
 if [ "$(cat /app/out.txt 2>/dev/null)" = hello ]; then r=1; else r=0; fi

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from layered_trials import ACCESS, COMMANDS, KEY, break_and_go_on, play, write_task
 
-from benchflow.gateway.scripted import of_commands
 from benchflow.results.records import collect, steps
+from benchflow.scripted_model import of_commands
 
 pytestmark = [
     # Harbor warns of its own Task.checksum, which it calls in every trial.

@@ -12,7 +12,7 @@ from benchflow.agents.layers import AGENTS, Layer, find, installed, locked, meas
 from benchflow.agents.layers.lock import SHIPPED, own_lock, read_lock
 from benchflow.agents.layers.npm import lock as lock_npm
 from benchflow.errors import InfrastructureError, UsageError
-from benchflow.run.layers import check, ensure, layered, mounts
+from benchflow.run.job.layers import check, ensure, layered, mounts
 from benchflow.sandbox import Mount, Sandbox, debian
 
 

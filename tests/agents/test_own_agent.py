@@ -12,7 +12,7 @@ from pathlib import Path
 from harbor.models.trajectories import Trajectory
 from layered_trials import COMMANDS, write_task
 
-from benchflow.gateway.scripted import ScriptedModel, of_commands
+from benchflow.scripted_model import ScriptedModel, of_commands
 
 DOCS = Path(__file__).parents[2] / "docs" / "agents.md"
 

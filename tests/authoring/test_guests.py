@@ -12,8 +12,8 @@ from test_gates import trial
 from tests.lamp import TASK_TOML
 
 from benchflow.authoring.corpus import cheats
-from benchflow.boot.disks import Disk
-from benchflow.boot.machine import Machine
+from benchflow.boot.machine.disks import Disk
+from benchflow.boot.machine.virtual_machine import Machine
 from benchflow.tasks import load
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ import pytest
 from tests.lamp import TASK_TOML
 from tests.run.plain import gates, write
 
-from benchflow.home import home
+from benchflow.base.home import home
 
 CHECKS = """from benchflow.boot import milestone
 

@@ -55,7 +55,7 @@ def due(sources: Path, renames: Renames | None = None) -> dict[str, list[str]]:
 
 
 def test_what_says_nothing_makes_nothing_due(sources: Path) -> None:
-    shell = sources / BOOT / "shell.py"
+    shell = sources / BOOT / "machine/shell.py"
     edit(shell, "import re\n", "import re  # for patterns\n")
     edit(shell, "class Shell:\n", "class Shell:\n    # A comment.\n\n")
     edit(shell, '"""', '"""Told otherwise. ')
@@ -67,7 +67,7 @@ def test_what_says_nothing_makes_nothing_due(sources: Path) -> None:
 
 def test_a_new_method_that_nobody_names_makes_nothing_due(sources: Path) -> None:
     edit(
-        sources / BOOT / "shell.py",
+        sources / BOOT / "machine/shell.py",
         "    def __init__(",
         "    def a_method_of_no_task(self) -> int:\n        return 7\n\n    def __init__(",
     )
@@ -76,7 +76,7 @@ def test_a_new_method_that_nobody_names_makes_nothing_due(sources: Path) -> None
 
 def test_a_changed_comparison_makes_due_who_comes_to_it(sources: Path) -> None:
     """`fat.py` is read by those who look into FAT; `shell.py` by all that ask a guest."""
-    fat = sources / BOOT / "fat.py"
+    fat = sources / BOOT / "inspect/fat.py"
     tree = fat.read_text()
     fat.write_text(tree.replace(" != 0", " == 0", 1) if " != 0" in tree else tree + "\nprint(1)\n")
     users = {
@@ -87,7 +87,7 @@ def test_a_changed_comparison_makes_due_who_comes_to_it(sources: Path) -> None:
 
 
 def test_a_change_in_the_runner_makes_all_due(sources: Path) -> None:
-    edit(sources / BOOT / "verify.py", "EXIT_VERDICT = 0", "EXIT_VERDICT = 5")
+    edit(sources / BOOT / "runner/verify.py", "EXIT_VERDICT = 0", "EXIT_VERDICT = 5")
     assert due(sources) == {name: ["boot/verify"] for name in names()}
 
 
@@ -103,30 +103,32 @@ def table(**more: dict[str, str]) -> Renames:
 
 def test_a_move_with_its_line_in_the_table_is_the_same(sources: Path) -> None:
     boot = sources / BOOT
-    (boot / "inspect").mkdir()
-    (boot / "inspect/__init__.py").touch()
-    text = (boot / "fat.py").read_text().replace("from .", "from ..")
-    (boot / "inspect/fat_reader.py").write_text(text)
-    (boot / "fat.py").unlink()
-    for path in boot.glob("*.py"):
-        path.write_text(path.read_text().replace(".fat import", ".inspect.fat_reader import"))
+    (boot / "dos").mkdir()
+    (boot / "dos/__init__.py").touch()
+    (boot / "dos/fat_reader.py").write_text((boot / "inspect/fat.py").read_text())
+    (boot / "inspect/fat.py").unlink()
+    for path in boot.rglob("*.py"):
+        path.write_text(path.read_text().replace("boot.inspect.fat ", "boot.dos.fat_reader "))
     assert due(sources), "it has another name"
-    moved = {"benchflow.boot.inspect.fat_reader": "benchflow.boot.fat"}
+    moved = {"benchflow.boot.dos.fat_reader": "benchflow.boot.fat"}
     assert due(sources, table(modules=moved)) == {}
-    edit(boot / "inspect/fat_reader.py", " + ", " - ")
+    edit(boot / "dos/fat_reader.py", " + ", " - ")
     found = due(sources, table(modules=moved))
     assert any("boot/fat" in parts for parts in found.values())
 
 
 def test_a_rename_with_its_line_in_the_table_is_the_same(sources: Path) -> None:
-    for path in (sources / BOOT).glob("*.py"):
+    for path in (sources / BOOT).rglob("*.py"):
         text = path.read_text()
         # What a module calls that which it imports is nobody's business.
         text = text.replace("load_manifest", "read_manifest")
         path.write_text(text.replace("decompress_first", "unpack_first"))
-    renamed = {"benchflow.boot.archive:unpack_first": "benchflow.boot.archive:decompress_first"}
+    new, old = (
+        "benchflow.boot.inspect.archive:unpack_first",
+        "benchflow.boot.archive:decompress_first",
+    )
     assert due(sources), "a function has another name"
-    assert due(sources, table(definitions=renamed)) == {}
+    assert due(sources, table(definitions={new: old})) == {}
 
 
 def test_a_table_that_takes_two_for_one_is_no_proof(tmp_path: Path) -> None:

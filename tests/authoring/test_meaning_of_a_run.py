@@ -62,7 +62,7 @@ def test_nothing_is_called_that_the_key_does_not_know(tmp_path: Path) -> None:
     known = {f"{module}:{name}" for module, name in reached(tests)}
     called = {name for file, qualified in seen if (name := named(file, qualified, tests))}
     assert called - known == set()
-    assert "benchflow.boot.machine:Machine.power_cut" in called
+    assert "benchflow.boot.machine.virtual_machine:Machine.power_cut" in called
     assert len(called) > 150, "nearly nothing was seen"
 
 

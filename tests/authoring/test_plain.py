@@ -14,7 +14,7 @@ import pytest
 from tests.run import plain
 from tests.run.plain import gates
 
-from benchflow.home import home
+from benchflow.base.home import home
 
 WORD = '[ "$(head -c 9 /app/out.txt | tr -d "\\0")" = done ]'
 HONEST = f"""#!/bin/bash

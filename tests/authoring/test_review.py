@@ -15,7 +15,7 @@ from tests.lamp import Edit, edit, lamp
 
 from benchflow.authoring import review_page
 from benchflow.authoring.review import review
-from benchflow.home import home
+from benchflow.base.home import home
 from benchflow.tasks import load
 
 __all__ = ["edit", "lamp"]

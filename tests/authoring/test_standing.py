@@ -17,8 +17,8 @@ from tests.run import ours, plain
 from benchflow.authoring.check import GATES
 from benchflow.authoring.gate_record import standing
 from benchflow.authoring.trials import Trials
-from benchflow.home import home
-from benchflow.run.progress import Silence
+from benchflow.base.home import home
+from benchflow.run.live.progress import Silence
 from benchflow.tasks import load
 
 GAIN = """[[metadata.benchflow.exploits]]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from starting import Start
 
-from benchflow.boot.machine import Machine
+from benchflow.boot.machine.virtual_machine import Machine
 from guests import LOGIN_INIT, PASSWD, SHELL_INIT, build_initramfs, debian_kernel
 
 

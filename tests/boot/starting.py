@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from benchflow.boot.machine import Machine
+from benchflow.boot.machine.virtual_machine import Machine
 
 Start = Callable[..., Machine]

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from benchflow.boot.accel import KVM, PROBE_SECONDS, kvm_works
-from benchflow.boot.calibrate import FASTEST, SLOWEST, measure
-from benchflow.boot.deadline import BACKSTOP, Deadline, RunQueue, Shares, schedstat
 from benchflow.boot.errors import BadSetting, QemuFailed
-from benchflow.boot.qemu_process import Process
-from benchflow.boot.reference_boot import payload, reference_boot
+from benchflow.boot.machine.accel import KVM, PROBE_SECONDS, kvm_works
+from benchflow.boot.machine.calibrate import FASTEST, SLOWEST, measure
+from benchflow.boot.machine.deadline import BACKSTOP, Deadline, RunQueue, Shares, schedstat
+from benchflow.boot.machine.qemu_process import Process
+from benchflow.boot.machine.reference_boot import payload, reference_boot
 
 fresh = measure.__wrapped__
 

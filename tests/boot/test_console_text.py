@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchflow.boot.console import HEAD, TAIL, Console
-from benchflow.boot.console_text import HELD_MAX, Stripper
+from benchflow.boot.machine.console import HEAD, TAIL, Console
+from benchflow.boot.machine.console_text import HELD_MAX, Stripper
 
 PIECES = [
     b"login: ", b"\x1b[31m", b"\x1b[2J\x1b[1;1H", b"\x1b]0;title\x07", b"\x1bPq#0\x1b\\", b"\x1b(B",

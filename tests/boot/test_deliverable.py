@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from benchflow.boot.deliverable import Deliverable, validate
 from benchflow.boot.errors import BadDeliverable
+from benchflow.boot.inspect.deliverable import Deliverable, validate
 from benchflow.boot.milestones import ChecksError
 
 
@@ -150,6 +150,6 @@ def test_special_files_and_sizes_in_a_directory(tree: Path) -> None:
 
 
 def test_too_many_files(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchflow.boot.deliverable.MAX_FILES", 3)
+    monkeypatch.setattr("benchflow.boot.inspect.deliverable.MAX_FILES", 3)
     (tree / "one-more").touch()
     refuse(tree, "more than 3 files", kind="directory")

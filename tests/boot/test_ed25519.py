@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchflow.boot import ed25519
+from benchflow.boot.inspect import ed25519
 
 SEED = bytes.fromhex("c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7")
 OWN = bytes.fromhex("fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025")

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from verifier_runs import run, write_task, zipapp
 
-from benchflow.boot.cast import Cast
-from benchflow.boot.evidence import Evidence, safe_name, write_json
+from benchflow.boot.runner.cast import Cast
+from benchflow.boot.runner.evidence import Evidence, safe_name, write_json
 from benchflow.boot.sanitize import StreamFilter, clean, one_line
 
 CHECKS = """

@@ -12,10 +12,10 @@ from hostile import images as hostile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchflow.boot.bounded_run import run_tool
 from benchflow.boot.errors import BadDeliverable, ToolMissing, VerifierBroken
-from benchflow.boot.ext4 import Ext4
-from benchflow.boot.image import Image
+from benchflow.boot.inspect.bounded_run import run_tool
+from benchflow.boot.inspect.ext4 import Ext4
+from benchflow.boot.inspect.image import Image
 
 MIB = 1 << 20
 MTOOLS = {**os.environ, "MTOOLSRC": "/dev/null", "MTOOLS_SKIP_CHECK": "1"}
@@ -294,7 +294,7 @@ def test_a_tool_is_bounded_in_output_time_and_files(tmp_path: Path) -> None:
 
 
 def test_a_tool_that_only_waits_is_the_verifiers_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchflow.boot.bounded_run._WALL_FACTOR", 0.5)
+    monkeypatch.setattr("benchflow.boot.inspect.bounded_run._WALL_FACTOR", 0.5)
     with pytest.raises(VerifierBroken, match="stalled"):
         run_tool(["sleep", "60"], cpu_seconds=1)
 

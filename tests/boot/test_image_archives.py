@@ -19,11 +19,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import guests
-from benchflow.boot.archive import Tar, decompress, is_compressed
-from benchflow.boot.cpio import Initramfs
-from benchflow.boot.elf import Elf, strings
 from benchflow.boot.errors import BadDeliverable
-from benchflow.boot.kernel_image import kernel_banner, kernel_release, unpack_kernel
+from benchflow.boot.inspect.archive import Tar, decompress, is_compressed
+from benchflow.boot.inspect.cpio import Initramfs
+from benchflow.boot.inspect.elf import Elf, strings
+from benchflow.boot.inspect.kernel_image import kernel_banner, kernel_release, unpack_kernel
 
 MIB = 1 << 20
 COMPRESSORS = {

@@ -20,10 +20,10 @@ from pathlib import Path
 import pytest
 from starting import Start
 
-from benchflow.boot.disks import Disk
 from benchflow.boot.errors import GuestPanic
-from benchflow.boot.guest import DEAD_TIMER
-from benchflow.boot.machine import Machine
+from benchflow.boot.machine.disks import Disk
+from benchflow.boot.machine.guest import DEAD_TIMER
+from benchflow.boot.machine.virtual_machine import Machine
 from benchflow.boot.observer import Observer
 from guests import SHELL_INIT, modules
 
@@ -164,7 +164,7 @@ def test_words_alone_excuse_neither_starts_nor_time(tmp_path: Path) -> None:
 def test_who_always_prints_the_words_has_panicked(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("benchflow.boot.guest.DEAD_TIMERS_MAX", 2)
+    monkeypatch.setattr("benchflow.boot.machine.guest.DEAD_TIMERS_MAX", 2)
     machine = start(f"echo '{WORDS}  Boot with'; sleep 1000\n", append=QUIET)
     with pytest.raises(GuestPanic, match="timer doesn't work"):
         machine.login("root", "toor", timeout=300)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from starting import Start
 
-from benchflow.boot.disks import Disk, Overlay, virtual_size
 from benchflow.boot.errors import BadDeliverable, CheckMisuse, ToolMissing
+from benchflow.boot.machine.disks import Disk, Overlay, virtual_size
 from guests import SHELL_INIT, modules
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchflow.boot.disks import Disk
-from benchflow.boot.machine import Machine
+from benchflow.boot.machine.disks import Disk
+from benchflow.boot.machine.virtual_machine import Machine
 from guests import (
     LOGIN_INIT,
     PASSWD,

@@ -9,10 +9,10 @@ import pytest
 from starting import Start
 from verifier_runs import run, write_task, zipapp
 
-from benchflow.boot.disks import Disk
 from benchflow.boot.errors import GuestOverrun
-from benchflow.boot.guard import Guard, memory_of, stored
-from benchflow.boot.machine import Machine
+from benchflow.boot.machine.disks import Disk
+from benchflow.boot.machine.guard import Guard, memory_of, stored
+from benchflow.boot.machine.virtual_machine import Machine
 from benchflow.boot.memory import QEMU_MB
 from guests import SHELL_INIT, build_initramfs, debian_kernel, modules
 

@@ -10,9 +10,6 @@ from pathlib import Path
 import pytest
 from starting import Start
 
-from benchflow.boot import instance, qmp
-from benchflow.boot.console import HEAD, TAIL
-from benchflow.boot.disks import Disk
 from benchflow.boot.errors import (
     ConsoleFlood,
     GuestExited,
@@ -22,7 +19,10 @@ from benchflow.boot.errors import (
     QemuFailed,
     RebootLoop,
 )
-from benchflow.boot.machine import Machine
+from benchflow.boot.machine import instance, qmp
+from benchflow.boot.machine.console import HEAD, TAIL
+from benchflow.boot.machine.disks import Disk
+from benchflow.boot.machine.virtual_machine import Machine
 from guests import LOGIN_INIT, PASSWD, SHELL_INIT
 
 QUIET = "console=ttyS0 quiet"
@@ -67,7 +67,7 @@ def test_a_shell_is_found_behind_a_huge_line(start: Start) -> None:
 def test_forged_prompts_and_a_parrot_do_not_log_anyone_in(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("benchflow.boot.shell.LOGIN_SECONDS", 5.0)
+    monkeypatch.setattr("benchflow.boot.machine.shell.LOGIN_SECONDS", 5.0)
     machine = start(FAKE_LOGIN, append=QUIET)
     machine.expect("gw login: ", timeout=60)
     with pytest.raises((GuestTimeout, LoginFailed)):

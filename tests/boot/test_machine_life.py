@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 from starting import Start
 
-from benchflow.boot.disks import Disk
 from benchflow.boot.errors import (
     BadDeliverable,
     CheckMisuse,
@@ -26,9 +25,10 @@ from benchflow.boot.errors import (
     ShellBroken,
 )
 from benchflow.boot.fault import fault
-from benchflow.boot.machine import Machine, Nic
-from benchflow.boot.qemu_process import STDERR_MAX
-from benchflow.boot.qmp import Monitor
+from benchflow.boot.machine.disks import Disk
+from benchflow.boot.machine.qemu_process import STDERR_MAX
+from benchflow.boot.machine.qmp import Monitor
+from benchflow.boot.machine.virtual_machine import Machine, Nic
 from guests import SHELL_INIT, build_initramfs, debian_kernel, modules
 
 QUIET = "console=ttyS0 quiet"
@@ -277,7 +277,7 @@ def test_nothing_is_left_behind(start: Start, shell_initrd: Path, tmp_path: Path
 ORPHAN = """
 import os, sys
 from pathlib import Path
-from benchflow.boot.machine import Machine
+from benchflow.boot.machine.virtual_machine import Machine
 machine = Machine(firmware="direct", kernel=Path(sys.argv[1]), initrd=Path(sys.argv[2]))
 machine.boot()
 os.kill(os.getpid(), 9)
@@ -305,9 +305,9 @@ def commands() -> list[str]:
 FULL = """
 import sys
 from pathlib import Path
-from benchflow.boot.disks import Disk
+from benchflow.boot.machine.disks import Disk
 from benchflow.boot.errors import NoSpace
-from benchflow.boot.machine import Machine
+from benchflow.boot.machine.virtual_machine import Machine
 kernel, initrd, scratch = map(Path, sys.argv[1:])
 disk = Disk.empty(scratch / "disk.img", 256)
 spec = {"kernel": kernel, "initrd": initrd, "disks": [disk], "append": "console=ttyS0 quiet"}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from benchflow.boot import check, milestone
 from benchflow.boot.milestones import ChecksError, Ladder, build_ladder, declare
-from benchflow.boot.scan import scan, scan_text
+from benchflow.boot.runner.scan import scan, scan_text
 
 HEADER = "from benchflow.boot import check, milestone\n"
 
@@ -179,7 +179,7 @@ def test_the_reward_is_the_weighted_share(weights: list[float], passed: set[int]
 
 def test_reading_a_ladder_needs_no_pytest_and_no_qemu() -> None:
     code = (
-        "import sys; import benchflow.boot.scan; "
+        "import sys; import benchflow.boot.runner.scan; "
         "print([m for m in ('pytest', 'pexpect', 'qemu', 'asyncio') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from benchflow.boot import openpgp
-from benchflow.boot.openpgp import Key
+from benchflow.boot.inspect import openpgp
+from benchflow.boot.inspect.openpgp import Key
 
 PRIVATE, PUBLIC = "PGP PRIVATE KEY BLOCK", "PGP PUBLIC KEY BLOCK"
 

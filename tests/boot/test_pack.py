@@ -9,7 +9,7 @@ from pathlib import Path
 
 from verifier_runs import DEBIAN_PYTHON
 
-from benchflow.boot.zipapp import build_boot_zipapp
+from benchflow.boot.runner.zipapp import build_boot_zipapp
 
 
 def test_the_same_sources_give_the_same_bytes(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_it_holds_boot_and_its_libraries_and_nothing_else(tmp_path: Path) -> Non
         "qemu",
         "qemu/qmp",
     }
-    assert "benchflow/boot/zipapp.py" not in names
+    assert "benchflow/boot/runner/zipapp.py" not in names
     assert all(name.endswith(".py") for name in names)
 
 

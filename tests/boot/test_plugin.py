@@ -15,9 +15,10 @@ import pytest
 from hostile import images as hostile
 from verifier_runs import PYTHONS, Run, command, deliverable, run, write_task, zipapp
 
-from benchflow.boot import memory, time_budget
+from benchflow.boot import memory
 from benchflow.boot.errors import GuestError, GuestTimeout
 from benchflow.boot.fault import fault
+from benchflow.boot.runner import time_budget
 
 HEADER = "from benchflow.boot import check, milestone, GuestError, VerifierBroken\n"
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from benchflow.boot.errors import LoginFailed
-from benchflow.boot.guest import Watch
-from benchflow.boot.shell import Shell
+from benchflow.boot.machine.guest import Watch
+from benchflow.boot.machine.shell import Shell
 
 Reply = Callable[[str], list[tuple[float, str]] | None]
 
@@ -97,7 +97,7 @@ def test_nothing_is_typed_while_a_password_is_looked_at(guests: Callable[[Reply]
 def test_a_shell_without_a_prompt_is_asked_in_the_end(
     guests: Callable[[Reply], Guest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("benchflow.boot.shell.CHECKED_SECONDS", 3.0)
+    monkeypatch.setattr("benchflow.boot.machine.shell.CHECKED_SECONDS", 3.0)
     guest = guests({**ASKED, "toor\n": [(0.1, "\r\n")]}.get)
     guest.prints((0, "gw login: "))
     guest.shell.log_in("toor", 60)

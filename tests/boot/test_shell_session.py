@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchflow.boot.errors import CheckMisuse, CommandFailed, CommandTimeout, ShellBroken
-from benchflow.boot.guest import Watch
-from benchflow.boot.machine import Machine
-from benchflow.boot.shell import _PASSWORD_ANYWHERE, Shell, quote, typeable
+from benchflow.boot.machine.guest import Watch
+from benchflow.boot.machine.shell import _PASSWORD_ANYWHERE, Shell, quote, typeable
+from benchflow.boot.machine.virtual_machine import Machine
 from guests import busybox
 
 SHELLS = {

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from benchflow.boot.zipapp import build_boot_zipapp
+from benchflow.boot.runner.zipapp import build_boot_zipapp
 
 DEBIAN_PYTHON = "/usr/bin/python3"
 PYTHONS = [DEBIAN_PYTHON, sys.executable]

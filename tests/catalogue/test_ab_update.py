@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from tests.catalogue import checkers
 
-from benchflow.boot import GuestTimeout, ed25519
+from benchflow.boot import GuestTimeout
+from benchflow.boot.inspect import ed25519
 from benchflow.tasks import Task, find
 
 TASK = Path(__file__).parents[2] / "tasks/embedded/ab-update"
@@ -111,7 +112,7 @@ def test_a_release_differs_in_what_was_asked_and_nothing_else(
     vendor: Any,
     folder: Path,
 ) -> None:
-    from benchflow.boot.ext4 import Ext4
+    from benchflow.boot.inspect.ext4 import Ext4
 
     script = b"#!/bin/sh\nexit 1\n"
     release = vendor.release(

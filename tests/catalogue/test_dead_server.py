@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 from tests.catalogue.checkers import helpers
 
-from benchflow.boot.ext4 import Ext4
+from benchflow.boot.inspect.ext4 import Ext4
 
 TASK = Path(__file__).parents[2] / "tasks/repair/dead-server"
 OWNER = TASK / "tests/owner"

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from tests.catalogue import checkers
 
-from benchflow.boot import openpgp
+from benchflow.boot.inspect import openpgp
 
 TASK = Path(__file__).parents[2] / "tasks/spin/derivative"
 HELPERS = ("debs", "delivered", "publisher", "station", "site_data")

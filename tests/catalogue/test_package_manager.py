@@ -18,7 +18,8 @@ from types import ModuleType
 import pytest
 from tests.catalogue import checkers
 
-from benchflow.boot import Tar, ed25519
+from benchflow.boot import Tar
+from benchflow.boot.inspect import ed25519
 from benchflow.tasks import Task, find
 
 NAME = "from-source/package-manager"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.catalogue import checkers
 
-from benchflow.boot import openpgp
+from benchflow.boot.inspect import openpgp
 from benchflow.tasks.digest import files_below
 
 TASK = Path(__file__).parents[2] / "tasks/spin/rpm-kickstart"

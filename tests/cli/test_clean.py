@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.run import ours
 
-from benchflow.results.lock import hold
+from benchflow.results.jobs.lock import hold
 
 BENCHFLOW = str(Path(sys.executable).parent / "benchflow")
 

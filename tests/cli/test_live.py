@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from benchflow.base.text import printable
 from benchflow.cli.gate_progress import GateLine
 from benchflow.cli.live import Plain, panel
 from benchflow.cli.table import duration, table
 from benchflow.results.model import Check, Milestone, Trial, Verdict
-from benchflow.results.text import printable
-from benchflow.run.progress import Board, Phase, TrialState
+from benchflow.run.live.progress import Board, Phase, TrialState
 
 ROOT = Path(__file__).parents[2]
 

@@ -15,8 +15,8 @@ import pytest
 from tests.run import ours
 
 from benchflow.agents.external import wire
+from benchflow.results.jobs.trials import read_job
 from benchflow.results.model import Job
-from benchflow.results.trials import read_job
 
 BENCHFLOW = str(Path(sys.executable).parent / "benchflow")
 #: Far more than these tests need, on a busy host too.

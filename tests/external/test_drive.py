@@ -16,7 +16,7 @@ from tests.run import plain
 from tests.run.plain import benchflow
 
 from benchflow.agents.external import wire
-from benchflow.results.lock import is_held
+from benchflow.results.jobs.lock import is_held
 
 __all__ = ["lend"]
 Lend = Callable[..., Lent]

@@ -14,7 +14,7 @@ from model_clients import TALKS, Talk
 from benchflow.gateway.client import GatewayClient, ensure
 from benchflow.gateway.config import Budget, Config, Limits, Patience, Place, Route
 from benchflow.gateway.providers import SCRIPTED_PRICE
-from benchflow.gateway.scripted import Policy, ScriptedModel
+from benchflow.scripted_model import Policy, ScriptedModel
 
 KEY = "provider-key-1234567890"
 QUICK = Patience(seconds=5, shortest=0.01, longest=0.1, silence=4)

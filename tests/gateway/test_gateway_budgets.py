@@ -19,9 +19,9 @@ from benchflow.errors import UsageError
 from benchflow.gateway.client import find
 from benchflow.gateway.config import Budget, Limits, Patience
 from benchflow.gateway.netns_listener import Inhabitant
-from benchflow.gateway.scripted import Fault, Policy, Tokens, Turn, of_commands
-from benchflow.gateway.scripted.policy import Pace
 from benchflow.gateway.totals import fold, replay
+from benchflow.scripted_model import Fault, Policy, Tokens, Turn, of_commands
+from benchflow.scripted_model.policy import Pace
 
 TOKENS = Tokens(input=700, output=30)
 LOOP = Policy(usage=TOKENS, turns=tuple(Turn(run="true") for _ in range(50)))

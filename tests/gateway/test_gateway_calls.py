@@ -16,10 +16,10 @@ from model_clients import TALKS, refused
 
 from benchflow.errors import UsageError
 from benchflow.gateway.config import Config
-from benchflow.gateway.scripted import Fault, Policy, ScriptedModel, Tokens, Turn, of_commands
 from benchflow.gateway.totals import replay
-from benchflow.gateway.usage import Usage
-from benchflow.run import job_gateway
+from benchflow.model_apis.usage import Usage
+from benchflow.run.models import job_gateway
+from benchflow.scripted_model import Fault, Policy, ScriptedModel, Tokens, Turn, of_commands
 
 TOKENS = Tokens(input=700, cache_read=200, output=31)
 _trials = itertools.count()

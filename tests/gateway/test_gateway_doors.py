@@ -12,8 +12,8 @@ import pytest
 from gateways import KEY, Bench, running
 
 from benchflow.errors import InfrastructureError
-from benchflow.gateway.scripted import of_commands
 from benchflow.sandbox import Sandbox, debian
+from benchflow.scripted_model import of_commands
 
 _ASK = """
 use IO::Socket::INET;

@@ -31,9 +31,9 @@ from benchflow.gateway.agent_api import MAX_BODY
 from benchflow.gateway.client import GatewayClient
 from benchflow.gateway.config import Budget, Limits, Patience
 from benchflow.gateway.provider_probe import CALLER
-from benchflow.gateway.scripted import Closed, Fault, Policy, Turn
-from benchflow.results.faults import first_fault
-from benchflow.run.job_gateway import Models
+from benchflow.results.jobs.faults import first_fault
+from benchflow.run.models.job_gateway import Models
+from benchflow.scripted_model import Closed, Fault, Policy, Turn
 
 SLOW = Policy(turns=(Turn(run="true", fault=Fault(kind="slow", seconds=6, times=999)),))
 
@@ -259,7 +259,7 @@ def test_a_gateway_that_breaks_down_is_infrastructure(tmp_path: Path) -> None:
         server.shutdown()
 
 
-@pytest.mark.parametrize("path", ["benchflow.run.gateway_agent:a:B", "a:B"])
+@pytest.mark.parametrize("path", ["benchflow.run.models.gateway_agent:a:B", "a:B"])
 def test_a_trial_whose_gateway_is_gone_at_its_end_is_an_error(tmp_path: Path, path: str) -> None:
     ended: list[Callable[[Any], Awaitable[None]]] = []
     job = SimpleNamespace(on_trial_ended=ended.append)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from benchflow.gateway.scripted import ScriptedModel, of_commands
+from benchflow.scripted_model import ScriptedModel, of_commands
 
 BENCHFLOW = str(Path(sys.executable).parent / "benchflow")
 SECRET = "sk-real-key-of-a-provider-4711"

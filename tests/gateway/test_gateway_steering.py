@@ -22,8 +22,8 @@ from benchflow.gateway.__main__ import take_keys
 from benchflow.gateway.client import GatewayClient, ensure
 from benchflow.gateway.config import Config, Place, Route
 from benchflow.gateway.litellm_allowlist import translatable
-from benchflow.gateway.protocols import Protocol
-from benchflow.gateway.scripted import Fault, Policy, ScriptedModel, Turn
+from benchflow.model_apis.protocols import Protocol
+from benchflow.scripted_model import Fault, Policy, ScriptedModel, Turn
 
 OTHER = "another-providers-key-1234567890"
 POLICIES = {

@@ -12,8 +12,8 @@ from model_clients import TALKS, refused
 
 from benchflow.gateway.client import GatewayClient, ensure
 from benchflow.gateway.config import Budget, Config
-from benchflow.gateway.protocols import Protocol
-from benchflow.gateway.scripted import Fault, Policy, ScriptedModel, Tokens, Turn
+from benchflow.model_apis.protocols import Protocol
+from benchflow.scripted_model import Fault, Policy, ScriptedModel, Tokens, Turn
 
 TOKENS = Tokens(input=700, output=31)
 #: No provider speaks OpenAI's responses alone.

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from benchflow.gateway.prices import facts, price_of
-from benchflow.gateway.usage import Usage
+from benchflow.model_apis.usage import Usage
 
 MODELS = [
     ("openai", "gpt-5"),

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from model_clients import TALKS, Talk, refused
 
-from benchflow.gateway.scripted import Fault, Policy, ScriptedModel, Tokens, Turn, of_commands
-from benchflow.gateway.usage import Usage
+from benchflow.model_apis.usage import Usage
+from benchflow.scripted_model import Fault, Policy, ScriptedModel, Tokens, Turn, of_commands
 
 FIRST = Tokens(input=700, cache_read=200, output=31, reasoning=11)
 FAULTS: dict[str, Fault] = {

@@ -22,12 +22,12 @@ from gateways import QUICK
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchflow.gateway import forms
 from benchflow.gateway.client import ensure
 from benchflow.gateway.config import Config, Place, Route
-from benchflow.gateway.protocols import Protocol
-from benchflow.gateway.usage import Usage
 from benchflow.gateway.usage_reader import Reader
+from benchflow.model_apis import forms
+from benchflow.model_apis.protocols import Protocol
+from benchflow.model_apis.usage import Usage
 
 NAN = float("nan")
 CHAT, RESPONSES, MESSAGES, GEMINI = (

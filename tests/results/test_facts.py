@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from benchflow.results import task_facts
-from benchflow.run import job_record
-from benchflow.run.agents import PlannedTask
+from benchflow.results.jobs import task_facts
+from benchflow.run.job import job_record
+from benchflow.run.job.agents import PlannedTask
 from benchflow.tasks import load
 
 TASK = Path(__file__).parents[2] / "tasks" / "repair" / "dead-server"

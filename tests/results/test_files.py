@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from benchflow.results.lock import JobInUse, hold, is_held
+from benchflow.results.jobs.lock import JobInUse, hold, is_held
 from benchflow.results.safe_files import UnreadableRecord, read_object, write_json
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from benchflow.results.lock import hold
+from benchflow.results.jobs.lock import hold
 with hold(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

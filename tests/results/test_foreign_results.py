@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from benchflow.results.jobs.trials import read_job
 from benchflow.results.model import Verdict
 from benchflow.results.records import Collection, collect
-from benchflow.results.trials import read_job
 from benchflow.results.versions import apart
-from benchflow.site.summary import comparable, summarize
+from benchflow.study.summary import comparable, summarize
 
 HEAD = {
     "version": 2,

@@ -11,9 +11,9 @@ from jobfolders import trial
 from benchflow.cli import render
 from benchflow.errors import UsageError
 from benchflow.results import to_json
-from benchflow.results.layout import find_jobs
+from benchflow.results.jobs.layout import find_jobs
+from benchflow.results.jobs.trials import read_job
 from benchflow.results.model import Verdict
-from benchflow.results.trials import read_job
 
 LADDER = [
     {"id": "kernel", "title": "it starts", "weight": 1, "status": "passed", "checks": []},

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from benchflow.results import journal, task_facts
-from benchflow.results.lock import hold
+from benchflow.results.jobs import journal, task_facts
+from benchflow.results.jobs.lock import hold
+from benchflow.results.jobs.unfinished import Unfinished, look, state
 from benchflow.results.records import collect
 from benchflow.results.synthetic import Design, write_job
-from benchflow.results.unfinished import Unfinished, look, state
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from jobfolders import trial
 
 from benchflow.authoring.gate_rules import oracle
 from benchflow.cli.app import benchflow
-from benchflow.results.script_end import script_end
-from benchflow.results.trials import read_job
+from benchflow.results.jobs.script_end import script_end
+from benchflow.results.jobs.trials import read_job
 
 WORDS = "mformat: Too few clusters \x1b[31mfor 32 bit FAT"
 SAFE = "mformat: Too few clusters"

@@ -7,7 +7,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchflow.results.text import one_line, printable
+from benchflow.base.text import one_line, printable
 
 HOSTILE = st.text(
     st.sampled_from([*"ab \n\t\x1b\x9b[]0;?mH\x07\\\x9d\x9c\x90P\x7f\x00\u202e\u2066"])

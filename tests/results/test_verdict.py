@@ -8,8 +8,14 @@ from importlib import import_module
 
 import pytest
 
+from benchflow.results.jobs.verdict import (
+    NO_REWARD_LEFT,
+    PROVIDER_FAULTS,
+    decide,
+    is_resolved,
+    reward,
+)
 from benchflow.results.model import Verdict
-from benchflow.results.verdict import NO_REWARD_LEFT, PROVIDER_FAULTS, decide, is_resolved, reward
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchflow.home import home
-from benchflow.results import lock
+from benchflow.base.home import home
+from benchflow.results.jobs import lock
 
 BENCHFLOW = str(Path(sys.executable).parent / "benchflow")
 

@@ -20,11 +20,11 @@ from plain import BENCHFLOW, hear
 
 from benchflow.authoring.check import AS_USUAL, BUSY
 from benchflow.authoring.review import review
+from benchflow.base.home import home
 from benchflow.errors import UsageError
-from benchflow.home import home
-from benchflow.results.trials import read_job
-from benchflow.run.plan import plan
-from benchflow.run.request import RunRequest
+from benchflow.results.jobs.trials import read_job
+from benchflow.run.job.plan import plan
+from benchflow.run.job.request import RunRequest
 from benchflow.sandbox import cleanup
 from benchflow.tasks import load
 

@@ -20,9 +20,9 @@ from tests.run.ours import CHECKS, words
 from tests.run.plain import BENCHFLOW, hear, kill_all, owners
 
 from benchflow.errors import InfrastructureError
-from benchflow.results import lock
-from benchflow.results.trials import read_trial
-from benchflow.run.session_resume import Ending, Kept, end_again, go_on, marker, sandbox_name
+from benchflow.results.jobs import lock
+from benchflow.results.jobs.trials import read_trial
+from benchflow.run.resume.session_resume import Ending, Kept, end_again, go_on, marker, sandbox_name
 from benchflow.sandbox import cleanup, paths
 
 HERE = Path(__file__).parent

@@ -8,11 +8,11 @@ import plain
 import pytest
 from plain import run_json
 
-from benchflow.results.faults import first_fault
+from benchflow.results.jobs.faults import first_fault
 
 #: Sandboxes with so few processes that a test can use them up.
 NARROW = """
-from benchflow.run.environment import TrialEnvironment
+from benchflow.run.job.environment import TrialEnvironment
 class Narrow(TrialEnvironment):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, pids=64, **kwargs)

@@ -12,7 +12,7 @@ import plain
 import pytest
 from plain import BENCHFLOW, benchflow, run_json
 
-from benchflow.results.faults import add_fault, first_fault
+from benchflow.results.jobs.faults import add_fault, first_fault
 
 #: Delivers more than the small disk holds.
 BIG = "#!/bin/bash\nhead -c 8M /dev/urandom > /app/out.txt\n"
@@ -57,7 +57,7 @@ def test_a_hand_over_that_we_spoil_is_an_error_of_ours(tmp_path: Path) -> None:
     wrapper.write_text(
         "import errno\n"
         "from benchflow.sandbox.namespace import Sandbox\n"
-        "from benchflow.run.environment import TrialEnvironment\n"
+        "from benchflow.run.job.environment import TrialEnvironment\n"
         "class Full(Sandbox):\n"
         "    def get(self, inside_path, host_path):\n"
         "        if inside_path.startswith('/logs'):\n"

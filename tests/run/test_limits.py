@@ -13,7 +13,7 @@ from tests.run.plain import benchflow, run_json
 
 from benchflow.errors import UsageError
 from benchflow.gateway.config import Limits
-from benchflow.run import rate_limits
+from benchflow.run.models import rate_limits
 
 HERE = Path(__file__).parent
 POLICY = """schema = 1

@@ -17,17 +17,20 @@ from tests.results.jobfolders import trial
 from tests.run.ours import words
 from tests.run.plain import BENCHFLOW, benchflow, kill_all
 
+from benchflow.base.text import printable
 from benchflow.cli.job_screen import headline, screen
 from benchflow.cli.live import display
-from benchflow.results import lock
-from benchflow.results.text import printable
-from benchflow.run.job_status import Onlooker, of_job
-from benchflow.run.progress import Board
-from benchflow.run.sweep_status import Cell, Overview
+from benchflow.results.jobs import lock
+from benchflow.run.live.job_status import Onlooker, of_job
+from benchflow.run.live.progress import Board
+from benchflow.run.live.sweep_status import Cell, Overview
 
 HERE = Path(__file__).parent
 AGENTS = [
-    {"import_path": "benchflow.run.gateway_agent:asking:Asking", "model_name": "scripted/p.toml"},
+    {
+        "import_path": "benchflow.run.models.gateway_agent:asking:Asking",
+        "model_name": "scripted/p.toml",
+    },
     {"name": "nop", "kwargs": {}},
     {"kwargs": {"layer": "codex/1.0-abc"}, "import_path": "x:LayeredCodex", "model_name": "o/m"},
 ]

@@ -66,7 +66,7 @@ def test_what_libraries_print_is_not_on_our_standard_output(tmp_path: Path, as_j
 
 def test_harbors_telemetry_is_off_unless_the_user_turns_it_on() -> None:
     script = (
-        "from benchflow.run.harbor_job import keep_quiet; keep_quiet();"
+        "from benchflow.run.job.harbor_job import keep_quiet; keep_quiet();"
         "from harbor import telemetry; print(telemetry._telemetry_disabled())"
     )
     for given, disabled in ((None, "True"), ("on", "False")):

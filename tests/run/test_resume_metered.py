@@ -15,7 +15,7 @@ from tests.run.plain import BENCHFLOW, kill_all, run_json
 
 from benchflow.gateway.netns_listener import Inhabitant
 from benchflow.gateway.totals import replay
-from benchflow.run.sweep_budget import spent_in
+from benchflow.run.sweep.sweep_budget import spent_in
 
 HERE = Path(__file__).parent
 #: Three answers in each trial: 1,000 tokens in and 50 out, 0.0015 dollars by the scripted price.

@@ -14,8 +14,8 @@ from tests.run.ours import words
 from tests.run.plain import benchflow, run_json
 
 from benchflow.errors import InfrastructureError
-from benchflow.run.proc_activity import cpu_seconds, log_state
-from benchflow.run.stall import (
+from benchflow.run.resume.proc_activity import cpu_seconds, log_state
+from benchflow.run.resume.stall import (
     CPU_SHARE,
     RECEIVED,
     AgentStalled,

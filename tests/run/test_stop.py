@@ -15,8 +15,8 @@ import plain
 import pytest
 from plain import BENCHFLOW, benchflow, hear, kill_all, owners, run_json
 
-from benchflow.home import home
-from benchflow.results import lock
+from benchflow.base.home import home
+from benchflow.results.jobs import lock
 
 #: Found in the process table by its argument alone; no other run of these tests has the same.
 MARK = f"86399.{os.getpid():07}"

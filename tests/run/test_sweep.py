@@ -14,7 +14,7 @@ import pytest
 from ours import words
 from plain import BENCHFLOW, kill_all
 
-from benchflow.results import lock
+from benchflow.results.jobs import lock
 
 FILE = """tasks = ["./test/words"]
 attempts = 2

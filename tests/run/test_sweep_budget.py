@@ -10,7 +10,7 @@ import pytest
 from tests.run.ours import words
 from tests.run.plain import benchflow
 
-from benchflow.run.sweep_budget import Purse, Spent
+from benchflow.run.sweep.sweep_budget import Purse, Spent
 
 HERE = Path(__file__).parent
 #: Each trial makes two calls: 1,000 in and 50 out each, 0.0015 dollars by the scripted price.

@@ -13,7 +13,7 @@ from ours import words
 from plain import benchflow
 
 from benchflow.errors import UsageError
-from benchflow.run.agent_secrets import give_again
+from benchflow.run.job.agent_secrets import give_again
 
 JANE = {"GIT_AUTHOR_NAME": "Jane Maria Doe", "EDITOR": "vi"}
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from benchflow.errors import InfrastructureError, UsageError
-from benchflow.results import lock
-from benchflow.run import worker
+from benchflow.results.jobs import lock
+from benchflow.run.job import worker
 
 
 class Odd(Exception):

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from benchflow.sandbox import conformance
+from benchflow.testing import sandbox_conformance
 
 OURS = "benchflow.sandbox.environment:NamespaceEnvironment"
-LEAKY = "benchflow.sandbox.conformance.leaky:LeakyEnvironment"
+LEAKY = "benchflow.testing.sandbox_conformance.leaky:LeakyEnvironment"
 # What the leaky environment, which is the host itself, has to be caught at.
 CAUGHT = (
     "escape.host-files",
@@ -42,25 +42,25 @@ CAUGHT = (
 
 
 def test_there_are_at_least_forty_checks_each_with_a_promise():
-    assert len(conformance.CATALOGUE) >= 40
-    promises = [check.promise for check in conformance.CATALOGUE.values()]
+    assert len(sandbox_conformance.CATALOGUE) >= 40
+    promises = [check.promise for check in sandbox_conformance.CATALOGUE.values()]
     assert len(set(promises)) == len(promises)
 
 
 def test_the_page_of_results_names_every_check():
     page = Path(__file__).parents[2].joinpath("docs/conformance.md").read_text()
-    missing = [name for name in conformance.CATALOGUE if f"| {name} |" not in page]
+    missing = [name for name in sandbox_conformance.CATALOGUE if f"| {name} |" not in page]
     assert not missing
 
 
 def test_a_check_that_does_not_exist_is_an_error():
     with pytest.raises(ValueError, match=r"no\.such"):
-        conformance.run(OURS, only=["no.such"])
+        sandbox_conformance.run(OURS, only=["no.such"])
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a leak of a plain user's is a smaller one")
 def test_a_leaky_environment_is_caught():
-    results = conformance.run(LEAKY, only=CAUGHT)
+    results = sandbox_conformance.run(LEAKY, only=CAUGHT)
     assert {result.check: result.status for result in results} == dict.fromkeys(CAUGHT, "fail")
     assert all("Error" not in result.detail or "into" in result.check for result in results)
 
@@ -68,7 +68,14 @@ def test_a_leaky_environment_is_caught():
 def test_the_command_prints_a_line_a_check_and_fails_when_one_fails():
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "benchflow.sandbox.conformance", "--env", OURS, "--json"),
+            *(
+                sys.executable,
+                "-m",
+                "benchflow.testing.sandbox_conformance",
+                "--env",
+                OURS,
+                "--json",
+            ),
             *("exec.exit-codes", "exec.users", "escape.host-files"),
         ],
         capture_output=True,
@@ -81,6 +88,6 @@ def test_the_command_prints_a_line_a_check_and_fails_when_one_fails():
 
 @pytest.mark.slow
 def test_the_namespace_sandbox_conforms():
-    results = conformance.run(OURS, kwargs={"share_logs": "yes"})
+    results = sandbox_conformance.run(OURS, kwargs={"share_logs": "yes"})
     failed = [r for r in results if r.status == "fail"]
     assert not failed, "\n".join(f"{r.check}: {r.detail}" for r in failed)

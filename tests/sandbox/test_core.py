@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from benchflow.base import process_identity
 from benchflow.errors import InfrastructureError, UsageError
-from benchflow.sandbox import Image, Limits, Sandbox, cleanup, debian, paths, process_identity
+from benchflow.sandbox import Image, Limits, Sandbox, cleanup, debian, paths
 from benchflow.sandbox.cpu_contention import Clock, taken
-from benchflow.sandbox.inside.disk import stored_bytes
+from benchflow.sandbox.inside.disk_limit import stored_bytes
 from benchflow.sandbox.limits import cpu_seconds, create_groups, memory_peak
 
 

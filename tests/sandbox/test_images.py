@@ -24,17 +24,14 @@ from benchflow.errors import InfrastructureError, TaskError
 from benchflow.sandbox import (
     Sandbox,
     build,
-    context,
     debian,
-    debian_base,
     idmap,
-    images,
-    mirror,
-    oci_layout,
     userns,
 )
-from benchflow.sandbox.debian_base import debian_suite
-from benchflow.sandbox.dockerfile import base_references
+from benchflow.sandbox.image import context, debian_base, mirror, oci_layout
+from benchflow.sandbox.image import images as images
+from benchflow.sandbox.image.debian_base import debian_suite
+from benchflow.sandbox.image.dockerfile import base_references
 
 
 def write(directory: Path, text: str, **files: str) -> Path:
@@ -214,7 +211,8 @@ def test_a_base_killed_in_its_making_leaves_nothing() -> None:
         victim.wait()
         time.sleep(1)  # its programs die with it, each in its own time
         script = (
-            "from benchflow.sandbox import idmap; from benchflow.sandbox.builder import Builder;"
+            "from benchflow.sandbox import idmap; "
+            "from benchflow.sandbox.image.builder import Builder;"
             "Builder(idmap.current(), print).prepare()"
         )
         subprocess.run([sys.executable, "-c", script], env=environment, check=True)

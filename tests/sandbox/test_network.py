@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchflow.sandbox import Image, Sandbox, debian, mirror, network
-from benchflow.sandbox.inside import guard
+from benchflow.sandbox import Image, Sandbox, debian, network
+from benchflow.sandbox.image import mirror
+from benchflow.sandbox.inside import egress_filter
 
 
 @pytest.fixture(scope="module")
@@ -107,14 +108,14 @@ def test_which_addresses_may_be_talked_to(
     packed = socket.inet_pton(family, address)
     head = int(family).to_bytes(2, "little") + (80).to_bytes(2, "big")
     raw = head + (packed + bytes(8) if family == socket.AF_INET else bytes(4) + packed + bytes(4))
-    assert guard._allowed(raw, set()) is allowed
+    assert egress_filter._allowed(raw, set()) is allowed
 
 
 def test_a_local_name_server_may_be_asked_and_nothing_else_of_it() -> None:
     raw = int(socket.AF_INET).to_bytes(2, "little") + (53).to_bytes(2, "big") + b"\x7f\0\0\x35"
-    assert guard._allowed(raw + bytes(8), {"127.0.0.53"})
+    assert egress_filter._allowed(raw + bytes(8), {"127.0.0.53"})
     other = raw[:2] + (54).to_bytes(2, "big") + raw[4:]
-    assert not guard._allowed(other + bytes(8), {"127.0.0.53"})
+    assert not egress_filter._allowed(other + bytes(8), {"127.0.0.53"})
 
 
 def test_each_sandbox_knows_its_own_name(image: Image) -> None:

@@ -11,11 +11,11 @@ import pytest
 
 from benchflow.errors import InfrastructureError, TaskError
 from benchflow.sandbox import Sandbox, build
-from benchflow.sandbox.debian_base import debian_suite
-from benchflow.sandbox.dockerfile import base_references
-from benchflow.sandbox.local import extract
-from benchflow.sandbox.oci_layout import write
-from benchflow.sandbox.recipe import adapted
+from benchflow.sandbox.image.debian_base import debian_suite
+from benchflow.sandbox.image.dockerfile import base_references
+from benchflow.sandbox.image.local_images import extract
+from benchflow.sandbox.image.oci_layout import write
+from benchflow.sandbox.image.recipe import adapted
 
 EVERYTHING = """# syntax=docker/dockerfile:1
 FROM docker.io/debian:bookworm-slim

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from benchflow.sandbox import Sandbox, images, seccomp_notify
+from benchflow.sandbox import Sandbox
+from benchflow.sandbox.image import images
+from benchflow.sandbox.syscalls import seccomp_notify
 
 SAFE = {
     "null": "1:3",

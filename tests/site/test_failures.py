@@ -9,7 +9,7 @@ import pytest
 from made_up import ladder, record
 
 from benchflow.results.records import collect
-from benchflow.site.failures import LOOP, PHASES, RULES, TITLES, label, labels, phase, rules_table
+from benchflow.study.failures import LOOP, PHASES, RULES, TITLES, label, labels, phase, rules_table
 
 PAGE = Path(__file__).parents[2] / "docs" / "analysis.md"
 

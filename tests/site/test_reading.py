@@ -12,16 +12,16 @@ import pytest
 from click.testing import CliRunner
 from made_up import collection, ladder, record
 
+from benchflow.base import numbers
 from benchflow.cli.compare import command as compare
 from benchflow.cli.report import command as report
+from benchflow.report import tasks
+from benchflow.report.document import as_markdown, in_terminal
+from benchflow.report.figures import points
+from benchflow.report.section import Section, Table, escape, markdown, terminal
 from benchflow.results.records import Record, collect
-from benchflow.site import numbers
-from benchflow.site.findings import findings, findings_json
-from benchflow.site.reading import tasks
-from benchflow.site.reading.figures import points
-from benchflow.site.reading.report import as_markdown, in_terminal
-from benchflow.site.reading.section import Section, Table, escape, markdown, terminal
-from benchflow.site.statistics import Difficulty
+from benchflow.study.findings import findings, findings_json
+from benchflow.study.statistics import Difficulty
 
 PAGE = Path(__file__).parents[2] / "docs" / "example-report.md"
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "terminal-bench-core-0.1.1.jsonl"

@@ -9,19 +9,20 @@ import numpy as np
 import pytest
 from made_up import collection, ladder, record
 
+from benchflow.report.document import as_markdown
 from benchflow.results.records import Record
 from benchflow.results.versions import apart
-from benchflow.site.arrays import MIN_FAMILIES, Trials, one_spelling
-from benchflow.site.budget_stats import budgets, reach, worth
-from benchflow.site.caveats import IF_FAMILIES, changes, doubted, gaps, mixtures
-from benchflow.site.findings import findings, findings_json
-from benchflow.site.ladder_stats import rungs, steps
 from benchflow.site.markdown_json import to_json
 from benchflow.site.pages import agent as agent_page
 from benchflow.site.pages import overview
 from benchflow.site.pages import skills as skills_page
-from benchflow.site.reading.report import as_markdown
-from benchflow.site.statistics import (
+from benchflow.site.study import Study
+from benchflow.study.arrays import MIN_FAMILIES, Trials, one_spelling
+from benchflow.study.budget_stats import budgets, reach, worth
+from benchflow.study.caveats import IF_FAMILIES, changes, doubted, gaps, mixtures
+from benchflow.study.findings import findings, findings_json
+from benchflow.study.ladder_stats import rungs, steps
+from benchflow.study.statistics import (
     CLAIMED_WRONGLY,
     Refused,
     agent_or_model,
@@ -31,7 +32,6 @@ from benchflow.site.statistics import (
     over_claims,
     skills,
 )
-from benchflow.site.study import Study
 
 
 def design(chances: dict[tuple[str, str], float], n_tasks: int = 20, n: int = 3) -> Trials:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from benchflow.errors import UsageError
+from benchflow.report.document import in_terminal
 from benchflow.results.records import collect
-from benchflow.site.findings import findings
-from benchflow.site.reading.report import in_terminal
-from benchflow.site.summary import compare, summarize, to_json
+from benchflow.study.findings import findings
+from benchflow.study.summary import compare, summarize, to_json
 
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "terminal-bench-core-0.1.1.jsonl"
 

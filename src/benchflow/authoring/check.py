@@ -16,7 +16,7 @@ from benchflow.authoring.nop_job import Nops
 from benchflow.authoring.trials import FROM_ORACLE, JOBS, ORACLE_TIMES, Trials
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.results.model import Trial
-from benchflow.run.progress import Listener, Silence
+from benchflow.run.live.progress import Listener, Silence
 from benchflow.tasks import Exploit, Task, stage
 
 GATES = (
@@ -197,7 +197,7 @@ class _Gates:
         return gate_rules.common(self.task, common, self.trials.common(common, folder))
 
     def _determinism(self) -> GateResult:
-        from benchflow.run.verify import VerifyRequest
+        from benchflow.run.verify.verification import VerifyRequest
 
         if not self.task.is_benchflow:
             return not_applicable("determinism", "a plain Harbor task declares no deliverables")

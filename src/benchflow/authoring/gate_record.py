@@ -25,7 +25,7 @@ from benchflow.authoring.gate import GateResult, Status
 from benchflow.authoring.meaning.key import changed
 from benchflow.authoring.trials import CHEATED, DECLARED, READ, VARIED, Trials, corpus_digest
 from benchflow.errors import UsageError
-from benchflow.run.progress import Silence
+from benchflow.run.live.progress import Silence
 from benchflow.tasks import Task
 
 #: Parts of a meaning that every task shares.

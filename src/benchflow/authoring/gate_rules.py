@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from benchflow.authoring.gate import GateResult, Status, judged
 from benchflow.authoring.machine_memory import sizes
+from benchflow.results.jobs.sandboxes import USED_UP, crowded, others_share
+from benchflow.results.jobs.script_end import script_end
+from benchflow.results.jobs.verdict import NO_REWARD_LEFT
 from benchflow.results.model import Trial, Verdict
-from benchflow.results.sandboxes import USED_UP, crowded, others_share
-from benchflow.results.script_end import script_end
-from benchflow.results.verdict import NO_REWARD_LEFT
 from benchflow.tasks import Exploit, Task
 
 #: Limits are at least this many times what the oracle and its verification took.

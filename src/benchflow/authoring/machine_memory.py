@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from benchflow.results.evidence import qemu_records
+from benchflow.results.jobs.evidence import qemu_records
 from benchflow.results.model import Trial
 
 

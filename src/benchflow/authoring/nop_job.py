@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchflow.authoring.trials import Trials, put_aside, whole_job
-from benchflow.home import home
+from benchflow.base.home import home
 from benchflow.results.model import Trial
-from benchflow.run.progress import Listener
+from benchflow.run.live.progress import Listener
 from benchflow.tasks import Task, stage
 
 
@@ -37,8 +37,8 @@ class Nops:
         return (trial,) if trial else Trials(task, listener).nop()
 
     def _run(self, listener: Listener) -> dict[Path, Trial]:
-        from benchflow.run.plan import Plan, plan
-        from benchflow.run.request import RunRequest
+        from benchflow.run.job.plan import Plan, plan
+        from benchflow.run.job.request import RunRequest
 
         keys = sorted(Trials(task, listener).key for task in self._tasks)
         name = f"nops-{hashlib.sha256(' '.join(keys).encode()).hexdigest()[:12]}"

@@ -9,7 +9,7 @@ from benchflow.authoring.gate import GateResult
 from benchflow.authoring.static_gates import grid
 from benchflow.authoring.trials import Trials
 from benchflow.results.model import Trial, Verdict
-from benchflow.run.progress import Silence
+from benchflow.run.live.progress import Silence
 from benchflow.tasks import Task
 
 

@@ -6,7 +6,7 @@ from html import escape
 
 from benchflow.authoring.gate import GateResult
 from benchflow.authoring.review import CheatRow, Review, VariantRow
-from benchflow.results.text import printable
+from benchflow.base.text import printable
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --good: #2a7d46; --bad: #b3372f; }

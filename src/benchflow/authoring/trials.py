@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchflow.authoring.meaning import key
-from benchflow.home import home
-from benchflow.results.lock import hold
+from benchflow.base.home import home
+from benchflow.results.jobs.lock import hold
 from benchflow.results.model import Job, Trial, Verdict
-from benchflow.run.progress import Listener
+from benchflow.run.live.progress import Listener
 from benchflow.tasks import Exploit, Task, Variant, stage
 from benchflow.tasks.digest import digest_of
 
 if TYPE_CHECKING:
-    from benchflow.run.plan import Plan
-    from benchflow.run.request import RunRequest
-    from benchflow.run.verify import VerifyRequest
+    from benchflow.run.job.plan import Plan
+    from benchflow.run.job.request import RunRequest
+    from benchflow.run.verify.verification import VerifyRequest
 
 ORACLE_TIMES = 3
 #: Rungs verified at once, a core. The machines of most rungs wait, to the end of a check's time,
@@ -176,7 +176,7 @@ class Trials:
 
     def common(self, cheats: list[Exploit], folder: Path) -> dict[str, Trial]:
         """The common cheats that were written to `folder`, by name."""
-        from benchflow.run.plan import plan
+        from benchflow.run.job.plan import plan
 
         def prepare() -> Plan:
             from harbor.models.trial.config import AgentConfig
@@ -209,7 +209,7 @@ class Trials:
                 raise
 
     def _verified(self, request: VerifyRequest) -> Trial:
-        from benchflow.run.verify import verify
+        from benchflow.run.verify.verification import verify
 
         known, folder = _ended(request)
         if known is not None:
@@ -232,7 +232,7 @@ class Trials:
         return self._finished("oracle")
 
     def _finished(self, gate: str) -> tuple[Trial, ...]:
-        from benchflow.results.trials import read_job
+        from benchflow.results.jobs.trials import read_job
 
         folder = self.folder(gate)
         return read_job(folder).trials if folder.is_dir() else ()
@@ -246,7 +246,7 @@ class Trials:
         of this one failed.
         """
         from benchflow.agents.scripts import InTurnAgent
-        from benchflow.run.verify import VerifyRequest
+        from benchflow.run.verify.verification import VerifyRequest
 
         kept = shared.path / InTurnAgent.RUNGS
         delivered = [name for name in names if (kept / name).is_dir()]
@@ -271,13 +271,13 @@ class Trials:
         return tuple(script.name for script in of_task.get(gate, ()) if script.goes_on)
 
     def _at_once(self, a_core: int) -> int:
-        from benchflow.run.agents import PlannedTask
-        from benchflow.run.plan import concurrency
+        from benchflow.run.job.agents import PlannedTask
+        from benchflow.run.job.plan import concurrency
 
         return concurrency([PlannedTask(self.task, stage(self.task))], a_core)
 
     def _job(self, gate: str, agents: list[str], attempts: int = 1, a_core: int = 1) -> Job:
-        from benchflow.run.plan import plan
+        from benchflow.run.job.plan import plan
 
         def prepare() -> Plan:
             request = self._request(gate, agents, attempts)
@@ -288,7 +288,7 @@ class Trials:
         return self._run(gate, prepare, len(agents) * attempts)
 
     def _request(self, gate: str, agents: list[str], attempts: int) -> RunRequest:
-        from benchflow.run.request import RunRequest
+        from benchflow.run.job.request import RunRequest
 
         folder = self.folder(gate)
         return RunRequest(
@@ -308,7 +308,7 @@ def _ended(request: VerifyRequest) -> tuple[Trial | None, Path]:
 
     One that was cut off or broke keeps its folder as evidence; the next is beside it.
     """
-    from benchflow.run.verify import read_again
+    from benchflow.run.verify.verification import read_again
 
     folder, n = request.folder, 1
     while folder.exists():
@@ -335,8 +335,8 @@ def whole_job(folder: Path, prepare: Callable[[], Plan], wanted: int, listener: 
 
     `wanted`: how many trials it has when it is whole.
     """
-    from benchflow.results.trials import read_job
-    from benchflow.run import jobs
+    from benchflow.results.jobs.trials import read_job
+    from benchflow.run.job import jobs
 
     if not (folder / "benchflow.json").is_file():
         return jobs.start(prepare(), listener)

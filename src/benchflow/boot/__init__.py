@@ -9,10 +9,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .archive import Tar, decompress
-    from .cpio import Initramfs
-    from .deliverable import Deliverable
-    from .elf import Elf, is_elf, strings
+    from benchflow.boot.inspect.archive import Tar, decompress
+    from benchflow.boot.inspect.cpio import Initramfs
+    from benchflow.boot.inspect.deliverable import Deliverable
+    from benchflow.boot.inspect.elf import Elf, is_elf, strings
+    from benchflow.boot.inspect.filesystem import Entry
+    from benchflow.boot.inspect.image import Image
+    from benchflow.boot.inspect.kernel_image import kernel_banner, kernel_release, unpack_kernel
+    from benchflow.boot.inspect.partitions import Partition
+    from benchflow.boot.machine.virtual_machine import Disk, Machine, Nic
+
     from .errors import (
         BadDeliverable,
         BootError,
@@ -35,13 +41,8 @@ if TYPE_CHECKING:
         ToolMissing,
         VerifierBroken,
     )
-    from .filesystem import Entry
-    from .image import Image
-    from .kernel_image import kernel_banner, kernel_release, unpack_kernel
-    from .machine import Disk, Machine, Nic
     from .milestones import ChecksError, CheckSpec, MilestoneSpec, check, milestone
     from .observer import Observer
-    from .partitions import Partition
 
 _HOMES = {
     "BadDeliverable": "errors",
@@ -52,40 +53,40 @@ _HOMES = {
     "CommandFailed": "errors",
     "CommandTimeout": "errors",
     "ConsoleFlood": "errors",
-    "Deliverable": "deliverable",
-    "Disk": "machine",
-    "Elf": "elf",
-    "Entry": "filesystem",
+    "Deliverable": "inspect.deliverable",
+    "Disk": "machine.virtual_machine",
+    "Elf": "inspect.elf",
+    "Entry": "inspect.filesystem",
     "GuestError": "errors",
     "GuestExited": "errors",
     "GuestOverrun": "errors",
     "GuestPanic": "errors",
     "GuestRebooted": "errors",
     "GuestTimeout": "errors",
-    "Image": "image",
-    "Initramfs": "cpio",
+    "Image": "inspect.image",
+    "Initramfs": "inspect.cpio",
     "LoginFailed": "errors",
-    "Machine": "machine",
+    "Machine": "machine.virtual_machine",
     "MilestoneSpec": "milestones",
-    "Nic": "machine",
+    "Nic": "machine.virtual_machine",
     "NoSpace": "errors",
     "Observer": "observer",
-    "Partition": "partitions",
+    "Partition": "inspect.partitions",
     "QemuFailed": "errors",
     "QemuMissing": "errors",
     "RebootLoop": "errors",
     "ShellBroken": "errors",
-    "Tar": "archive",
+    "Tar": "inspect.archive",
     "ToolMissing": "errors",
     "VerifierBroken": "errors",
     "check": "milestones",
-    "decompress": "archive",
-    "is_elf": "elf",
-    "kernel_banner": "kernel_image",
-    "kernel_release": "kernel_image",
+    "decompress": "inspect.archive",
+    "is_elf": "inspect.elf",
+    "kernel_banner": "inspect.kernel_image",
+    "kernel_release": "inspect.kernel_image",
     "milestone": "milestones",
-    "strings": "elf",
-    "unpack_kernel": "kernel_image",
+    "strings": "inspect.elf",
+    "unpack_kernel": "inspect.kernel_image",
 }
 
 __all__ = [

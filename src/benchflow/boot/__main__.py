@@ -21,11 +21,11 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     _close_against_outside()
     if options.verb == "selfcheck":
-        from .selfcheck import selfcheck
+        from benchflow.boot.runner.selfcheck import selfcheck
 
         print(json.dumps(selfcheck(), indent=1))
         return 0
-    from .verify import verify
+    from benchflow.boot.runner.verify import verify
 
     return verify(options.tests, options.logs, as_json=options.json)
 

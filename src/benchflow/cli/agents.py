@@ -81,7 +81,7 @@ def install_command(agent: tuple[str, ...], again: bool, as_json: bool) -> None:
       benchflow agents install claude-code
     """
     from benchflow.agents.layers import AGENTS, find
-    from benchflow.run.layers import ensure
+    from benchflow.run.job.layers import ensure
 
     names = [find(name).name for name in agent] or [*AGENTS]
     layers = [ensure(name, again=again) for name in names]
@@ -142,10 +142,10 @@ def doctor_command(agent: tuple[str, ...], as_json: bool) -> int:
       benchflow agents doctor claude-code
     """
     from benchflow.agents.layers import AGENTS, find
+    from benchflow.base.text import printable
     from benchflow.cli.table import table
     from benchflow.errors import InfrastructureError
-    from benchflow.results.text import printable
-    from benchflow.run.layers import check
+    from benchflow.run.job.layers import check
 
     names = [find(name).name for name in agent] or [*AGENTS]
     found = [check(name) for name in names]

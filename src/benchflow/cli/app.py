@@ -163,7 +163,7 @@ def _stop(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _say(given: list[str], message: str, hint: str, status: int, error: BaseException) -> int:
-    from benchflow.results.text import printable
+    from benchflow.base.text import printable
 
     _debug()
     print(f"error: {printable(message, 8000)}", file=sys.stderr)
@@ -190,7 +190,7 @@ def _write_crash_log(given: list[str]) -> Path | None:
     import platform
     import traceback
 
-    from benchflow.home import home
+    from benchflow.base.home import home
 
     text = (
         f"benchflow {__version__}, Python {platform.python_version()}, {platform.platform()}\n"

@@ -11,7 +11,7 @@ from benchflow.errors import UsageError
 
 if TYPE_CHECKING:
     from benchflow.authoring.gate import GateResult
-    from benchflow.run.progress import Listener
+    from benchflow.run.live.progress import Listener
     from benchflow.tasks import Task
 
 #: Gates that read files alone: they are through before anybody could read a line about them.
@@ -63,8 +63,8 @@ def command(
 
     Exit status: 0 when no gate failed, 1 when one did, 4 when one could not be run.
     """
-    from benchflow.run.harbor_job import keep_quiet
-    from benchflow.run.worker import Interrupted
+    from benchflow.run.job.harbor_job import keep_quiet
+    from benchflow.run.job.worker import Interrupted
 
     keep_quiet()
     from benchflow.authoring.check import FAST, GATES, check, remembered
@@ -73,7 +73,7 @@ def command(
     from benchflow.authoring.gate_record import record as keep
     from benchflow.authoring.nop_job import Nops
     from benchflow.cli.gate_progress import GateLine
-    from benchflow.run.progress import Silence
+    from benchflow.run.live.progress import Silence
     from benchflow.tasks import select
 
     chosen = (*gates, *(FAST if fast else ())) or GATES

@@ -12,7 +12,7 @@ from benchflow.cli.options import json_option, print_json
 
 @dataclass(frozen=True)
 class Store:
-    """One thing that is kept below `benchflow.home`; `option` removes it, "" where nothing does."""
+    """One thing kept below `benchflow.base.home`; `option` removes it, "" where none does."""
 
     name: str
     megabytes: int
@@ -38,9 +38,9 @@ def command(evidence: bool, images: bool, sandboxes: bool, as_json: bool) -> Non
       benchflow clean --images --evidence
     """
     from benchflow import sandbox
+    from benchflow.base.home import home
     from benchflow.cli.table import table
-    from benchflow.home import home
-    from benchflow.sandbox import image_disk_usage
+    from benchflow.sandbox.image import image_disk_usage
 
     leftovers = sandbox.gc()
     if sandboxes:
@@ -93,7 +93,7 @@ def _remove_evidence(checks: Path) -> None:
     import shutil
 
     from benchflow.errors import UsageError
-    from benchflow.results.lock import is_held
+    from benchflow.results.jobs.lock import is_held
 
     if busy := [job.parent for job in checks.glob("*/benchflow.json") if is_held(job.parent)]:
         raise UsageError(

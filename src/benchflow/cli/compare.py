@@ -27,10 +27,10 @@ def command(a: str, b: str, source: tuple[Path, ...], assume_version: bool, as_j
     """
     need_analysis()
     from benchflow.cli.report import say_problems
+    from benchflow.report.comparison_sentence import sentence
     from benchflow.results.parallel import processors
     from benchflow.results.records import collect
-    from benchflow.site.comparison_sentence import sentence
-    from benchflow.site.summary import compare, pair_json
+    from benchflow.study.summary import compare, pair_json
 
     table = collect(
         [*source], assume_version=assume_version, trajectories=False, workers=processors()

@@ -73,7 +73,7 @@ def _call(jobs_dir: Path, wait: float, op: str, **arguments: Any) -> dict[str, A
     import asyncio
 
     from benchflow.agents.external.client import call
-    from benchflow.run.waiting import find
+    from benchflow.run.live.waiting import find
 
     name = click.get_current_context().meta.get("benchflow.trial", "")
     return asyncio.run(call(find(name, jobs_dir, wait), op, **arguments))
@@ -262,7 +262,7 @@ def mcp_command(trial: str, folder: Path | None, wait: float, jobs_dir: Path) ->
     import asyncio
 
     from benchflow.agents.external.tools import server
-    from benchflow.run.waiting import find
+    from benchflow.run.live.waiting import find
 
     name = trial or click.get_current_context().meta.get("benchflow.trial", "")
 

@@ -9,10 +9,10 @@ import threading
 import time
 from typing import TextIO
 
+from benchflow.base.text import one_line
 from benchflow.cli.live import finished_line
 from benchflow.cli.table import duration
-from benchflow.results.text import one_line
-from benchflow.run.progress import Board, Phase, TrialState
+from benchflow.run.live.progress import Board, Phase, TrialState
 
 _CLEAR = "\r\x1b[2K"
 _REDRAW_SECONDS = 0.5

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from benchflow.cli.table import duration, signs, table
 
 if TYPE_CHECKING:
-    from benchflow.run.sweep_status import Cell, Overview
+    from benchflow.run.live.sweep_status import Cell, Overview
 
 #: Columns of the matrix that are shown; more agents stand below each other.
 _MOST_COLUMNS = 8
@@ -48,7 +48,7 @@ def headline(overview: Overview) -> str:
 
 def cost(tokens: int, usd: float) -> str:
     """Tokens and dollars; empty for none."""
-    from benchflow.run.sweep_budget import dollars
+    from benchflow.run.sweep.sweep_budget import dollars
 
     if not tokens:
         return ""

@@ -8,7 +8,7 @@ from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, TextIO
 
 from benchflow.cli.table import SIGNS, duration, signs
-from benchflow.run.progress import Board, Listener, Phase, Silence, TrialState
+from benchflow.run.live.progress import Board, Listener, Phase, Silence, TrialState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from benchflow.run.job_status import Onlooker
+    from benchflow.run.live.job_status import Onlooker
 
 #: With more trials than this, plain output has no line for a phase or a milestone.
 _FEW = 4
@@ -143,7 +143,7 @@ class _Live:
         if board.job is None:
             return None
         if board.job not in self._onlookers:
-            from benchflow.run.job_status import of_job
+            from benchflow.run.live.job_status import of_job
 
             found = of_job(board.job)
             alone = board.planned == 1 and not found.is_of_sweep

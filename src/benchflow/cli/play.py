@@ -31,15 +31,15 @@ def command(task: str, timed: bool, hint: int, job_name: str, jobs_dir: Path) ->
 
     Exit status: 0 when the work was judged, whatever the verdict; 4 when it could not be.
     """
-    from benchflow.run.harbor_job import keep_quiet
+    from benchflow.run.job.harbor_job import keep_quiet
 
     keep_quiet()
     from benchflow.cli.render import finish
     from benchflow.cli.table import duration
-    from benchflow.run.jobs import start
-    from benchflow.run.plan import plan
-    from benchflow.run.progress import Silence
-    from benchflow.run.request import RunRequest
+    from benchflow.run.job.jobs import start
+    from benchflow.run.job.plan import plan
+    from benchflow.run.job.request import RunRequest
+    from benchflow.run.live.progress import Silence
     from benchflow.tasks import find
 
     one = find(task)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 
+from benchflow.base.text import one_line
 from benchflow.cli.options import print_json
 from benchflow.cli.table import duration, ladder, side_by_side, summary, trials_table
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.results import to_json
+from benchflow.results.jobs.script_end import script_end
 from benchflow.results.model import Job, Problem, Trial, Verdict
-from benchflow.results.script_end import script_end
-from benchflow.results.text import one_line
 
 #: Up to this many trials of one task, their ladders are shown beside each other.
 _MOST_SIDE_BY_SIDE = 6

@@ -65,10 +65,10 @@ def command(
     if markdown and as_json:
         raise click.UsageError("--markdown and --json exclude each other")
     need_analysis()
+    from benchflow.report.document import as_markdown, in_terminal
     from benchflow.results.parallel import processors
     from benchflow.results.records import collect
-    from benchflow.site.findings import findings, findings_json
-    from benchflow.site.reading.report import as_markdown, in_terminal
+    from benchflow.study.findings import findings, findings_json
 
     table = collect(
         [*source], assume_version=assume_version, trajectories=trajectories, workers=processors()

@@ -32,8 +32,8 @@ def command(
     """
     from benchflow.cli.render import job_folder, print_job
     from benchflow.results import to_json
-    from benchflow.results.layout import find_jobs
-    from benchflow.results.trials import read_job
+    from benchflow.results.jobs.layout import find_jobs
+    from benchflow.results.jobs.trials import read_job
 
     if job:
         folders = [folder for name in job for folder in find_jobs(job_folder(name, jobs_dir))]

@@ -38,12 +38,12 @@ def command(
       benchflow resume 2026-01-31__12-00-00
       benchflow resume jobs/nightly --errors
     """
-    from benchflow.run.harbor_job import keep_quiet
+    from benchflow.run.job.harbor_job import keep_quiet
 
     keep_quiet()
     from benchflow.cli.live import display_alone
     from benchflow.cli.render import finish, job_folder, telling_what_is_mended
-    from benchflow.run.jobs import resume
+    from benchflow.run.job.jobs import resume
 
     folder = job_folder(job, jobs_dir)
     say = telling_what_is_mended()

@@ -31,7 +31,7 @@ def command(task: str, page: Path | None, as_json: bool) -> int:
 
     Exit status: 0 when every gate is known to pass or not to apply, 1 otherwise.
     """
-    from benchflow.run.harbor_job import keep_quiet
+    from benchflow.run.job.harbor_job import keep_quiet
 
     keep_quiet()
     from benchflow.authoring.review import review

@@ -152,15 +152,15 @@ def command(
 
     Exit status: 0 when every trial was judged, whatever the verdict; 4 when one could not be.
     """
-    from benchflow.run.harbor_job import keep_quiet
-    from benchflow.run.request import STALL_MINUTES, RunRequest
+    from benchflow.run.job.harbor_job import keep_quiet
+    from benchflow.run.job.request import STALL_MINUTES, RunRequest
 
     keep_quiet()
     from benchflow.cli.live import display_alone
     from benchflow.cli.render import finish
-    from benchflow.run import rate_limits
-    from benchflow.run.jobs import start
-    from benchflow.run.plan import plan
+    from benchflow.run.job.jobs import start
+    from benchflow.run.job.plan import plan
+    from benchflow.run.models import rate_limits
 
     usual = STALL_MINUTES if sandbox == "namespace" else None
     prepared = plan(

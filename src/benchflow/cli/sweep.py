@@ -11,7 +11,7 @@ import click
 from benchflow.cli.options import jobs_dir_option, json_option, print_json
 
 if TYPE_CHECKING:
-    from benchflow.run.sweep import Cell, Sweep
+    from benchflow.run.sweep.sweeps import Cell, Sweep
 
 
 @click.command("sweep")
@@ -57,18 +57,18 @@ def command(file: Path, only_plan: bool, retry: str | None, jobs_dir: Path, as_j
     Exit status: 0 when every trial that was started was judged, whatever the verdict; 4 when one
     could not be.
     """
-    from benchflow.run.harbor_job import keep_quiet
+    from benchflow.run.job.harbor_job import keep_quiet
 
     keep_quiet()
     from benchflow.cli.live import display_alone
     from benchflow.cli.render import shown, telling_what_is_mended
     from benchflow.errors import InfrastructureError
-    from benchflow.run import sweep
-    from benchflow.run.sweepfile import read_file
+    from benchflow.run.sweep import sweeps
+    from benchflow.run.sweep.sweepfile import read_file
 
     asked = read_file(file)
     jobs_dir = jobs_dir.resolve()
-    found = sweep.survey(asked, jobs_dir)
+    found = sweeps.survey(asked, jobs_dir)
     if not as_json:
         _print(found)
     if only_plan:
@@ -85,7 +85,7 @@ def command(file: Path, only_plan: bool, retry: str | None, jobs_dir: Path, as_j
 
     mended = telling_what_is_mended()
     with display_alone(quiet=as_json) as listener:
-        found = sweep.run(
+        found = sweeps.run(
             asked, jobs_dir, listener, say, retry_errors=retry == "error", on_mended=mended
         )
     if as_json:
@@ -130,7 +130,7 @@ def _print(found: Sweep) -> None:
 
 
 def _print_budget(found: Sweep, left: int) -> None:
-    from benchflow.run.sweep_budget import dollars
+    from benchflow.run.sweep.sweep_budget import dollars
 
     purse, spent = found.file.purse, found.spent
     known = []

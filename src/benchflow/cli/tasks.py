@@ -101,8 +101,8 @@ def show_command(task: str, as_json: bool) -> None:
     Example:
       benchflow tasks show repair/dead-server
     """
+    from benchflow.base.text import one_line
     from benchflow.cli.table import duration, table
-    from benchflow.results.text import one_line
     from benchflow.tasks import find
 
     found = find(task)

@@ -14,7 +14,7 @@ from benchflow.errors import TaskError
 def validate(patterns: list[str], *, as_json: bool) -> int:
     """Print what is right, and name what is not; returns the exit status. Raises UsageError, and
     in text TaskError that names every problem."""
-    from benchflow.run.harbor_job import keep_quiet
+    from benchflow.run.job.harbor_job import keep_quiet
     from benchflow.tasks import locate
 
     keep_quiet()

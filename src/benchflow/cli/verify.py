@@ -63,7 +63,7 @@ def command(
     from benchflow.cli.render import print_trial, shown
     from benchflow.results import to_json
     from benchflow.results.model import Verdict
-    from benchflow.run.verify import VerifyRequest, free_folder, match, verify
+    from benchflow.run.verify.verification import VerifyRequest, free_folder, match, verify
     from benchflow.tasks import find
 
     if sandbox == "none":

@@ -12,8 +12,8 @@ import click
 from benchflow.cli.options import jobs_dir_option, json_option, print_json
 
 if TYPE_CHECKING:
-    from benchflow.run.job_status import Onlooker
-    from benchflow.run.sweep_status import Overview
+    from benchflow.run.live.job_status import Onlooker
+    from benchflow.run.live.sweep_status import Overview
 
 _LOOK_SECONDS = 1.0
 #: Without a terminal: how often a line says how far it is.
@@ -60,10 +60,10 @@ def command(job: str, once: bool, jobs_dir: Path, as_json: bool) -> int:
 def _onlooker(job: str, jobs_dir: Path) -> Onlooker:
     """Raises UsageError where there is nothing to look at."""
     from benchflow.errors import UsageError
-    from benchflow.results import lock
-    from benchflow.results.layout import find_jobs, is_job
-    from benchflow.run import job_record
-    from benchflow.run.job_status import Onlooker, of_job, of_sweep
+    from benchflow.results.jobs import lock
+    from benchflow.results.jobs.layout import find_jobs, is_job
+    from benchflow.run.job import job_record
+    from benchflow.run.live.job_status import Onlooker, of_job, of_sweep
 
     if not job:
         running = [each for each in find_jobs(jobs_dir) if lock.is_held(each)]

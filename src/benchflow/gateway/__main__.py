@@ -98,8 +98,8 @@ async def _serve_policies(config: Config) -> tuple[Config, web.AppRunner | None]
     files = {route.upstream: Path(route.policy) for route in config.routes if route.policy}
     if not files:
         return config, None
-    from benchflow.gateway.scripted.policy import load
-    from benchflow.gateway.scripted.server import ScriptedServer
+    from benchflow.scripted_model.policy import load
+    from benchflow.scripted_model.server import ScriptedServer
 
     server = ScriptedServer({name: load(path) for name, path in files.items()})
     runner = web.AppRunner(server.app(), access_log=None, shutdown_timeout=0.1)

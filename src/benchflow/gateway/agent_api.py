@@ -16,9 +16,16 @@ from benchflow.gateway.accounts import Trials
 from benchflow.gateway.config import Config, Route
 from benchflow.gateway.forwarder import NO_RETRY, Call, Forwarder, Report
 from benchflow.gateway.litellm_bridge import Translator
-from benchflow.gateway.protocols import Endpoint, Failure, Protocol, endpoint, failure_body, key_of
 from benchflow.gateway.redact import Redactor
 from benchflow.gateway.totals import Tally
+from benchflow.model_apis.protocols import (
+    Endpoint,
+    Failure,
+    Protocol,
+    endpoint,
+    failure_body,
+    key_of,
+)
 
 MAX_BODY = 64 << 20
 #: Of all requests of a trial that are read and answered at a moment.

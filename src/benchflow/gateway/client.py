@@ -19,7 +19,7 @@ from benchflow.errors import InfrastructureError, UsageError
 from benchflow.gateway.admin_api import HEADER, PREFIX, digest
 from benchflow.gateway.config import Budget, Config
 from benchflow.gateway.netns_listener import Inhabitant
-from benchflow.gateway.protocols import base_urls
+from benchflow.model_apis.protocols import base_urls
 
 _START_TIMEOUT = 60.0
 _LOG = "gateway.log"

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from benchflow.gateway.protocols import Protocol
+from benchflow.model_apis.protocols import Protocol
 
 _Positive = Annotated[float, Field(gt=0)]
 

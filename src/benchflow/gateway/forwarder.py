@@ -16,11 +16,11 @@ from aiohttp import web
 from benchflow.gateway import outgoing, pacing
 from benchflow.gateway.config import Config, Place, Route
 from benchflow.gateway.outgoing import Outgoing
-from benchflow.gateway.protocols import Endpoint, Failure, failure_body
 from benchflow.gateway.provider_probe import Plainly
 from benchflow.gateway.totals import Tally
-from benchflow.gateway.usage import Usage
 from benchflow.gateway.usage_reader import Reader, message_of
+from benchflow.model_apis.protocols import Endpoint, Failure, failure_body
+from benchflow.model_apis.usage import Usage
 
 #: answered: by the model. refused: the request itself was found wrong (too long, no tools).
 #: provider: the provider's side failed (down, busy, key refused); says nothing about the agent.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from benchflow.gateway.protocols import Protocol
+from benchflow.model_apis.protocols import Protocol
 
 _FIELDS = {
     Protocol.CHAT: {

@@ -25,13 +25,14 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from benchflow.gateway import connect_guard, sse
+from benchflow.gateway import connect_guard
 from benchflow.gateway.config import Route
 from benchflow.gateway.forwarder import Call, Outcome, Report, is_theirs, write
 from benchflow.gateway.litellm_allowlist import translatable
 from benchflow.gateway.pacing import PASSING
-from benchflow.gateway.protocols import Failure, Protocol, auth_headers, failure_body
 from benchflow.gateway.usage_reader import Reader
+from benchflow.model_apis import sse
+from benchflow.model_apis.protocols import Failure, Protocol, auth_headers, failure_body
 
 #: LiteLLM's names for "somebody who speaks this protocol at a URL".
 _SPEAKERS = {

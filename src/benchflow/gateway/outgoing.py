@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from benchflow.gateway.config import Place, Route
-from benchflow.gateway.protocols import Endpoint, Protocol, auth_headers
+from benchflow.model_apis.protocols import Endpoint, Protocol, auth_headers
 
 #: The name by which the scripted model tells trials apart; other providers never see it.
 CALLER_HEADER = "X-Benchflow-Trial"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchflow.errors import InfrastructureError
-from benchflow.gateway.usage import Usage
+from benchflow.model_apis.usage import Usage
 
 _TABLE = "model_prices_and_context_window_backup.json"
 #: Dollars are kept to a billionth, so that sums are exact however often they are taken.

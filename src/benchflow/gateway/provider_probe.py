@@ -17,7 +17,7 @@ import aiohttp
 
 from benchflow.gateway import outgoing
 from benchflow.gateway.config import Place, Route
-from benchflow.gateway.protocols import Endpoint, Protocol
+from benchflow.model_apis.protocols import Endpoint, Protocol
 
 #: Statuses that say: not with this key, or not this model.
 _SHUT = (401, 402, 403, 404)

@@ -17,7 +17,7 @@ from typing import Any
 from benchflow.errors import UsageError
 from benchflow.gateway import prices
 from benchflow.gateway.config import Limits, Place, Route
-from benchflow.gateway.protocols import Protocol
+from benchflow.model_apis.protocols import Protocol
 
 _CHAT = (Protocol.CHAT,)
 
@@ -125,7 +125,7 @@ def route(
 
 
 def _scripted(model: str, file: Path, limits: Limits, price: Mapping[str, Any] | None) -> Route:
-    from benchflow.gateway.scripted.policy import load
+    from benchflow.scripted_model.policy import load
 
     load(file)  # what is wrong with it is said now
     return Route(

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchflow.gateway.config import Budget
 from benchflow.gateway.ledger import Torn, read
-from benchflow.gateway.usage import Usage
+from benchflow.model_apis.usage import Usage
 
 
 @dataclass(slots=True)

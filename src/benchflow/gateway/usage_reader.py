@@ -6,10 +6,10 @@ import json
 import math
 from typing import Any
 
-from benchflow.gateway import forms
-from benchflow.gateway.protocols import Protocol
-from benchflow.gateway.sse import Decoder
-from benchflow.gateway.usage import Usage
+from benchflow.model_apis import forms
+from benchflow.model_apis.protocols import Protocol
+from benchflow.model_apis.sse import Decoder
+from benchflow.model_apis.usage import Usage
 
 #: Parts of an event that may hold the usage: Anthropic's, OpenAI's Responses', Groq's.
 _HOLDERS = ("message", "response", "x_groq")

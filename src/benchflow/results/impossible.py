@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from benchflow.base.text import one_line
 from benchflow.results.json_values import amount, mapping, moment, sequence
-from benchflow.results.text import one_line
 
 #: Parts of a Harbor trial, each with its own start and end.
 _HARBOR_PARTS = ("environment_setup", "agent_setup", "agent_execution", "verifier")

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from benchflow.results.text import one_line
+from benchflow.base.text import one_line
 
 
 class Twice(ValueError):

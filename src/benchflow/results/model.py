@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from benchflow.results.text import one_line
+from benchflow.base.text import one_line
 
 
 class Verdict(StrEnum):

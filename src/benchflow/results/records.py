@@ -1,9 +1,9 @@
 """One trial from anywhere: the schema that every reader fills and everything above reads.
 
-`Record` is one row; `benchflow.results.trials.read_trial` gives a Harbor trial's folder in full
-(each check, each message). `collect` reads paths, `steps` reads a trial's trajectory when asked.
-Every text in a record was stripped of escape sequences and control characters; it is *not* escaped
-for HTML. None always means "not recorded", never "no" and never zero.
+`Record` is one row; `benchflow.results.jobs.trials.read_trial` gives a Harbor trial's folder in
+full (each check, each message). `collect` reads paths, `steps` reads a trial's trajectory when
+asked. Every text in a record was stripped of escape sequences and control characters; it is *not*
+escaped for HTML. None always means "not recorded", never "no" and never zero.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
+from benchflow.results.jobs.unfinished import Unfinished
 from benchflow.results.model import Check, Phases, Problem, Usage, Verdict
-from benchflow.results.unfinished import Unfinished
 
 
 class Format(StrEnum):

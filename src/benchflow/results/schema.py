@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchflow.base.text import one_line
 from benchflow.results.model import Problem
 from benchflow.results.records import Record, Rung, Step
-from benchflow.results.text import one_line
 
 VERSION = 1
 _EXCERPT = 200

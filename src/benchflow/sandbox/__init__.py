@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from benchflow.sandbox.cleanup import gc as gc
-    from benchflow.sandbox.images import build as build
-    from benchflow.sandbox.images import debian as debian
+    from benchflow.sandbox.image.images import build as build
+    from benchflow.sandbox.image.images import debian as debian
     from benchflow.sandbox.model import ExecResult as ExecResult
     from benchflow.sandbox.model import Image as Image
     from benchflow.sandbox.model import ImageConfig as ImageConfig
@@ -27,8 +27,8 @@ _HOMES = {
     "Limits": "model",
     "Mount": "model",
     "Sandbox": "namespace",
-    "build": "images",
-    "debian": "images",
+    "build": "image.images",
+    "debian": "image.images",
     "gc": "cleanup",
 }
 

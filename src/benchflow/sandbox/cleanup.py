@@ -12,8 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from benchflow.base import process_identity
 from benchflow.errors import InfrastructureError, UsageError
-from benchflow.sandbox import idmap, paths, process_identity, userns
+from benchflow.sandbox import idmap, paths, userns
 from benchflow.sandbox.limits import Groups, remove_groups
 
 _RECORD = "owner.json"

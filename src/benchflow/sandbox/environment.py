@@ -41,7 +41,8 @@ from harbor.models.trial.config import ResourceMode
 from harbor.models.trial.paths import EnvironmentPaths
 
 from benchflow.errors import InfrastructureError, TaskError
-from benchflow.sandbox import cleanup, compose, images, limits, trial_files
+from benchflow.sandbox import cleanup, limits, trial_files
+from benchflow.sandbox.image import compose, images
 from benchflow.sandbox.model import ExecResult as ByteResult
 from benchflow.sandbox.model import Image, Limits, Mount
 from benchflow.sandbox.namespace import Sandbox

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from benchflow.base import process_identity
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.sandbox import (
     cleanup,
@@ -21,7 +22,6 @@ from benchflow.sandbox import (
     idmap,
     mount_ownership,
     paths,
-    process_identity,
     start,
     transfer,
 )

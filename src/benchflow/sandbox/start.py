@@ -11,7 +11,7 @@ from pathlib import Path
 from benchflow.errors import InfrastructureError
 from benchflow.sandbox import cpu_contention, hardening, limits, network
 from benchflow.sandbox.idmap import IdMap
-from benchflow.sandbox.inside import disk, wire
+from benchflow.sandbox.inside import disk_limit, wire
 from benchflow.sandbox.model import Image, Limits, Mount, Network, Usage
 
 _SOURCE = Path(__file__).resolve().parents[2]
@@ -106,7 +106,7 @@ class Running:
 
     def _disk_peak(self, state: Path) -> float | None:
         try:
-            written = (state / "fs" / disk.RECORD).read_text()
+            written = (state / "fs" / disk_limit.RECORD).read_text()
         except FileNotFoundError:  # nothing watched it, or it is deleted
             return self.disk_peak_mb
         self.disk_peak_mb = int(written.split()[0]) / 1048576

@@ -82,7 +82,8 @@ def _template(name: str) -> Template:
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    from benchflow.site import attempt_dots, numbers
+    from benchflow.base import numbers
+    from benchflow.site import attempt_dots
 
     environment = Environment(
         loader=PackageLoader("benchflow.site", "templates"),

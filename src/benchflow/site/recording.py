@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchflow.results.text import one_line, printable
+from benchflow.base.text import one_line, printable
 
 #: A console that prints forever is shown up to here, and said to be cut.
 MAX_BYTES = 8 << 20

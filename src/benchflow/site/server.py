@@ -20,8 +20,8 @@ from pathlib import Path, PurePosixPath
 from stat import S_ISDIR
 from urllib.parse import unquote, urlsplit
 
-from benchflow.results import journal, task_facts, unfinished
-from benchflow.run.job_gateway import LEDGER
+from benchflow.results.jobs import journal, task_facts, unfinished
+from benchflow.run.models.job_gateway import LEDGER
 from benchflow.site.build import shell_of
 from benchflow.site.html import Shell, policy
 from benchflow.site.markdown_json import to_json, to_markdown

@@ -7,18 +7,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
+from benchflow.results.jobs.unfinished import Unfinished
 from benchflow.results.model import Problem, Verdict
 from benchflow.results.records import Collection, Record
-from benchflow.results.unfinished import Unfinished
 from benchflow.results.versions import apart
-from benchflow.site.arrays import Trials
 from benchflow.site.attempt_dots import attempts
-from benchflow.site.baselines import agents_only
 from benchflow.site.page_model import Cell
-from benchflow.site.statistics import Attempts, Difficulty, Refused, difficulty
-from benchflow.site.statistics import attempts as repeated
-from benchflow.site.summary import Pair, Summary, summarize_trials
 from benchflow.site.urls import Addresses
+from benchflow.study.arrays import Trials
+from benchflow.study.baselines import agents_only
+from benchflow.study.statistics import Attempts, Difficulty, Refused, difficulty
+from benchflow.study.statistics import attempts as repeated
+from benchflow.study.summary import Pair, Summary, summarize_trials
 
 #: Above this many entries a page for each pair would be mostly pages that nobody opens.
 MAX_COMPARED = 40

@@ -14,7 +14,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchflow.home import home
+from benchflow.base.home import home
 
 ASSETS = Path(__file__).parent / "assets"
 _TIMEOUT_SECONDS = 300

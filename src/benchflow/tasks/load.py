@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchflow.boot.milestones import ChecksError, MilestoneSpec
-from benchflow.boot.scan import scan
+from benchflow.boot.runner.scan import scan
 from benchflow.errors import TaskError, UsageError
 from benchflow.tasks.digest import digest_of
 from benchflow.tasks.model import Deliverable, Exploit, Step, Task, Variant

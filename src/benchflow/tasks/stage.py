@@ -17,10 +17,10 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from benchflow.boot.debian_packages import packages
+from benchflow.base.home import home
 from benchflow.boot.memory import OWN_MB, QEMU_MB, TOOL_MB
+from benchflow.boot.runner.debian_packages import packages
 from benchflow.errors import UsageError
-from benchflow.home import home
 from benchflow.tasks.digest import files_below
 from benchflow.tasks.model import Task
 
@@ -97,7 +97,7 @@ def export(tasks: list[Task], destination: Path, hint: int = 0) -> list[Path]:
 @functools.cache
 def boot_zipapp() -> Path:
     """`boot` as one file, named by its content: `<home>/boot/<sha256, 20 digits>.pyz`."""
-    from benchflow.boot.zipapp import build_boot_zipapp
+    from benchflow.boot.runner.zipapp import build_boot_zipapp
 
     folder = home() / "boot"
     folder.mkdir(exist_ok=True)

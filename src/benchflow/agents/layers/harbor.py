@@ -1,8 +1,8 @@
 """Harbor's agents, using layers: everything but the install stays Harbor's.
 
 A layered agent is given the layer's name (`layer=`, `<agent>/<version>-<digest>`); the sandbox has
-the layer mounted (`benchflow.run.environment`). What the agent says of itself, how it is started,
-what becomes of its trajectory and its token counts: Harbor's own code.
+the layer mounted (`benchflow.run.job.environment`). What the agent says of itself, how it is
+started, what becomes of its trajectory and its token counts: Harbor's own code.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchflow.base.home import home
 from benchflow.errors import InfrastructureError
-from benchflow.home import home
 
 SCHEMA = 1
 SHIPPED = Path(__file__).with_name("agents.lock.json")

@@ -16,8 +16,8 @@ from typing import Any
 
 from benchflow.agents.layers import commands
 from benchflow.agents.layers.catalogue import Npm
+from benchflow.base.home import home
 from benchflow.errors import InfrastructureError
-from benchflow.home import home
 
 _QUIET = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--force"]
 _PLATFORM = ["--os", "linux", "--cpu", "x64", "--libc", "glibc"]

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from benchflow.agents.layers.catalogue import AgentSpec, find
 from benchflow.agents.layers.lock import AgentLock, read_lock
+from benchflow.base.home import home
 from benchflow.errors import InfrastructureError
-from benchflow.home import home
 
 RECORD = "layer.json"
 #: Raise it when `install` makes something else from the same lock.

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchflow.results.evidence import verifier_folders
+from benchflow.results.jobs.evidence import verifier_folders
 from benchflow.results.model import Trial
 from benchflow.tasks.digest import files_below
 

@@ -29,9 +29,13 @@ _FORMAT = 1
 #: The folder that `benchflow` lies in.
 SOURCES = Path(__file__).parents[3]
 #: Where every verification begins, whatever the task.
-_RUNNER = ("benchflow.boot.__main__", "benchflow.boot.verify", "benchflow.boot.plugin")
+_RUNNER = (
+    "benchflow.boot.__main__",
+    "benchflow.boot.runner.verify",
+    "benchflow.boot.runner.plugin",
+)
 #: Outside of the verifier only.
-_NOT_INSIDE = frozenset({"benchflow.boot.zipapp", "benchflow.boot.debian_packages"})
+_NOT_INSIDE = frozenset({"benchflow.boot.runner.zipapp", "benchflow.boot.runner.debian_packages"})
 #: Distributions whose sources travel with `boot`.
 _LIBRARIES = ("pexpect", "ptyprocess", "qemu.qmp")
 #: What `task.toml` says for people: no trial and no verdict reads it.

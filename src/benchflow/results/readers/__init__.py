@@ -10,12 +10,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from benchflow.results.jobs.unfinished import Unfinished
 from benchflow.results.model import Problem
 from benchflow.results.readers import atif, inspect_log, inspect_steps
 from benchflow.results.readers.detect import How, read_source
 from benchflow.results.records import Collection, Format, Keeper, Record, Step, uid_of
 from benchflow.results.safe_files import UnreadableRecord
-from benchflow.results.unfinished import Unfinished
 
 
 def read_all(paths: list[Path], how: How) -> Collection:

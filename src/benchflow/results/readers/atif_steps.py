@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from benchflow.base.text import printable
 from benchflow.results.json_values import (
     count,
     mapping,
@@ -25,7 +26,6 @@ from benchflow.results.readers.atif_document import (
     ToolCall,
 )
 from benchflow.results.records import Call, Step
-from benchflow.results.text import printable
 
 MAX_TEXT = 100_000
 _NO_METRICS = Metrics()

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchflow.errors import UsageError
+from benchflow.results.jobs.layout import is_job, is_trial
+from benchflow.results.jobs.unfinished import Unfinished
 from benchflow.results.json_values import mapping
-from benchflow.results.layout import is_job, is_trial
 from benchflow.results.model import Problem
 from benchflow.results.readers import atif, harbor, inspect_log, jsonl, terminal_bench
 from benchflow.results.readers.atif_document import is_atif
 from benchflow.results.records import Keeper, Record
 from benchflow.results.safe_files import UnreadableRecord, read_bytes
-from benchflow.results.unfinished import Unfinished
 
 #: How deep below a source its jobs, runs and files are looked for.
 MAX_DEPTH = 4

@@ -11,10 +11,13 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from benchflow.results import metered, task_facts
+from benchflow.results.jobs import metered, task_facts
+from benchflow.results.jobs.layout import Layout, folders_in, read_planned, sorted_out
+from benchflow.results.jobs.lock import is_held
+from benchflow.results.jobs.task_facts import TaskFacts
+from benchflow.results.jobs.trials import in_order, read_trial, read_trials
+from benchflow.results.jobs.unfinished import Unfinished, look
 from benchflow.results.json_values import word
-from benchflow.results.layout import Layout, folders_in, read_planned, sorted_out
-from benchflow.results.lock import is_held
 from benchflow.results.model import Problem, Trial, Usage, Verdict
 from benchflow.results.parallel import chunked, for_disk, spread
 from benchflow.results.readers import atif
@@ -22,9 +25,6 @@ from benchflow.results.readers.atif_summary import Summary
 from benchflow.results.readers.harbor_rungs import rungs_of
 from benchflow.results.records import Format, Keeper, Record, uid_of
 from benchflow.results.safe_files import UnreadableRecord
-from benchflow.results.task_facts import TaskFacts
-from benchflow.results.trials import in_order, read_trial, read_trials
-from benchflow.results.unfinished import Unfinished, look
 
 #: Trials that one process reads at a time.
 _CHUNK = 500

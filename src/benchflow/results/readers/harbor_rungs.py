@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchflow.results.evidence import holds_something, verifier_folders
+from benchflow.results.jobs.evidence import holds_something, verifier_folders
+from benchflow.results.jobs.unfinished import MAX_PROGRESS
 from benchflow.results.json_values import mapping, number, seconds_between, sequence
 from benchflow.results.model import Milestone, Problem, Trial
 from benchflow.results.records import Rung
 from benchflow.results.safe_files import UnreadableRecord, decode, read_bytes, read_object
-from benchflow.results.unfinished import MAX_PROGRESS
 
 
 def rungs_of(trial: Trial, problems: list[Problem]) -> tuple[Rung, ...]:

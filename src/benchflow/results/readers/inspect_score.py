@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from benchflow.base.text import one_line
 from benchflow.results.json_values import mapping, number, word
 from benchflow.results.model import Verdict
 from benchflow.results.records import Rung
-from benchflow.results.text import one_line
 
 #: `inspect_ai.scorer.value_to_float`: correct, partial, incorrect, no answer.
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from benchflow.base.text import printable
 from benchflow.results.json_values import count, mapping, number, seconds_between, sequence, word
 from benchflow.results.readers.atif_steps import MAX_TEXT
 from benchflow.results.records import Call, Step
-from benchflow.results.text import printable
 
 _ATTACHMENT = "attachment://"
 

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from benchflow.base.text import one_line
 from benchflow.results.impossible import amounts
+from benchflow.results.jobs.ladder import STATUSES
 from benchflow.results.json_values import (
     amount,
     count,
@@ -17,12 +19,10 @@ from benchflow.results.json_values import (
     word,
     words,
 )
-from benchflow.results.ladder import STATUSES
 from benchflow.results.model import Phases, Problem, Usage, Verdict
 from benchflow.results.readers.harbor import contradiction
 from benchflow.results.records import Format, Record, Rung
 from benchflow.results.safe_files import UnreadableRecord, decode, read_lines
-from benchflow.results.text import one_line
 
 MAX_LINE = 4 << 20
 _AMOUNTS = ("n_input_tokens", "n_output_tokens", "cost_usd", "agent_seconds", "steps")

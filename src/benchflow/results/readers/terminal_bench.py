@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchflow.results.evidence import holds_something
 from benchflow.results.impossible import amounts, spans
+from benchflow.results.jobs.evidence import holds_something
 from benchflow.results.json_values import count, mapping, seconds_between, sequence, truth, word
 from benchflow.results.model import Phases, Problem, Verdict
 from benchflow.results.readers.harbor import contradiction

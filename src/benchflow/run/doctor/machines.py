@@ -18,7 +18,7 @@ FIRMWARE = (("x86_64", "uefi"), ("x86_64", "uefi-secure"), ("aarch64", "uefi"))
 def qemu(arch: str) -> Check:
     """The QEMU of an architecture."""
     from benchflow.boot.errors import VerifierBroken
-    from benchflow.boot.firmware import BOARDS, program
+    from benchflow.boot.machine.firmware import BOARDS, program
 
     name = f"qemu {arch}"
     try:
@@ -33,7 +33,7 @@ def qemu(arch: str) -> Check:
 def firmware(arch: str, kind: str) -> Check:
     """The UEFI firmware of an architecture."""
     from benchflow.boot.errors import VerifierBroken
-    from benchflow.boot.firmware import pflash
+    from benchflow.boot.machine.firmware import pflash
 
     name = f"{kind} {arch}"
     try:
@@ -47,7 +47,7 @@ def firmware(arch: str, kind: str) -> Check:
 
 def kvm() -> Check:
     """Boots a guest under KVM: a device that is present need not work."""
-    from benchflow.boot.accel import KVM, kvm_works
+    from benchflow.boot.machine.accel import KVM, kvm_works
 
     if not Path(KVM).exists():
         detail, hint = f"no {KVM}", "guests run under TCG, several times slower"
@@ -63,8 +63,8 @@ def kvm() -> Check:
 
 def speed() -> Check:
     """Measures by booting; deadlines are scaled by it."""
-    from benchflow.boot.calibrate import measure
     from benchflow.boot.errors import VerifierBroken
+    from benchflow.boot.machine.calibrate import measure
 
     try:
         host = measure("x86_64")

@@ -10,8 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from benchflow.base.home import home
 from benchflow.errors import BenchflowError
-from benchflow.home import home
 from benchflow.run.doctor.check import Check, State, first_line
 
 #: program → (Debian package, what it is for, whether a run needs it)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from benchflow.errors import BenchflowError, TaskError
 from benchflow.run.fitness import reading
 from benchflow.run.fitness.findings import CONFIG, Finding, doubtful, fatal
-from benchflow.sandbox import compose, dockerfile
-from benchflow.sandbox.accounts import accounts
-from benchflow.sandbox.compose import Service
-from benchflow.sandbox.debian_base import debian_suite
-from benchflow.sandbox.images import built
+from benchflow.sandbox.image import compose, dockerfile
+from benchflow.sandbox.image.accounts import accounts
+from benchflow.sandbox.image.compose import Service
+from benchflow.sandbox.image.debian_base import debian_suite
+from benchflow.sandbox.image.images import built
 
 if TYPE_CHECKING:
     from harbor.models.task.config import TaskConfig

@@ -13,8 +13,8 @@ import struct
 import sys
 import warnings  # os.execvpe imports it, when nothing can be imported any more
 
-from benchflow.sandbox import seccomp_notify
-from benchflow.sandbox.inside import execs, kernel, mounts, serve, wire
+from benchflow.sandbox.inside import exec_warden, kernel_calls, mounts, serve, wire
+from benchflow.sandbox.syscalls import seccomp_notify
 
 _ = warnings
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
@@ -24,7 +24,7 @@ def run(owner: socket.socket, outside: socket.socket, spec: wire.Message) -> Non
     """Build the sandbox, say ready, and serve until the owner is gone."""
     wire.receive_packet(owner)
     # Only now is the helper our parent: the process in between, which forked us, has gone.
-    kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+    kernel_calls.prctl(kernel_calls.PR_SET_PDEATHSIG, signal.SIGKILL)
     os.setsid()
     os.unshare(
         os.CLONE_NEWNS
@@ -43,7 +43,7 @@ def run(owner: socket.socket, outside: socket.socket, spec: wire.Message) -> Non
         null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
         for fd in (0, 1, 2):
             os.dup2(null, fd)
-        kernel.set_name("benchflow-init")
+        kernel_calls.set_name("benchflow-init")
         device_nodes = _supervise(outside, spec)
     wire.send_packet(owner, {"ready": True, "device_nodes": device_nodes})
     serve.Server(owner, spec).run()
@@ -53,7 +53,7 @@ def _make_machine(outside: socket.socket, spec: wire.Message) -> None:
     _loopback_up()
     ready = _request_network(outside, spec)
     socket.sethostname(spec["hostname"])
-    execs.hold_proc(mounts.build(spec))
+    exec_warden.hold_proc(mounts.build(spec))
     _write_files(spec["files"])
     # Where the image has something else in the way, each command will say so.
     try:

@@ -24,8 +24,8 @@ import os
 import select
 import sys
 
-from benchflow.sandbox import supervisor
-from benchflow.sandbox.inside import disk, guard, init, kernel, mounts, wire
+from benchflow.sandbox.inside import disk_limit, egress_filter, init, kernel_calls, mounts, wire
+from benchflow.sandbox.syscalls import supervisor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _report(owner: socket.socket, error: BaseException) -> None:
 
 def _launch(owner: socket.socket) -> None:
     spec, _ = wire.receive_packet(owner)
-    kernel.set_name("benchflow-box")
+    kernel_calls.set_name("benchflow-box")
     # When the host itself runs out of memory, sandboxes go before anything else of its user.
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write("200")
@@ -100,7 +100,7 @@ def _fork_init(
     A process in between unshares and leaves, and process 1 becomes ours: what we start later (the
     network) must not be born into the sandbox's pid namespace, where it could be killed.
     """
-    kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
+    kernel_calls.prctl(kernel_calls.PR_SET_CHILD_SUBREAPER, 1)
     read, write = os.pipe()
     between = os.fork()
     if between == 0:
@@ -131,7 +131,7 @@ def _attend(child: int, inner: socket.socket, spec: wire.Message) -> None:
     helpers: list[int] = []
     exit_read, exit_write = os.pipe()
     limit = spec["disk_limit"]
-    watch = disk.Watch(mounts.STATE, limit, child) if limit else None
+    watch = disk_limit.Watch(mounts.STATE, limit, child) if limit else None
     try:
         while True:
             if watch and not select.select([inner.fileno()], [], [], watch.tick())[0]:
@@ -186,7 +186,7 @@ def _start_network(netns: int, ready: int, exit_fd: int, spec: wire.Message) -> 
         return [slirp]
     finally:
         ours.close()
-    guarding = _fork(guard.serve, *fds)
+    guarding = _fork(egress_filter.serve, *fds)
     for fd in fds:
         os.close(fd)
     return [slirp, guarding]
@@ -204,7 +204,7 @@ def _become_slirp(
         null = os.open("/dev/null", os.O_RDWR)
         os.dup2(null, 0)
         os.dup2(null, 1)
-        listener = guard.install(carrier.fileno())
+        listener = egress_filter.install(carrier.fileno())
         wire.send_packet(carrier, {"listener": True}, (listener,))
         os.execv(command[0], command)
     except OSError as error:

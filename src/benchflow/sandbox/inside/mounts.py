@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import stat
 
-from benchflow.sandbox.inside import kernel
+from benchflow.sandbox.inside import kernel_calls
 from benchflow.sandbox.inside.wire import Message
 
 STAGE = "/tmp"  # any directory that exists everywhere; a private tmpfs is laid over it
@@ -36,7 +36,7 @@ LINKS = {
 
 def open_sources(spec: Message) -> list[int]:
     """Open what will be shown, in the present mount namespace and with the caller's rights."""
-    kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
+    kernel_calls.mount("none", "/", "", kernel_calls.MS_REC | kernel_calls.MS_PRIVATE)
     paths = [*spec["layers"], spec["state"], *(item["host"] for item in spec["mounts"])]
     return [os.open(path, os.O_PATH | os.O_CLOEXEC) for path in paths]
 
@@ -45,14 +45,14 @@ def stage(spec: Message, sources: list[int]) -> None:
     """Show the opened sources under the names that `build` uses."""
     names = [f"{STAGE}/l{number}" for number in range(len(spec["layers"]))] + [STATE]
     names += [f"{STAGE}/m{number}" for number in range(len(spec["mounts"]))]
-    kernel.mount("tmpfs", STAGE, "tmpfs", kernel.MS_NOSUID, "mode=0755")
+    kernel_calls.mount("tmpfs", STAGE, "tmpfs", kernel_calls.MS_NOSUID, "mode=0755")
     os.mkdir(ROOT)
     for source, name in zip(sources, names, strict=True):
         if stat.S_ISDIR(os.fstat(source).st_mode):
             os.mkdir(name)
         else:
             os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC))
-        kernel.mount(f"/proc/self/fd/{source}", name, "", kernel.MS_BIND)
+        kernel_calls.mount(f"/proc/self/fd/{source}", name, "", kernel_calls.MS_BIND)
         os.close(source)
     if spec["privileged"]:
         _own_nodes(*spec["root_ids"])
@@ -72,7 +72,7 @@ def _open_devices() -> None:
         except PermissionError:  # root without CAP_MKNOD: the sandbox has no such device, then
             continue
         os.chmod(node, 0o666)
-        kernel.mount(node, device, "", kernel.MS_BIND)
+        kernel_calls.mount(node, device, "", kernel_calls.MS_BIND)
 
 
 def _own_nodes(uid: int, gid: int) -> None:
@@ -83,7 +83,13 @@ def _own_nodes(uid: int, gid: int) -> None:
     devices, and the kernel locks that flag when the mount goes into the user namespace.
     """
     os.mkdir(NODES)
-    kernel.mount("tmpfs", NODES, "tmpfs", kernel.MS_NOSUID | kernel.MS_NOEXEC, "mode=0755,size=64k")
+    kernel_calls.mount(
+        "tmpfs",
+        NODES,
+        "tmpfs",
+        kernel_calls.MS_NOSUID | kernel_calls.MS_NOEXEC,
+        "mode=0755,size=64k",
+    )
     nodes = [(f"{NODES}/{name}", 0o666, f"/dev/{name}") for name in DEVICES]
     os.mkdir(f"{NODES}/net")
     for name in OPTIONAL_DEVICES:
@@ -93,8 +99,8 @@ def _own_nodes(uid: int, gid: int) -> None:
         os.mknod(path, stat.S_IFCHR | mode, os.stat(like).st_rdev)
         os.chmod(path, mode)
     os.mkdir(INERT)
-    flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
-    kernel.mount("tmpfs", INERT, "tmpfs", flags, "mode=0755,size=64k")
+    flags = kernel_calls.MS_NOSUID | kernel_calls.MS_NODEV | kernel_calls.MS_NOEXEC
+    kernel_calls.mount("tmpfs", INERT, "tmpfs", flags, "mode=0755,size=64k")
     os.mknod(CONSOLE, stat.S_IFCHR | 0o600, os.makedev(5, 1))
     for path in (NODES, f"{NODES}/net", CONSOLE, *(node[0] for node in nodes)):
         os.chown(path, uid, gid)
@@ -109,16 +115,16 @@ def prepare_upper() -> None:
 def build(spec: Message) -> int:
     """Put the root together and make it `/`. Returns a /proc that only its holder sees."""
     options = f"lowerdir={_lower(spec)},upperdir={STATE}/upper,workdir={STATE}/work,userxattr"
-    kernel.mount("overlay", ROOT, "overlay", 0, options)
+    kernel_calls.mount("overlay", ROOT, "overlay", 0, options)
     for name in ("proc", "sys", "dev", "tmp", "run", "etc"):
         os.makedirs(f"{ROOT}/{name}", exist_ok=True)
-    hidden = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
+    hidden = kernel_calls.MS_NOSUID | kernel_calls.MS_NODEV | kernel_calls.MS_NOEXEC
     # Over the one that all see, root inside may mount whatever it likes: no part of that is proof.
-    kernel.mount("proc", f"{ROOT}/proc", "proc", hidden)
+    kernel_calls.mount("proc", f"{ROOT}/proc", "proc", hidden)
     own = os.open(f"{ROOT}/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    kernel.unmount(f"{ROOT}/proc")
-    kernel.mount("proc", f"{ROOT}/proc", "proc", hidden)
-    kernel.mount("sysfs", f"{ROOT}/sys", "sysfs", hidden | kernel.MS_RDONLY)
+    kernel_calls.unmount(f"{ROOT}/proc")
+    kernel_calls.mount("proc", f"{ROOT}/proc", "proc", hidden)
+    kernel_calls.mount("sysfs", f"{ROOT}/sys", "sysfs", hidden | kernel_calls.MS_RDONLY)
     _devices(spec)
     for number, item in enumerate(spec["mounts"]):
         _bind(f"{STAGE}/m{number}", item["inside"], item["read_only"])
@@ -130,7 +136,7 @@ def build(spec: Message) -> int:
 def build_files(spec: Message) -> None:
     """Make what a sandbox left `/`, to be read: no directory need be what it was at a start."""
     options = f"lowerdir={STATE}/upper:{_lower(spec)},userxattr"
-    kernel.mount("overlay", ROOT, "overlay", kernel.MS_RDONLY, options)
+    kernel_calls.mount("overlay", ROOT, "overlay", kernel_calls.MS_RDONLY, options)
     _pivot()
 
 
@@ -140,19 +146,19 @@ def _lower(spec: Message) -> str:
 
 def _pivot() -> None:
     os.chdir(ROOT)
-    kernel.pivot_root(".", ".")
-    kernel.unmount(".")
+    kernel_calls.pivot_root(".", ".")
+    kernel_calls.unmount(".")
     os.chdir("/")
 
 
 def _devices(spec: Message) -> None:
     dev = f"{ROOT}/dev"
     if os.path.isdir(NODES):
-        kernel.mount(NODES, dev, "", kernel.MS_BIND)
+        kernel_calls.mount(NODES, dev, "", kernel_calls.MS_BIND)
         _show(CONSOLE, f"{dev}/console")
     else:
-        flags = kernel.MS_NOSUID | kernel.MS_NOEXEC
-        kernel.mount("tmpfs", dev, "tmpfs", flags, "mode=0755,size=64k")
+        flags = kernel_calls.MS_NOSUID | kernel_calls.MS_NOEXEC
+        kernel_calls.mount("tmpfs", dev, "tmpfs", flags, "mode=0755,size=64k")
         os.mkdir(f"{dev}/net")
         for name in (*DEVICES, *OPTIONAL_DEVICES):
             if os.path.exists(f"/dev/{name}"):
@@ -165,13 +171,15 @@ def _devices(spec: Message) -> None:
         ("mqueue", "mqueue", ""),
     ):
         os.mkdir(f"{dev}/{name}")
-        flags = kernel.MS_NOSUID | kernel.MS_NOEXEC
-        kernel.mount(kind, f"{dev}/{name}", kind, flags | kernel.MS_NODEV * (name != "pts"), data)
+        flags = kernel_calls.MS_NOSUID | kernel_calls.MS_NOEXEC
+        kernel_calls.mount(
+            kind, f"{dev}/{name}", kind, flags | kernel_calls.MS_NODEV * (name != "pts"), data
+        )
 
 
 def _show(node: str, place: str) -> None:
     os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC))
-    kernel.mount(node, place, "", kernel.MS_BIND)
+    kernel_calls.mount(node, place, "", kernel_calls.MS_BIND)
 
 
 def _bind(source: str, inside: str, read_only: bool) -> None:
@@ -179,12 +187,12 @@ def _bind(source: str, inside: str, read_only: bool) -> None:
     symlink in it must still not lead a mount out of the root."""
     target = _inside_root(inside, directory=os.path.isdir(source))
     if not read_only:
-        kernel.mount(source, target, "", kernel.MS_BIND)
+        kernel_calls.mount(source, target, "", kernel_calls.MS_BIND)
     elif os.path.isdir(source):
         # An overlay without an upper layer stays read-only whatever root inside tries; a
         # read-only bind mount could be remounted.
         options = f"lowerdir={source}:{STATE}/empty,userxattr"
-        kernel.mount("overlay", target, "overlay", kernel.MS_RDONLY, options)
+        kernel_calls.mount("overlay", target, "overlay", kernel_calls.MS_RDONLY, options)
     else:
         with open(source, "rb") as reader, open(target, "wb") as writer:
             while chunk := reader.read(1 << 20):

@@ -7,7 +7,7 @@ import os
 import select
 import signal
 
-from benchflow.sandbox.inside import execs, porter, wire
+from benchflow.sandbox.inside import exec_warden, transfer_server, wire
 
 _KILLED = 128 + signal.SIGKILL
 
@@ -82,9 +82,9 @@ class Server:
             for control in (*self._wardens.values(), *self._adopted.values()):
                 control.close()
             if "porter" in request:
-                porter.main(fds[0])
+                transfer_server.main(fds[0])
             else:
-                execs.warden(fds, self._spec, self._tell)
+                exec_warden.warden(fds, self._spec, self._tell)
         finally:
             os._exit(127)
 
@@ -136,7 +136,7 @@ class Server:
                 # Its timeout. Who killed the warden hid what belongs to whom: all that no other
                 # warden guards goes.
                 self._poller.unregister(control.fileno())
-                execs.kill_unguarded(set(self._wardens))
+                exec_warden.kill_unguarded(set(self._wardens))
                 _report(self._adopted.pop(main), _KILLED)
                 return
         _drain(fd, self._poller)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from benchflow.analysis.estimate import Estimate
+from benchflow.base import numbers
 from benchflow.results.model import Verdict
-from benchflow.site import charts, numbers
+from benchflow.site import charts
 from benchflow.site.page_model import (
     Block,
     Cell,
@@ -31,7 +32,7 @@ from benchflow.site.pages.common import (
     text,
 )
 from benchflow.site.study import Study, counts, share
-from benchflow.site.summary import Entry
+from benchflow.study.summary import Entry
 
 
 def make(study: Study, who: str, put: Put) -> Page:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchflow.analysis.budget import Front
-from benchflow.site import charts, numbers
-from benchflow.site.budget_stats import GOALS, Budgets, Reach, Worth, budgets, reach, worth
+from benchflow.base import numbers
+from benchflow.site import charts
 from benchflow.site.page_model import Block, Cell, Column, Figure, Page, Section, Table
 from benchflow.site.pages.common import Put, by_reason, nothing, share_cell, text, who_cell
 from benchflow.site.study import Study
+from benchflow.study.budget_stats import GOALS, Budgets, Reach, Worth, budgets, reach, worth
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from benchflow.site import numbers
+from benchflow.base import numbers
 from benchflow.site.page_model import Cell, Link, Page, Prose, Span, Table
 
 if TYPE_CHECKING:  # what writes the pages of trials need not load the statistics

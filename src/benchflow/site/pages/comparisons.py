@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from benchflow.site import charts, numbers
-from benchflow.site.comparison_sentence import sentence
+from benchflow.base import numbers
+from benchflow.report.comparison_sentence import sentence
+from benchflow.site import charts
 from benchflow.site.page_model import (
     Block,
     Cell,
@@ -18,7 +19,7 @@ from benchflow.site.page_model import (
 )
 from benchflow.site.pages.common import OVERVIEW, Put, nothing, number, text, who_cell
 from benchflow.site.study import MAX_COMPARED, Study, share
-from benchflow.site.summary import Pair
+from benchflow.study.summary import Pair
 
 
 def index(study: Study, put: Put) -> Page:

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from benchflow.analysis.estimate import Estimate
-from benchflow.site import numbers
-from benchflow.site.failures import DOUBTED, PHASES, TITLES, Label, crossed, labels
+from benchflow.base import numbers
 from benchflow.site.page_model import Block, Cell, Column, Page, Section, Span, Table
 from benchflow.site.pages.common import Put, by_reason, nothing, number, text, who_cell
-from benchflow.site.statistics import over_claims
 from benchflow.site.study import Study
+from benchflow.study.failures import DOUBTED, PHASES, TITLES, Label, crossed, labels
+from benchflow.study.statistics import over_claims
 
 
 def make(study: Study, put: Put) -> Page:

@@ -6,15 +6,16 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from benchflow.analysis.ladder import RungModel
+from benchflow.base import numbers
 from benchflow.results.model import Verdict
 from benchflow.results.records import Record
-from benchflow.site import charts, numbers
-from benchflow.site.ladder_stats import Rungs, rungs, steps
-from benchflow.site.ladder_stats import Step as Climbed
+from benchflow.site import charts
 from benchflow.site.page_model import Block, Cell, Column, Figure, Page, Section, Span, Table
 from benchflow.site.pages.common import Put, heat, interval_cell, nothing, number, text, who_cell
-from benchflow.site.statistics import Refused
 from benchflow.site.study import Study
+from benchflow.study.ladder_stats import Rungs, rungs, steps
+from benchflow.study.ladder_stats import Step as Climbed
+from benchflow.study.statistics import Refused
 
 _MOST_CLIMBS = 12
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from benchflow.base import numbers
+from benchflow.base.text import one_line
 from benchflow.results.model import Problem, Verdict
-from benchflow.results.text import one_line
-from benchflow.site import numbers
 from benchflow.site.page_model import Block, Cell, Column, Page, Section, Table
 from benchflow.site.pages.common import Put, nothing, number, text
 from benchflow.site.study import Study

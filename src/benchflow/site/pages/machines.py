@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchflow.results import sandboxes
-from benchflow.results.evidence import qemu_records
+from benchflow.base import numbers
+from benchflow.base.text import one_line, printable
+from benchflow.results.jobs import sandboxes
+from benchflow.results.jobs.evidence import qemu_records
 from benchflow.results.records import Record
 from benchflow.results.safe_files import Absent, UnreadableRecord, read_object
-from benchflow.results.text import one_line, printable
-from benchflow.site import numbers
 from benchflow.site.page_model import Block, Cell, Column, Command, Facts, Prose, Table
 from benchflow.site.pages.common import number, text
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchflow.site import numbers
+from benchflow.base import numbers
 from benchflow.site.page_model import Cell, Column, Page, Prose, Section, Table
 from benchflow.site.pages.common import Put, heat, share_cell, text
 from benchflow.site.study import Study, counts, share

@@ -6,9 +6,9 @@ from collections import Counter
 
 from msgspec.structs import replace
 
-from benchflow.site import charts, numbers
-from benchflow.site.baselines import is_probe, said_of
-from benchflow.site.comparison_sentence import sentence
+from benchflow.base import numbers
+from benchflow.report.comparison_sentence import sentence
+from benchflow.site import charts
 from benchflow.site.page_model import (
     Block,
     Cell,
@@ -34,7 +34,8 @@ from benchflow.site.pages.common import (
     who_cell,
 )
 from benchflow.site.study import Study, counts
-from benchflow.site.summary import Entry, Pair
+from benchflow.study.baselines import is_probe, said_of
+from benchflow.study.summary import Entry, Pair
 
 _SHOWN_PAIRS = 8
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchflow.analysis.skills import SkillEffects
 from benchflow.analysis.within import Effects
-from benchflow.site import numbers
+from benchflow.base import numbers
 from benchflow.site.page_model import Block, Cell, Column, Page, Section, Table
 from benchflow.site.pages.common import (
     Put,
@@ -21,7 +21,8 @@ from benchflow.site.pages.common import (
     text,
     who_cell,
 )
-from benchflow.site.statistics import (
+from benchflow.site.study import Study, share
+from benchflow.study.statistics import (
     AgentOrModel,
     Refused,
     agent_or_model,
@@ -29,7 +30,6 @@ from benchflow.site.statistics import (
     horizons,
     skills,
 )
-from benchflow.site.study import Study, share
 
 
 def make(study: Study, put: Put) -> Page:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from benchflow.base import numbers
 from benchflow.results.model import Verdict
 from benchflow.results.records import Record
-from benchflow.site import numbers
 from benchflow.site.page_model import Block, Cell, Column, Facts, Page, Section, Table
 from benchflow.site.pages.common import (
     OVERVIEW,
@@ -22,8 +22,8 @@ from benchflow.site.pages.common import (
     text,
     who_cell,
 )
-from benchflow.site.statistics import Refused
 from benchflow.site.study import Study, counts, share
+from benchflow.study.statistics import Refused
 
 #: So many rungs that everybody passed are folded away: they separate nobody.
 _FOLD_FROM = 8

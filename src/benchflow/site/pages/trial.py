@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from benchflow.base import numbers
 from benchflow.results.model import Verdict
 from benchflow.results.records import Record
-from benchflow.site import numbers
 from benchflow.site.page_model import (
     Block,
     Cell,

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct
 
 from benchflow.results import records
-from benchflow.results.ladder import read_checks
+from benchflow.results.jobs.ladder import read_checks
 from benchflow.results.model import Check
 from benchflow.results.records import Record
 from benchflow.site import recording

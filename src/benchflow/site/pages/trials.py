@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from benchflow.base import numbers
 from benchflow.results.model import Verdict
-from benchflow.site import numbers
 from benchflow.site.page_model import Page, Section, TrialList
 from benchflow.site.pages.common import Put
 from benchflow.site.study import Study

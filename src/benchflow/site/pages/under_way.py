@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from benchflow.results.unfinished import Unfinished
-from benchflow.site import numbers
+from benchflow.base import numbers
+from benchflow.results.jobs.unfinished import Unfinished
 from benchflow.site.page_model import Block, Cell, Column, Section, Table
 from benchflow.site.pages.common import nothing, text
 from benchflow.site.study import Study

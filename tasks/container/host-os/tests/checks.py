@@ -15,8 +15,9 @@ from host import PASSWORD
 from questions import look, refused
 from site_data import RUNNING
 
-from benchflow.boot import check, ed25519, milestone
+from benchflow.boot import check, milestone
 from benchflow.boot.errors import LoginFailed
+from benchflow.boot.inspect import ed25519
 
 SECONDS = 60
 

@@ -14,7 +14,7 @@ from bundle import digest_of
 from programs import PORT
 
 from benchflow.boot import Disk, GuestPanic, Image, Machine, Nic
-from benchflow.boot.bounded_run import run_tool
+from benchflow.boot.inspect.bounded_run import run_tool
 
 PASSWORD = "Quay-Ladder-4"
 #: Declared or not: what the verifier may try from outside.

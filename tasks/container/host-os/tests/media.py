@@ -81,6 +81,6 @@ class Media:
 
 def vendor_signature(vendor: Vendor, text: bytes) -> bytes:
     """What the vendor's key says of another manifest."""
-    from benchflow.boot import ed25519
+    from benchflow.boot.inspect import ed25519
 
     return ed25519.sign(vendor.seed, text)

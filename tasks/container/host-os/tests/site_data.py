@@ -9,7 +9,7 @@ from pathlib import Path
 import programs
 from layouts import CONFIG, INDEX, File, Layer, Layout, digest, simple
 
-from benchflow.boot.bounded_run import run_tool
+from benchflow.boot.inspect.bounded_run import run_tool
 
 FORMAT = "holmen-site-1"
 SERVE = {"Entrypoint": ["/serve"], "Env": ["COLOUR=red", "TIDE=low"]}

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from benchflow.boot import BadDeliverable, ed25519
-from benchflow.boot.bounded_run import run_tool
-from benchflow.boot.ext4 import Ext4
+from benchflow.boot import BadDeliverable
+from benchflow.boot.inspect import ed25519
+from benchflow.boot.inspect.bounded_run import run_tool
+from benchflow.boot.inspect.ext4 import Ext4
 
 SLOT = 32 << 20
 MANIFEST = 1024

@@ -13,8 +13,9 @@ from dead import given_up
 from power import CUTS_WHILE_WRITING, MOMENTS, survives
 from unit import PASSWORD, SPOILT, parse_status
 
-from benchflow.boot import check, ed25519, milestone
+from benchflow.boot import check, milestone
 from benchflow.boot.errors import LoginFailed
+from benchflow.boot.inspect import ed25519
 
 #: Real seconds: the watchdog's 60, and what a unit may take to act on them.
 LEFT_ALONE = 85

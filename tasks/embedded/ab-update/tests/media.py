@@ -8,7 +8,7 @@ from pathlib import Path
 from bundle import HEAD, MANIFEST, SLOT, WHOLE, Release, Vendor, manifest
 
 from benchflow.boot import Disk
-from benchflow.boot.bounded_run import run_tool
+from benchflow.boot.inspect.bounded_run import run_tool
 
 COUNT = "n=$(($(cat {file} 2>/dev/null) + 1)); echo $n >{file}; sync"
 OBSERVE = """#!/bin/sh

@@ -14,8 +14,8 @@ from kernel_log import against_the_driver
 
 from benchflow.boot import Machine
 from benchflow.boot.errors import CheckMisuse
-from benchflow.boot.machine import BOOT_SECONDS
-from benchflow.boot.shell import Shell
+from benchflow.boot.machine.shell import Shell
+from benchflow.boot.machine.virtual_machine import BOOT_SECONDS
 
 ROOT = ("root", "skagen-77")
 ANNA = ("anna", "tide-4402")

@@ -30,7 +30,7 @@ from frames import (
 )
 from streams import Stream
 
-from benchflow.boot.nics import lan
+from benchflow.boot.machine.nics import lan
 
 KEPT = 20_000
 CONNECTIONS_MAX = 256

@@ -19,7 +19,8 @@ from probes import BEFORE, ENOENT, ENOSYS, EPERM, reads_root
 from rsa import LARGEST
 from tampering import ATTACK_FILES, ATTACK_QEMU, LOAD_OPTIONS, nothing_starts, refuses_root, unused
 
-from benchflow.boot import check, ed25519, kernel_banner, milestone
+from benchflow.boot import check, kernel_banner, milestone
+from benchflow.boot.inspect import ed25519
 
 HOSTILE = ("", "; sh", "$(reboot)", "`id`; id", "*", "id id", "get ../../etc/build", "put A b",
            "put q  b", "put a \x01", "put a " + "v" * 201, "put " + "n" * 33 + " b",

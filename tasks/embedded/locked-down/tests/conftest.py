@@ -12,7 +12,8 @@ from disk import Copy, Layout
 from leaks import all_unpacked
 from meter import Bench, secret
 
-from benchflow.boot import BadDeliverable, Initramfs, ed25519, unpack_kernel
+from benchflow.boot import BadDeliverable, Initramfs, unpack_kernel
+from benchflow.boot.inspect import ed25519
 
 OUT = "/app/out"
 HERE = Path(__file__).parent

@@ -11,8 +11,9 @@ from pathlib import Path
 import variables
 from probes import PROBES
 
-from benchflow.boot import Disk, Machine, ed25519
-from benchflow.boot.shell import Result, Shell
+from benchflow.boot import Disk, Machine
+from benchflow.boot.inspect import ed25519
+from benchflow.boot.machine.shell import Result, Shell
 
 ANSWER = re.compile(r"(?:^|\n)= ([^\n]*)\n")
 STATE = re.compile(r"(?:^|\n)UNIT (READY|LOCKED secret|LOCKED key|LOCKED data|REFUSED root)\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchflow.boot.filesystem import FileSystem
+from benchflow.boot.inspect.filesystem import FileSystem
 
 
 def _rows(tree: FileSystem, path: str) -> list[list[str]]:

@@ -8,7 +8,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator
 
-from benchflow.boot import ed25519
+from benchflow.boot.inspect import ed25519
 
 PKCS8 = bytes.fromhex("302e020100300506032b657004220420")
 SEED = 32

@@ -7,8 +7,9 @@ from itertools import combinations
 from form import Package, by_number, circle, index
 from hidden import Searcher, sums
 
-from benchflow.boot import Elf, Initramfs, decompress, ed25519, is_elf
+from benchflow.boot import Elf, Initramfs, decompress, is_elf
 from benchflow.boot.errors import BadDeliverable
+from benchflow.boot.inspect import ed25519
 
 REQUIRED = {"base", "libc", "busybox", "cc", "lade", "recipes", "tide"}
 LOADER = "/lib/ld-musl-x86_64.so.1"

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from form import Package, index
 
-from benchflow.boot import ed25519
+from benchflow.boot.inspect import ed25519
 
 HOLD_SECONDS = 600.0
 PIECES_MAX = 400

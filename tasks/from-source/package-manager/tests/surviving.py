@@ -8,7 +8,7 @@ import power
 from form import Package
 
 from benchflow.boot import Image
-from benchflow.boot.bounded_run import run_tool
+from benchflow.boot.inspect.bounded_run import run_tool
 
 MOMENTS = 5
 

@@ -23,7 +23,7 @@ from unit import (
 )
 
 from benchflow.boot import Image
-from benchflow.boot.bounded_run import run_tool
+from benchflow.boot.inspect.bounded_run import run_tool
 
 
 def text_base(machine) -> str:

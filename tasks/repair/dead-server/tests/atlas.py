@@ -12,8 +12,8 @@ from state import SCRIPT, State
 from tally import Tally
 
 from benchflow.boot import Disk, GuestError, LoginFailed, Nic
-from benchflow.boot.bounded_run import run_tool
-from benchflow.boot.ext4 import Ext4
+from benchflow.boot.inspect.bounded_run import run_tool
+from benchflow.boot.inspect.ext4 import Ext4
 
 DISK = "/app/out/server.img"
 START = 300.0  # reference seconds from power-on to a login prompt: the five minutes of R1

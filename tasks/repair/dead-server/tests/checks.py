@@ -31,7 +31,7 @@ from ssh_proof import prove_host_key
 from tally import balance, paper, proof
 
 from benchflow.boot import Disk, GuestError, check, milestone
-from benchflow.boot.ext4 import Ext4
+from benchflow.boot.inspect.ext4 import Ext4
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ import re
 
 import known
 
-from benchflow.boot.ext4 import Ext4
+from benchflow.boot.inspect.ext4 import Ext4
 
 # Where programs, libraries and units lie. Kernel modules are loaded or the machine does not start.
 _PLACES = (

@@ -10,9 +10,9 @@ from pathlib import Path
 import known
 import server as facts
 
-from benchflow.boot.bounded_run import run_tool
-from benchflow.boot.ext4 import Ext4
-from benchflow.boot.filesystem import Entry
+from benchflow.boot.inspect.bounded_run import run_tool
+from benchflow.boot.inspect.ext4 import Ext4
+from benchflow.boot.inspect.filesystem import Entry
 
 FOREVER = 30_000  # days since 1970: 2052
 _LOCKED = re.compile(r"[!*]+")

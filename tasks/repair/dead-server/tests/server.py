@@ -4,7 +4,7 @@ import uuid
 from pathlib import Path
 from typing import NamedTuple
 
-from benchflow.boot.ext4 import Ext4
+from benchflow.boot.inspect.ext4 import Ext4
 
 INGRID, PIET = "Lijnolie-en-teer-1987", "Kabelgatsloep-44"
 INGRID_HASH = (

@@ -10,7 +10,7 @@ import secrets
 import socket
 import struct
 
-from benchflow.boot import ed25519
+from benchflow.boot.inspect import ed25519
 
 P = 2**255 - 19
 CLIENT = b"SSH-2.0-benchflow"

@@ -12,7 +12,7 @@ from publisher import Publisher
 from site_data import Site
 from station import Station
 
-from benchflow.boot import openpgp
+from benchflow.boot.inspect import openpgp
 
 OUT = "/app/out"
 

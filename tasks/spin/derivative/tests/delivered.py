@@ -9,7 +9,7 @@ from pathlib import Path
 
 from debs import DEB_MAX, control_of, fields
 
-from benchflow.boot import openpgp
+from benchflow.boot.inspect import openpgp
 
 SUITES = {"alke": "holm", "bris": "holm", "bookworm": "base"}
 KEY_OF = {"alke": "alke", "bris": "bris", "bookworm": "base"}

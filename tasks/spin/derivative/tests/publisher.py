@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from debs import Deb, stanza
 from delivered import INDEX, KEY_OF, SUITES, Suite
 
-from benchflow.boot.openpgp import Key
+from benchflow.boot.inspect.openpgp import Key
 
 HOST = "10.0.2.2"
 HOLD_SECONDS = 900.0

@@ -13,7 +13,8 @@ from publisher import Publisher
 from rootfs import RootFs, judged
 from second import Second
 
-from benchflow.boot import GuestError, openpgp
+from benchflow.boot import GuestError
+from benchflow.boot.inspect import openpgp
 
 OUT = "/app/out"
 

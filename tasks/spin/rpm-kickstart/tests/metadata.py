@@ -10,7 +10,8 @@ from pathlib import Path
 
 import rpms
 
-from benchflow.boot import decompress, openpgp
+from benchflow.boot import decompress
+from benchflow.boot.inspect import openpgp
 
 TEXT_MAX = 64 << 20
 RPM_MAX = 64 << 20

@@ -17,7 +17,7 @@ from xml.sax.saxutils import escape, quoteattr
 from metadata import Repository
 from rpms import Rpm
 
-from benchflow.boot.openpgp import Key
+from benchflow.boot.inspect.openpgp import Key
 
 HOST = "10.0.2.2"
 CONNECTIONS_MAX = 64

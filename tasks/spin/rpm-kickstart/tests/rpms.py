@@ -7,7 +7,7 @@ import hashlib
 import struct
 from dataclasses import dataclass, field
 
-from benchflow.boot.openpgp import Key, signed
+from benchflow.boot.inspect.openpgp import Key, signed
 
 HEADER_MAX = 16 << 20
 _MAGIC = b"\x8e\xad\xe8\x01\0\0\0\0"

@@ -1,0 +1,1 @@
+"""Looks into what was delivered without booting it: images, archives, file systems, signatures."""

@@ -1,0 +1,1 @@
+"""Virtual machines: QEMU, consoles, shells, networks, clocks."""

@@ -1,0 +1,1 @@
+"""The model providers' public protocols: addresses, streams, and how each counts tokens."""

@@ -1,0 +1,108 @@
+"""`benchflow.json`: what we add to Harbor's job folder so that a job explains itself."""
+
+from __future__ import annotations
+
+import os
+import platform
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchflow import __version__
+from benchflow.errors import UsageError
+from benchflow.results.safe_files import UnreadableRecord, read_object, write_json
+from benchflow.run.job.agents import PlannedTask
+from benchflow.run.job.plan import Plan
+
+SCHEMA = 1
+NAME = "benchflow.json"
+
+
+def write(plan: Plan) -> None:
+    """Writes the record of a job that is about to start."""
+    config = plan.config
+    write_json(
+        plan.job_dir / NAME,
+        {
+            "schema": SCHEMA,
+            "benchflow": __version__,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "job": config.job_name,
+            "sweep": plan.request.sweep,
+            "tasks": [task(planned) for planned in plan.tasks],
+            "agents": list(plan.request.agents),
+            "models": list(plan.request.models),
+            "attempts": config.n_attempts,
+            "concurrent": config.n_concurrent_trials,
+            "sandbox": plan.request.sandbox,
+            "n_trials": plan.n_trials,
+            "host": host(),
+            "harbor": config.model_dump(mode="json", exclude_defaults=True),
+        },
+    )
+
+
+def task(planned: PlannedTask) -> dict[str, Any]:
+    """What readers need of a task when its folder is gone: what it is, and its ladder's ids."""
+    known = planned.task
+    return {
+        "name": known.name,
+        "version": known.version,
+        "digest": known.digest,
+        "benchflow": known.is_benchflow,
+        "source": str(known.path),
+        "staged": str(planned.staged),
+        "hint": planned.hint,
+        "family": known.family,
+        "skills": list(known.skills),
+        "expert_minutes": known.expert_minutes or None,
+        "milestones": [
+            *(rung.id for rung in known.milestones),
+            *(f"{step.name}/{rung.id}" for step in known.steps for rung in step.milestones),
+        ],
+    }
+
+
+def read(job: Path) -> dict[str, Any]:
+    """The record of folder `job`. Raises UsageError when it is not one of our jobs."""
+    try:
+        record = read_object(job / NAME)
+    except UnreadableRecord as error:
+        raise UsageError(
+            f"{job / NAME} {error}",
+            hint="only jobs that benchflow run started can be resumed",
+        ) from error
+    if record.get("schema") != SCHEMA:
+        raise UsageError(
+            f"{job / NAME} has schema {record.get('schema')!r}; we read {SCHEMA}",
+            hint="use the version of benchflow that started the job",
+        )
+    return record
+
+
+def of_sweep(name: str, jobs_dir: Path) -> list[Path]:
+    """The jobs that carry a sweep's name in their record, in the order of their making."""
+    found = []
+    for folder in jobs_dir.glob(f"{name}-*/"):
+        try:
+            saved = read_object(folder / NAME)
+        except UnreadableRecord:
+            continue
+        if saved.get("sweep") == name:
+            found.append((str(saved.get("created")), folder.name, folder))
+    return [folder for *_, folder in sorted(found)]
+
+
+def host() -> dict[str, Any]:
+    """What the machine is, for whoever compares times later."""
+    from importlib.metadata import version
+
+    return {
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_mb": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20,
+        "machine": platform.machine(),
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+        "harbor": version("harbor"),
+        "root": os.geteuid() == 0,
+    }

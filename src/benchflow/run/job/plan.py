@@ -1,0 +1,162 @@
+"""From a request to Harbor's job configuration: everything that can be wrong is found here."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchflow.errors import UsageError
+from benchflow.gateway.config import Budget, Config
+from benchflow.run import fitness
+from benchflow.run.job.agents import PlannedTask, configure
+from benchflow.run.job.memory import available_mb
+from benchflow.run.job.request import RunRequest
+from benchflow.run.models import job_gateway
+from benchflow.tasks import select, stage
+
+if TYPE_CHECKING:
+    from harbor.models.job.config import JobConfig
+    from harbor.models.trial.config import AgentConfig, EnvironmentConfig
+
+NAMESPACE = "benchflow.run.job.environment:TrialEnvironment"
+#: Memory to set aside for a trial whose task does not say what it needs.
+DEFAULT_TRIAL_MEMORY_MB = 4096
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A job that can be started: nothing of it is on disk yet but its staged tasks."""
+
+    request: RunRequest
+    tasks: tuple[PlannedTask, ...]
+    config: JobConfig
+    gateway: Config | None = None
+
+    @property
+    def job_dir(self) -> Path:
+        """Where Harbor keeps the job."""
+        return self.config.jobs_dir / self.config.job_name
+
+    @property
+    def n_trials(self) -> int:
+        """How many trials the job has in all."""
+        return len(self.tasks) * len(self.config.agents) * self.config.n_attempts
+
+
+def plan(request: RunRequest) -> Plan:
+    """Finds and stages the tasks, names agents, sandbox and job. Starts and writes no job.
+
+    Raises UsageError and TaskError.
+    """
+    chosen = select([*request.tasks])
+    fitness.refuse(chosen, request.sandbox)
+    tasks = [PlannedTask(task, stage(task, request.hint), request.hint) for task in chosen]
+    return assemble(request, tasks, configure(request, tasks))
+
+
+def assemble(request: RunRequest, tasks: list[PlannedTask], agents: list[AgentConfig]) -> Plan:
+    """A job of `agents` × `tasks` × attempts; the request says the rest. Raises UsageError."""
+    from harbor.models.job.config import JobConfig, RetryConfig
+    from harbor.models.trial.config import TaskConfig
+
+    jobs_dir = request.jobs_dir.resolve()
+    config = JobConfig(
+        job_name=request.job_name or free_name(jobs_dir),
+        jobs_dir=jobs_dir,
+        n_attempts=request.attempts,
+        n_concurrent_trials=request.concurrent or concurrency(tasks),
+        agent_timeout_multiplier=request.agent_timeout_multiplier,
+        verifier_timeout_multiplier=request.verifier_timeout_multiplier,
+        environment_build_timeout_multiplier=request.build_timeout_multiplier,
+        quiet=True,
+        retry=RetryConfig(max_retries=0),
+        environment=environment(request.sandbox, _options(request)),
+        agents=agents,
+        tasks=[TaskConfig(path=planned.staged) for planned in tasks],
+    )
+    if not config.job_name or Path(config.job_name).name != config.job_name:
+        raise UsageError(f"--job-name {config.job_name!r} is not a folder's name")
+    budget = Budget(
+        usd=request.max_usd,
+        tokens=request.max_tokens,
+        turns=request.max_turns,
+        minutes=request.max_minutes,
+    )
+    gateway = job_gateway.configure(
+        agents, budget, limits=request.limits, bodies=request.keep_bodies
+    )
+    if gateway is None and (budget != Budget() or request.limits):
+        raise UsageError(
+            "budgets and limits are kept by the model gateway, and no agent here uses it",
+            hint="name a model: --model PROVIDER/NAME",
+        )
+    return Plan(request, tuple(tasks), config, gateway)
+
+
+def _options(request: RunRequest) -> dict[str, Any]:
+    if request.stall_minutes is None:
+        return dict(request.sandbox_options)
+    if request.sandbox != "namespace":
+        raise UsageError(
+            f"whether an agent makes progress is seen in the namespace sandbox, not in "
+            f"{request.sandbox}",
+            hint="leave --stall-minutes out; the task's time limit ends an agent that hangs",
+        )
+    return {"stall_minutes": request.stall_minutes, **request.sandbox_options}
+
+
+def environment(sandbox: str, options: dict[str, Any]) -> EnvironmentConfig:
+    """Harbor's configuration of a sandbox that is given by name or as `module:Class`."""
+    from harbor.models.environment_type import EnvironmentType
+    from harbor.models.trial.config import EnvironmentConfig
+
+    kwargs: dict[str, Any] = dict(options)
+    if sandbox == "namespace":
+        return EnvironmentConfig(import_path=NAMESPACE, kwargs=kwargs)
+    if ":" in sandbox:
+        from harbor.environments.factory import EnvironmentFactory
+
+        config = EnvironmentConfig(import_path=sandbox, kwargs=kwargs)
+        try:
+            EnvironmentFactory.resource_capabilities(None, sandbox)
+        except (ValueError, ImportError, AttributeError) as error:
+            raise UsageError(f"no sandbox {sandbox!r}", hint=str(error)) from error
+        return config
+    known = sorted(kind.value for kind in EnvironmentType)
+    if sandbox not in known:
+        raise UsageError(
+            f"no sandbox {sandbox!r}", hint=f"namespace, module:Class or one of {', '.join(known)}"
+        )
+    return EnvironmentConfig(type=EnvironmentType(sandbox), kwargs=kwargs)
+
+
+def concurrency(tasks: list[PlannedTask], a_core: int = 1) -> int:
+    """How many trials fit at once: `a_core`, and as many as fit into four fifths of memory."""
+    cores = len(os.sched_getaffinity(0)) * a_core
+    needed = max((_memory_mb(planned) for planned in tasks), default=DEFAULT_TRIAL_MEMORY_MB)
+    return max(1, min(cores, int(available_mb() * 0.8) // max(needed, 1)))
+
+
+def _memory_mb(planned: PlannedTask) -> int:
+    import tomllib
+
+    try:
+        data = tomllib.loads((planned.staged / "task.toml").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return DEFAULT_TRIAL_MEMORY_MB
+    section = data.get("environment")
+    value = section.get("memory_mb") if isinstance(section, dict) else None
+    return value if isinstance(value, int) and value > 0 else DEFAULT_TRIAL_MEMORY_MB
+
+
+def free_name(jobs_dir: Path) -> str:
+    """A job name after the present time that nobody has taken yet."""
+    stem = datetime.now().strftime("%Y-%m-%d__%H-%M-%S")
+    name, n = stem, 1
+    while (jobs_dir / name).exists():
+        n += 1
+        name = f"{stem}-{n}"
+    return name

@@ -1,0 +1,1 @@
+"""How far jobs and sweeps are while they run, read from their files."""

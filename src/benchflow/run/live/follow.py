@@ -1,0 +1,112 @@
+"""Keeps a board true: from a job's journal, its trials' records and the verifiers' own progress.
+
+All of it is read from files, so that whoever did not start a job can show it, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from benchflow.base.text import one_line
+from benchflow.results.jobs import journal, task_facts
+from benchflow.results.jobs.ladder import STATUSES
+from benchflow.results.jobs.task_facts import TaskFacts
+from benchflow.results.jobs.trials import read_trial
+from benchflow.results.jobs.unfinished import agent_of
+from benchflow.results.json_values import mapping, moment, number
+from benchflow.results.safe_files import UnreadableRecord, read_object
+from benchflow.run.live.progress import Board, Listener, Phase, TrialState
+from benchflow.run.live.tail import Tail
+
+
+class Watch:
+    """Looks at one job. What its journal says already is taken over for trials under way."""
+
+    def __init__(self, job: Path, board: Board, listener: Listener) -> None:
+        self.board = board
+        self._job = job
+        self._listener = listener
+        self._tasks = task_facts.of_job(job)[0]
+        self._names = {staged: task.name for staged, task in self._tasks.items()}
+        self._journal = Tail(job / journal.NAME)
+        self._verifiers: dict[str, Tail] = {}
+        for event in journal.last(self._journal.all_events()).values():
+            trial = job / str(event["trial"])
+            if (trial / "config.json").exists() and not (trial / "result.json").exists():
+                self._enter(event)
+
+    def look(self) -> None:
+        """Brings the board up to what the files say now."""
+        for event in self._journal.all_events():
+            if journal.is_event(event):
+                self._enter(event)
+        for name, tail in self._verifiers.items():
+            apply_progress(tail, self.board, self.board.trials[name], self._listener)
+        self._listener.tick(self.board)
+
+    def _enter(self, event: Mapping[str, Any]) -> None:
+        name = str(event["trial"])
+        try:
+            phase = Phase(str(event.get("phase")))
+        except ValueError:
+            return
+        state = self.board.trials.get(name) or self._begin(name)
+        if phase in (Phase.BOOT, Phase.VERIFIER):
+            self._verifiers[name] = Tail(self._job / name / "verifier" / "progress.jsonl")
+        if phase is Phase.DONE:
+            self._end(state)
+        state.enter(phase, number(event.get("limit")) or 0.0, moment(event.get("t")))
+        self._listener.phase(self.board, state)
+
+    def _begin(self, name: str) -> TrialState:
+        config: Mapping[str, Any] = {}
+        with suppress(UnreadableRecord):
+            config = read_object(self._job / name / "config.json")
+        task = self._tasks.get(str(mapping(config.get("task")).get("path")), TaskFacts("?"))
+        state = self.board.trials[name] = TrialState(
+            name=name,
+            task=task.name,
+            agent=agent_of(mapping(config.get("agent"))),
+            ladder=dict.fromkeys(task.milestones, ""),
+        )
+        return state
+
+    def _end(self, state: TrialState) -> None:
+        tail = self._verifiers.pop(state.name, None)
+        if tail is not None:
+            apply_progress(tail, self.board, state, self._listener)
+        try:
+            state.result, _ = read_trial(self._job / state.name, self._names)
+        except UnreadableRecord:
+            state.note = "result.json cannot be read"
+        else:
+            state.ladder = {m.id: m.status for m in state.result.milestones} or state.ladder
+
+
+def apply_progress(tail: Tail, board: Board, state: TrialState, listener: Listener) -> None:
+    """Brings `state` up to what the verifier has appended to its progress since the last look."""
+    for event in tail.events():
+        state.note = describe(event) or state.note
+        name, status = str(event.get("id", "")), event.get("status")
+        # In a task of several steps the rungs are `<step>/<id>`; the first unknown one is meant.
+        rungs = [r for r, s in state.ladder.items() if not s and r.rpartition("/")[2] == name]
+        if event.get("event") == "milestone" and rungs and status in STATUSES:
+            state.ladder[rungs[0]] = str(status)
+            listener.milestone(board, state, rungs[0])
+
+
+def describe(event: Mapping[str, Any]) -> str:
+    """One event of `progress.jsonl` in a few words; empty for one that tells a person nothing."""
+    match event.get("event"):
+        case "calibrated":
+            return f"this host runs at {event.get('speed', '?')}× the reference speed"
+        case "boot":
+            machine = one_line(str(event.get("machine", "machine")), 40)
+            return f"boot {one_line(str(event.get('n', '')), 8)} of {machine}"
+        case "check":
+            return "check " + one_line(str(event.get("name", "")), 60)
+        case _:
+            return ""

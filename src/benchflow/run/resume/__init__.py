@@ -1,0 +1,1 @@
+"""Trials that hang or are cut off: found, ended, kept and resumed."""

@@ -1,0 +1,1 @@
+"""Sweeps: agents × models × tasks × attempts from one file, under one budget."""

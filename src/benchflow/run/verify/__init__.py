@@ -1,0 +1,1 @@
+"""Verification without Harbor, in a sandbox or on this host."""

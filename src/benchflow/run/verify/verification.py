@@ -1,0 +1,201 @@
+"""Verifies a file made by anyone: no agent, no Harbor, the same verifier as in a run."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchflow.errors import UsageError
+from benchflow.results.jobs import verdict
+from benchflow.results.jobs.evidence import evidence_in
+from benchflow.results.jobs.ladder import read_ladder
+from benchflow.results.jobs.sandboxes import crowded, used_up
+from benchflow.results.jobs.trials import broken_verifier
+from benchflow.results.model import Phases, Trial, Verdict
+from benchflow.results.safe_files import UnreadableRecord, read_object
+from benchflow.run.live.progress import Board, Listener, Phase, TrialState
+from benchflow.run.verify.verify_places import Attempt, on_host, sandboxed
+from benchflow.tasks import Task, stage
+
+
+@dataclass(frozen=True)
+class VerifyRequest:
+    """`given` maps the task's deliverable paths to files of the host; `folder` is a new folder.
+
+    `label`: what is shown for it while it runs, in place of the files' names.
+    """
+
+    task: Task
+    given: dict[str, Path]
+    folder: Path
+    step: str = ""
+    sandboxed: bool = True
+    keep: bool = False
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a verification came to. `kept`: the state of a sandbox that was asked to stay."""
+
+    trial: Trial
+    notes: tuple[str, ...]
+    kept: Path | None
+
+
+def match(task: Task, only: Path | None, named: dict[str, Path]) -> dict[str, Path]:
+    """Which file is which deliverable of `task`. Raises UsageError where that is not clear.
+
+    A file may be anything at all (a link, a directory, a device): that is for the verifier to
+    judge. It only has to be there.
+    """
+    if not task.is_benchflow:
+        raise UsageError(
+            f"{task.name} is a plain Harbor task", hint=f"try it: benchflow run {task.path}"
+        )
+    paths = [deliverable.path for deliverable in task.deliverables]
+    given = dict(named)
+    if only is not None:
+        left = [path for path in paths if path not in given]
+        if len(left) != 1:
+            raise UsageError(
+                f"{task.name} has {len(paths)} deliverables",
+                hint="say which is which: " + " ".join(f"-d {path}=FILE" for path in paths),
+            )
+        given[left[0]] = only
+    if not given:
+        raise UsageError("nothing to verify", hint=f"name a file for {', '.join(paths)}")
+    for path, file in given.items():
+        if path not in paths:
+            raise UsageError(
+                f"{task.name} has no deliverable {path}", hint=f"it has: {', '.join(paths)}"
+            )
+        if not os.path.lexists(file):
+            raise UsageError(f"{file}: no such file")
+    return given
+
+
+def free_folder(task: Task, top: Path) -> Path:
+    """A folder below `top` that nobody has taken yet, named after the task and the time."""
+    stem = f"{task.slug}__{time.strftime('%Y-%m-%d__%H-%M-%S')}"
+    folder, n = top / stem, 1
+    while folder.exists():
+        n += 1
+        folder = top / f"{stem}-{n}"
+    return folder
+
+
+def verify(request: VerifyRequest, listener: Listener) -> Outcome:
+    """Boots and questions what was given; leaves the evidence in `request.folder`.
+
+    Raises UsageError, TaskError, and InfrastructureError when nothing could be started. A verifier
+    that broke on the way is an outcome: its verdict is `error`.
+    """
+    started = time.monotonic()
+    task = request.task
+    staged = stage(task)
+    paths = list(request.given.values())
+    names = str(paths[0]) if len(paths) == 1 else ", ".join(path.name for path in paths)
+    shown = request.label or names
+    state = TrialState(task.slug, task.name, shown, ladder=dict.fromkeys(_rungs(request), ""))
+    board = Board(1, trials={state.name: state})
+    attempt = Attempt(
+        task=task,
+        tests=_tests(staged, task, request.step),
+        staged=staged,
+        given=request.given,
+        logs=request.folder / "verifier",
+        board=board,
+        state=state,
+        listener=listener,
+        keep=request.keep,
+    )
+    try:
+        attempt.logs.mkdir(parents=True)
+    except FileExistsError:
+        raise UsageError(f"{request.folder} exists", hint="name a new folder") from None
+    (sandboxed if request.sandboxed else on_host)(attempt)
+    phases = _phases(request, attempt, time.monotonic() - started)
+    state.result = trial = _read(request, attempt.status, state.agent, phases)
+    state.ladder = {m.id: m.status for m in trial.milestones} or state.ladder
+    attempt.enter(Phase.DONE)
+    share = crowded(request.folder)
+    if share is not None and trial.verdict is Verdict.FAILED:
+        attempt.notes.append(
+            f"others had {share:.0%} of this host's processors meanwhile: where a limit in seconds "
+            "was missed, verify again with less beside it"
+        )
+    return Outcome(trial, tuple(attempt.notes), attempt.kept)
+
+
+def _rungs(request: VerifyRequest) -> list[str]:
+    steps = {step.name: step.milestones for step in request.task.steps}
+    return [m.id for m in steps.get(request.step, request.task.milestones)]
+
+
+def _tests(staged: Path, task: Task, step: str) -> Path:
+    names = [each.name for each in task.steps]
+    if step and step not in names:
+        raise UsageError(f"{task.name} has no step {step!r}", hint=f"it has: {', '.join(names)}")
+    if names and not step:
+        raise UsageError(f"{task.name} has several steps", hint=f"--step {'|'.join(names)}")
+    return staged / "steps" / step / "tests" if step else staged / "tests"
+
+
+def read_again(request: VerifyRequest) -> Trial | None:
+    """What an earlier verification in `request.folder` came to; None when it did not finish.
+
+    How long it took is not recorded, so `phases` is empty.
+    """
+    if not (request.folder / "verifier" / "reward.json").is_file():
+        return None
+    return _read(request, 0, "", Phases())
+
+
+def _read(request: VerifyRequest, status: int | None, agent: str, phases: Phases) -> Trial:
+    logs = request.folder / "verifier"
+    rewards: dict[str, float] | None
+    try:
+        record = read_object(logs / "reward.json")
+        rewards = {k: float(v) for k, v in record.items() if isinstance(v, int | float)}
+    except UnreadableRecord:
+        rewards = None
+    if status != 0:
+        rewards = None
+    cause, message = "", ""
+    if rewards is None:
+        ended = f"the verifier ended with status {status} and without a reward"
+        known = used_up(request.folder) or broken_verifier(request.folder)
+        cause, message = known or ("NoReward", ended)
+    decision, cause = verdict.decide(rewards, cause)
+    milestones, _ = read_ladder(logs, rewards or {})
+    return Trial(
+        name=request.folder.name,
+        path=request.folder,
+        task=request.task.name,
+        agent=agent,
+        model="",
+        verdict=decision,
+        reward=verdict.reward(rewards or {}),
+        cause=cause,
+        cause_message=message,
+        milestones=milestones,
+        metrics={
+            key.removeprefix("metric."): value
+            for key, value in (rewards or {}).items()
+            if key.startswith("metric.")
+        },
+        phases=phases,
+        evidence=evidence_in(request.folder),
+    )
+
+
+def _phases(request: VerifyRequest, attempt: Attempt, seconds: float) -> Phases:
+    return Phases(
+        environment=attempt.seconds.get(Phase.IMAGE) if request.sandboxed else None,
+        hand_over=attempt.seconds.get(Phase.HAND_OVER),
+        verifier=attempt.seconds.get(Phase.BOOT),
+        total=seconds,
+    )

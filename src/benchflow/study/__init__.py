@@ -1,0 +1,1 @@
+"""From records to findings: every estimate that the report and the site show."""

@@ -1,0 +1,1 @@
+"""Conformance suites that anybody's backend can be put through."""
