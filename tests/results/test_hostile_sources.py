@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from jobfolders import trial
 
 from benchflow.results import safe_zip
+from benchflow.results.collect import collect, steps
 from benchflow.results.model import Verdict
 from benchflow.results.readers import atif_document, atif_steps, jsonl
-from benchflow.results.records import Collection, collect, steps
+from benchflow.results.records import Collection
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\u202eevil\x9b31m\x00\ud800<b>"
 LINE = {"agent": "a", "model": "m", "task": "t", "trial": "t.1", "resolved": True}

@@ -24,8 +24,9 @@ from jobfolders import trial
 from msgspec.structs import asdict, replace
 
 from benchflow.errors import UsageError
+from benchflow.results.collect import collect, steps
 from benchflow.results.model import Verdict
-from benchflow.results.records import Collection, Format, Record, collect, steps
+from benchflow.results.records import Collection, Format, Record
 from benchflow.results.safe_zip import Archive
 from benchflow.results.synthetic import Design, write_job
 from benchflow.results.versions import apart

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from benchflow.results.collect import collect
 from benchflow.results.jobs import journal, task_facts
 from benchflow.results.jobs.lock import hold
 from benchflow.results.jobs.unfinished import Unfinished, look, state
-from benchflow.results.records import collect
 from benchflow.results.synthetic import Design, write_job
 
 

@@ -19,7 +19,8 @@ from benchflow.report import tasks
 from benchflow.report.document import as_markdown, in_terminal
 from benchflow.report.figures import points
 from benchflow.report.section import Section, Table, escape, markdown, terminal
-from benchflow.results.records import Record, collect
+from benchflow.results.collect import collect
+from benchflow.results.records import Record
 from benchflow.study.findings import findings, findings_json
 from benchflow.study.statistics import Difficulty
 

@@ -14,11 +14,11 @@ import pytest
 from browser import page
 from playwright.sync_api import Browser, Error, Page
 
+from benchflow.results.collect import collect
 from benchflow.results.jobs import journal
 from benchflow.results.jobs.lock import hold
-from benchflow.results.records import collect
 from benchflow.results.synthetic import Design, write_job
-from benchflow.run.models.job_gateway import LEDGER
+from benchflow.run.models.gateway_access import LEDGER
 from benchflow.site.build import build
 from benchflow.site.server import Live, serve
 from benchflow.site.study import Study

@@ -98,7 +98,7 @@ async def _serve_policies(config: Config) -> tuple[Config, web.AppRunner | None]
     files = {route.upstream: Path(route.policy) for route in config.routes if route.policy}
     if not files:
         return config, None
-    from benchflow.scripted_model.policy import load
+    from benchflow.scripted_model.policy_file import load
     from benchflow.scripted_model.server import ScriptedServer
 
     server = ScriptedServer({name: load(path) for name, path in files.items()})

@@ -15,8 +15,9 @@ from msgspec.structs import replace
 
 from benchflow.errors import MissingTool, UsageError
 from benchflow.results import schema
+from benchflow.results.collect import steps
 from benchflow.results.parallel import chunked, processors, spread
-from benchflow.results.records import Collection, Record, steps
+from benchflow.results.records import Collection, Record
 from benchflow.results.safe_files import write_atomically
 from benchflow.results.schema import PROBLEMS, RUNGS, STEPS, TABLES, TRIALS, Table
 

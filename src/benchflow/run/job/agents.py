@@ -105,7 +105,8 @@ def _metered(config: AgentConfig, request: RunRequest) -> AgentConfig:
     from harbor.agents.factory import AgentFactory
     from harbor.agents.installed.base import BaseInstalledAgent
 
-    from benchflow.run.models.gateway_agent import is_metered, meter
+    from benchflow.run.models.gateway_access import is_metered
+    from benchflow.run.models.gateway_agent import meter
 
     found = meter(config)
     kind = AgentFactory.get_agent_class_from_config(config)

@@ -29,7 +29,7 @@ from benchflow.run.live.follow import describe
 from benchflow.run.live.progress import Phase
 from benchflow.run.live.sweep_status import Cell, Finished, Overview, Running
 from benchflow.run.live.tail import Tail
-from benchflow.run.models.job_gateway import LEDGER
+from benchflow.run.models.gateway_access import LEDGER
 from benchflow.run.sweep.sweepfile import lock_of
 
 #: A line of the ledger holds what was asked and answered where bodies are kept.

@@ -24,7 +24,7 @@ from benchflow.errors import InfrastructureError
 from benchflow.gateway.totals import replay
 from benchflow.results.jobs.continued import NAME
 from benchflow.results.safe_files import UnreadableRecord, read_object, write_json
-from benchflow.run.models.job_gateway import LEDGER
+from benchflow.run.models.gateway_access import LEDGER
 from benchflow.sandbox import cleanup, paths
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from benchflow.run.job.request import RunRequest
 from benchflow.run.job.worker import Interrupted
 from benchflow.run.live.progress import Listener
 from benchflow.run.models import job_gateway, rate_limits
-from benchflow.run.models.gateway_agent import is_metered
+from benchflow.run.models.gateway_access import is_metered
 from benchflow.run.sweep.sweep_budget import BudgetSpent, Gate, Purse, Spent, spent_in
 from benchflow.run.sweep.sweepfile import SweepFile, lock_of
 from benchflow.tasks import Task, select, stage
