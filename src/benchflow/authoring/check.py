@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ from benchflow.authoring.cpu_load import busy_cores
 from benchflow.authoring.gate import GateResult, Status, judged, not_applicable
 from benchflow.authoring.nop_job import Nops
 from benchflow.authoring.trials import FROM_ORACLE, JOBS, ORACLE_TIMES, Trials
+from benchflow.base.atomic import write_json
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.results.model import Trial
 from benchflow.run.live.progress import Listener, Silence
@@ -250,6 +250,4 @@ class _Gates:
             return
         path = self.trials.memory(result.gate)
         path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = path.with_suffix(f".{os.getpid()}")
-        scratch.write_text(json.dumps(result.to_json(), indent=1))
-        scratch.replace(path)
+        write_json(path, result.to_json())

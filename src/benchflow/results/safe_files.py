@@ -1,4 +1,4 @@
-"""Files that survive a crash: written whole or not at all, and read with their faults named."""
+"""Files that anybody may have written, read with their faults named."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,26 +22,6 @@ class UnreadableRecord(Exception):
 
 class Absent(UnreadableRecord):
     """There is no such file."""
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Replaces `path` by `text`; a crash at any moment leaves the old or the new, never a part."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def write_json(path: Path, value: Any) -> None:
-    """`write_atomically` of `value` as indented JSON."""
-    write_atomically(path, json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
 
 
 def read_object(path: Path | str, limit: int = MAX_RECORD_BYTES) -> dict[str, Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from benchflow.base.atomic import write_json
 from benchflow.base.text import one_line
-from benchflow.results.safe_files import UnreadableRecord, read_object, write_json
+from benchflow.results.safe_files import UnreadableRecord, read_object
 
 NAME = "benchflow.json"
 

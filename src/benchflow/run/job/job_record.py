@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from benchflow import __version__
+from benchflow.base.atomic import write_json
 from benchflow.errors import UsageError
-from benchflow.results.safe_files import UnreadableRecord, read_object, write_json
+from benchflow.results.safe_files import UnreadableRecord, read_object
 from benchflow.run.job.agents import PlannedTask
 from benchflow.run.job.plan import Plan
 

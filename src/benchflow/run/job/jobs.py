@@ -7,12 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchflow.base.atomic import write_json
 from benchflow.errors import TaskError, UsageError
 from benchflow.gateway.config import Config
 from benchflow.results.jobs import lock
 from benchflow.results.jobs.trials import read_job, read_trial
 from benchflow.results.model import Job, Problem, Verdict
-from benchflow.results.safe_files import UnreadableRecord, read_object, write_json
+from benchflow.results.safe_files import UnreadableRecord, read_object
 from benchflow.run.job import harbor_job, job_record, worker
 from benchflow.run.job.agent_secrets import Given, give_again
 from benchflow.run.job.plan import Plan

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchflow.base.atomic import write_json
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.gateway import client as process
 from benchflow.gateway import providers
@@ -21,7 +22,6 @@ from benchflow.gateway.redact import is_key
 from benchflow.gateway.totals import replay
 from benchflow.results.jobs import metered
 from benchflow.results.jobs.faults import add_fault
-from benchflow.results.safe_files import write_json
 from benchflow.run.models import rate_limits as limiting
 from benchflow.run.models.gateway_access import HOST, LEDGER, access, folder, is_metered
 
