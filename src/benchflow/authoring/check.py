@@ -137,7 +137,7 @@ class _Gates:
     def _offline(self) -> GateResult:
         import tomllib
 
-        text = (stage(self.task) / "task.toml").read_text(encoding="utf-8")
+        text = (stage(self.task).folder / "task.toml").read_text(encoding="utf-8")
         verifier = tomllib.loads(text).get("verifier", {})
         if verifier.get("environment_mode") != "separate":
             return not_applicable("offline", "the verifier shares the agent's sandbox")

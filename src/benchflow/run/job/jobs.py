@@ -56,7 +56,7 @@ def start(
     with lock.hold(job) as held:
         job_gateway.prepare(job, plan.gateway)
         job_record.write(plan)
-        phases = Phases(job, {str(planned.staged): planned.task for planned in plan.tasks})
+        phases = Phases(job, {str(planned.folder): planned.task for planned in plan.tasks})
 
         def work() -> None:
             _play(plan.config, phases, job_gateway.start(job, plan.gateway), gate)
@@ -271,7 +271,7 @@ def _restage(saved: dict[str, Any]) -> dict[str, Task]:
     tasks: dict[str, Task] = {}
     for entry in saved["tasks"]:
         task = load(entry["source"])
-        staged = stage(task, int(entry["hint"]))
+        staged = stage(task, int(entry["hint"])).folder
         if str(staged) != entry["staged"] or task.digest != entry["digest"]:
             raise UsageError(
                 f"{entry['name']} has changed since this job was started",

@@ -95,7 +95,7 @@ def verify(request: VerifyRequest, listener: Listener) -> Outcome:
     """
     started = time.monotonic()
     task = request.task
-    staged = stage(task)
+    staged = stage(task).folder
     paths = list(request.given.values())
     names = str(paths[0]) if len(paths) == 1 else ", ".join(path.name for path in paths)
     shown = request.label or names
@@ -104,7 +104,6 @@ def verify(request: VerifyRequest, listener: Listener) -> Outcome:
     attempt = Attempt(
         task=task,
         tests=_tests(staged, task, request.step),
-        staged=staged,
         given=request.given,
         logs=request.folder / "verifier",
         board=board,
