@@ -322,7 +322,9 @@ def test_progress_without_end_is_one_problem(tmp_path: Path) -> None:
     ladder = [{"id": "a", "status": "passed"}]
     folder = trial(tmp_path / "job", rewards={"reward": 1}, milestones=ladder)
     path = folder / "verifier" / "progress.jsonl"
-    path.write_text("x\n" * 3000 + '{"t": 2, "event": "milestone", "id": "a"}\n')
+    path.write_text(
+        "x\n" * 3000 + '{"t": 2, "event": "milestone", "id": "a", "status": "passed"}\n'
+    )
     found = collect([tmp_path / "job"])
     assert found.records[0].rungs[0].verified_seconds == 2
     (said,) = messages(found)

@@ -44,7 +44,7 @@ def _phase(trial: Path) -> str:
 
 def test_phases_and_rungs_follow_the_folder(trial: Path) -> None:
     seen = _look(trial)
-    assert (seen.task, seen.who, seen.phase) == ("synthetic/task-01", "ladder:x", "sandbox")
+    assert (seen.task, seen.who, seen.phase) == ("synthetic/task-01", "ladder:x", "image")
     assert seen.rungs == (("image", ""), ("kernel", ""), ("login", ""))
     (trial / "agent" / "script.txt").write_text("")
     assert _phase(trial) == "agent"

@@ -101,3 +101,19 @@ def read_lines(path: Path, limit: int) -> Iterator[tuple[int, bytes | None]]:
             while line and not line.endswith(b"\n"):
                 line = file.readline(limit)
             yield number, None
+
+
+def read_objects(path: Path, limit: int) -> Iterator[tuple[int, dict[str, Any] | UnreadableRecord]]:
+    """The lines of a file of JSON objects, each with its number, or with what is wrong with it.
+
+    Empty lines are left out. Raises UnreadableRecord for a file that `read_bytes` refuses.
+    """
+    for at, line in enumerate(read_bytes(path, limit).split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            value = decode(line)
+        except UnreadableRecord as error:
+            yield at, error
+            continue
+        yield at, value if isinstance(value, dict) else UnreadableRecord("holds no JSON object")

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchflow.errors import UsageError
+from benchflow.results.jobs.progress_events import Phase
 from benchflow.results.jobs.sandboxes import crowded
 from benchflow.results.jobs.trials import read_verification
 from benchflow.results.model import Phases, Trial, Verdict
-from benchflow.run.live.progress import Board, Listener, Phase, TrialState
+from benchflow.run.live.progress import Board, Listener, TrialState
 from benchflow.run.verify.verify_places import Attempt, on_host, sandboxed
 from benchflow.tasks import Task, stage
 

@@ -12,10 +12,11 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from benchflow.errors import MissingTool, UsageError
+from benchflow.results.jobs.progress_events import Phase
 from benchflow.results.jobs.sandboxes import NAME
+from benchflow.results.jobs.tail import Tail
 from benchflow.run.live.follow import apply_progress
-from benchflow.run.live.progress import Board, Listener, Phase, TrialState
-from benchflow.run.live.tail import Tail
+from benchflow.run.live.progress import Board, Listener, TrialState
 from benchflow.tasks import Task
 from benchflow.tasks.stage import verifier_resources
 
