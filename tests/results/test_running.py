@@ -58,7 +58,7 @@ def test_phases_and_rungs_follow_the_folder(trial: Path) -> None:
     lines = [*map(json.dumps, progress), '{"event": "milestone", "id": "ker']
     (trial / "verifier" / "progress.jsonl").write_text("\n".join(lines))
     seen = _look(trial)
-    assert (seen.phase, seen.note, seen.n_passed) == ("verifier", "test_kernel: running", 1)
+    assert (seen.phase, seen.note, seen.n_passed) == ("verifier", "check test_kernel", 1)
     assert seen.rungs == (("image", "passed"), ("kernel", ""), ("login", ""))
     assert state(trial) != before
 
