@@ -12,7 +12,7 @@ from benchflow.tasks import Staged, load
 TASK = Path(__file__).parents[2] / "tasks" / "repair" / "dead-server"
 
 
-def test_family_skills_and_minutes_need_no_task_folder(tmp_path: Path) -> None:
+def test_topic_skills_and_minutes_need_no_task_folder(tmp_path: Path) -> None:
     task = load(TASK)
     written = job_record.task(Staged(task, Path("/gone"), hint=1))
     assert written["milestones"] == [rung.id for rung in task.milestones]
@@ -21,7 +21,7 @@ def test_family_skills_and_minutes_need_no_task_folder(tmp_path: Path) -> None:
     assert problems == []
     found = task_facts.complete(known["/gone"], "/gone")
     assert (found.name, found.version, found.hint) == ("repair/dead-server", task.version, 1)
-    assert found.family == task.family and found.skills == task.skills
+    assert found.topic == task.topic and found.skills == task.skills
     assert found.expert_minutes == task.expert_minutes > 0
 
 

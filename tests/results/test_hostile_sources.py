@@ -51,8 +51,8 @@ def write_log(
 def test_no_name_carries_control_characters_or_directions(tmp_path: Path) -> None:
     line = {
         **LINE, "agent": EVIL, "model": EVIL, "task": EVIL, "trial": EVIL, "submission": EVIL,
-        "failure_mode": EVIL, "family": EVIL, "skills": [EVIL], "tests": {EVIL: True},
-        "resolved": True,
+        "failure_mode": EVIL, "topic": EVIL, "generator": EVIL, "skills": [EVIL],
+        "tests": {EVIL: True}, "resolved": True,
     }  # fmt: skip
     found = collect([write_list(tmp_path / "a.jsonl", line)])
     text = repr(found.records[0])

@@ -111,7 +111,7 @@ def record(task: Task) -> Path:
     if task.path.parts[-2:] != tuple(task.name.split("/")):
         raise UsageError(
             f"{task.path} is not in a catalogue",
-            hint="a catalogue's tasks lie in FAMILY/VARIANT, as their task.toml says",
+            hint="a catalogue's tasks lie in TOPIC/NAME, as their task.toml says",
         )
     path = _file(task)
     with _alone(path.parent):

@@ -265,13 +265,14 @@ def _assemble(
     text = "\n".join(_text(p) for p in instructions if p.is_file())
     return Task(
         path=folder,
-        name=f"{ours.family}/{ours.variant}",
+        name=f"{ours.topic}/{ours.name}",
         version=parsed.task.version,
         digest=digest_of(folder, SCORED_PARTS),
         is_benchflow=True,
         description=parsed.task.description,
         authors=tuple(author.name for author in parsed.task.authors),
-        family=ours.family,
+        topic=ours.topic,
+        generator=ours.generated.generator if ours.generated else "",
         skills=tuple(ours.skills),
         arch=ours.arch,
         further_arches=tuple(ours.further_arches),
@@ -327,7 +328,7 @@ def _inconsistencies(task: Task, parsed: TaskFile) -> Iterator[Problem]:
     if parts[-2:] != tuple(task.name.split("/")):
         yield Problem(
             "task.toml",
-            "metadata.benchflow.family/variant",
+            "metadata.benchflow.topic/name",
             f"says {task.name!r}, the folder says {'/'.join(parts[-2:])!r}",
             "make them equal",
         )

@@ -70,13 +70,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Task:
-    """A task folder. `name` is `<family>/<variant>` for ours, the folder's name for plain Harbor.
+    """A task folder. `name` is `<topic>/<name>` for ours, the folder's name for plain Harbor.
 
     A plain Harbor folder (`is_benchflow` false) has no milestones, deliverables or skills here:
     Harbor itself knows how to run and grade it. Times are in seconds or minutes as named.
     `common_exploits`: what cheats common to all tasks may gain here (they have no path).
     `further_arches`: what else the verifier's image has QEMU for, beside `arch`.
     `oracle_goes_on`: solve.sh may run again in its own sandbox, to a later milestone.
+    `generator`: what drew the task from a seed; "" for one written by hand.
     `resources`: the agent's. `artifacts`: absolute paths that a plain Harbor task collects.
     `verifier_storage_mb`: what the verifier may write, where the task says so; else 0 (`staging`).
     """
@@ -88,7 +89,8 @@ class Task:
     is_benchflow: bool
     description: str = ""
     authors: tuple[str, ...] = ()
-    family: str = ""
+    topic: str = ""
+    generator: str = ""
     skills: tuple[str, ...] = ()
     arch: str = ""
     further_arches: tuple[str, ...] = ()

@@ -54,7 +54,8 @@ def task(planned: Staged) -> dict[str, Any]:
         "source": str(known.path),
         "staged": str(planned.folder),
         "hint": planned.hint,
-        "family": known.family,
+        "topic": known.topic,
+        "generator": known.generator,
         "skills": list(known.skills),
         "expert_minutes": known.expert_minutes or None,
         "milestones": [
