@@ -13,11 +13,11 @@ from click.testing import CliRunner
 from made_up import collection, ladder, record
 
 from benchflow.base import numbers
+from benchflow.base.numbers import points
 from benchflow.cli.compare import command as compare
 from benchflow.cli.report import command as report
 from benchflow.report import tasks
 from benchflow.report.document import as_markdown, in_terminal
-from benchflow.report.figures import points
 from benchflow.report.section import Section, Table, escape, markdown, terminal
 from benchflow.results.collect import collect
 from benchflow.results.records import Record

@@ -61,7 +61,7 @@ def list_command(as_json: bool) -> None:
 
 
 def _line(task: Task) -> list[str]:
-    from benchflow.cli.table import duration
+    from benchflow.base.numbers import duration
 
     return [
         f"  {task.name}",
@@ -101,8 +101,9 @@ def show_command(task: str, as_json: bool) -> None:
     Example:
       benchflow tasks show repair/dead-server
     """
+    from benchflow.base.numbers import duration
     from benchflow.base.text import one_line
-    from benchflow.cli.table import duration, table
+    from benchflow.cli.table import table
     from benchflow.tasks import find
 
     found = find(task)
@@ -147,7 +148,7 @@ def show_command(task: str, as_json: bool) -> None:
 
 
 def _limits(agent: float, verifier: float) -> str:
-    from benchflow.cli.table import duration
+    from benchflow.base.numbers import duration
 
     parts = [f"agent {duration(agent)}" if agent else ""]
     parts.append(f"verifier {duration(verifier)}" if verifier else "")
