@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from benchflow.boot import GuestExited, GuestPanic, GuestTimeout, Machine
 from benchflow.boot.machine.frames import Result
@@ -34,15 +34,16 @@ class Guest:
 
     # -- life ---------------------------------------------------------------------------------
 
-    def start(self, seconds: float | None = None) -> None:
+    def start(self, seconds: float | None = None) -> Self:
         """Switch it on, and log in within `seconds`."""
         self.machine.boot()
-        self.enter(seconds)
+        return self.enter(seconds)
 
-    def enter(self, seconds: float | None = None) -> None:
+    def enter(self, seconds: float | None = None) -> Self:
         """Log in within `seconds`, `login_seconds` by default, and do what `entered` says."""
         self.log_in(self.login_seconds if seconds is None else seconds)
         self.entered()
+        return self
 
     def log_in(self, seconds: float) -> None:
         """One login. Override it where a start may take several tries (`through_panics`)."""
@@ -58,13 +59,18 @@ class Guest:
         self.machine.reboot(timeout=down_seconds, command=command)
         self.enter(seconds)
 
-    def power_off(self, seconds: float = 60, *, command: str = "poweroff") -> None:
-        """Have it switch itself off in order, so that its disk can be read afterwards."""
+    def power_off(self, seconds: float = 60, *, command: str = "poweroff", why: str = "") -> None:
+        """Have it switch itself off in order, so that its disk can be read afterwards.
+
+        AssertionError when it does not; `why` are the words that want it so.
+        """
         self.machine.shell.leave(command)
         deadline = self.machine.deadline(seconds)
         while self.machine.alive and deadline.remaining() > 0:
             time.sleep(0.2)
-        assert not self.machine.alive, f"{command}: it is still on after {seconds:g} seconds"
+        assert not self.machine.alive, (
+            f"{command}: it is still on after {seconds:g} seconds {why}".rstrip()
+        )
 
     # -- questions ----------------------------------------------------------------------------
 

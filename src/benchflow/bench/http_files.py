@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,9 @@ class HttpFiles:
 
     To serve badly, by path: `cut`, the number of bytes after which the connection ends; `stalled`,
     the number after which nothing comes until `let_go`; `slow`, (bytes at a time, seconds between
-    them); `held(path)`, whether a request waits for `let_go` before it is answered (it is in
-    `asked` before that). `down`: everything but marks is answered with 503.
+    them). `held`: the paths whose requests wait for `let_go` before they are answered (they are in
+    `asked` before that), or a function that says which. `down`: everything but marks is answered
+    with 503.
     """
 
     def __init__(self, host: str = HOST, *, keep_alive: bool = True) -> None:
@@ -39,7 +40,7 @@ class HttpFiles:
         self.cut: dict[str, int] = {}
         self.stalled: dict[str, int] = {}
         self.slow: dict[str, tuple[int, float]] = {}
-        self.held: Callable[[str], bool] = lambda path: False
+        self.held: Callable[[str], bool] | Collection[str] = ()
         self.down = False
         self._go = threading.Event()
         self._server = _Server(("127.0.0.1", 0), _handler(self, keep_alive))
@@ -84,9 +85,13 @@ class HttpFiles:
         """Whether it said so since `asked` was last cleared."""
         return f"/mark/{word}" in self.asked
 
+    def is_held(self, path: str) -> bool:
+        """Whether a request for a path waits."""
+        return self.held(path) if callable(self.held) else path in self.held
+
     def let_go(self) -> None:
         """Answer what is held, send what is slow at once, and hold nothing from now on."""
-        self.held = lambda path: False
+        self.held = ()
         self._go.set()
         self._go = threading.Event()
 
@@ -139,7 +144,7 @@ def _handler(served: HttpFiles, keep_alive: bool) -> type[BaseHTTPRequestHandler
             go, path = served._go, unquote(self.path[:500])
             if len(served.asked) < ASKED_MAX:
                 served.asked.append(path)
-            if served.held(path):
+            if served.is_held(path):
                 self.close_connection = True
                 go.wait(HOLD_SECONDS)
             data = self._found(path)
