@@ -68,9 +68,8 @@ class Guest:
         deadline = self.machine.deadline(seconds)
         while self.machine.alive and deadline.remaining() > 0:
             time.sleep(0.2)
-        assert not self.machine.alive, (
-            f"{command}: it is still on after {seconds:g} seconds {why}".rstrip()
-        )
+        late = f"{command}: still on after {seconds:g} seconds {why}"
+        assert not self.machine.alive, late.strip()
 
     # -- questions ----------------------------------------------------------------------------
 

@@ -18,7 +18,6 @@ from benchflow.boot.inspect.bounded_run import tool
 
 OUTPUT_MAX = 1 << 20
 _FILE_MAX = 64 << 20
-_ALONE = ("-o", "ControlPath=none")
 
 
 @dataclass(frozen=True)
@@ -52,24 +51,13 @@ class SshClient:
             self.key.write_bytes(key.read_bytes())
             self.key.chmod(0o600)
 
-    def run(
-        self, user: str, command: str, seconds: float = 60, *, session: str = "",
-        options: Sequence[str] = (),
-    ) -> Said:  # fmt: skip
+    def run(self, user: str, command: str, seconds: float = 60, *, session: str = "") -> Said:
         """Run a command as `user`; a status of 255 is ssh's own. Raises GuestTimeout."""
-        share: Sequence[str] = _ALONE
-        if session:
-            share = (
-                "-o", "ControlMaster=auto", "-o", f"ControlPath={self.folder}/{session}",
-                "-o", "ControlPersist=600", "-o", "ServerAliveInterval=15",
-            )  # fmt: skip
-        words = self._words([*share, *options], known=self.known)
-        return self.client([*words, self._at(user), command], seconds)
+        return self.client([*self.command(user, session=session), command], seconds)
 
     def opens(self, user: str, key: Path, seconds: float = 60) -> bool:
         """Whether a key lets `user` in. Raises GuestError when nobody answers."""
-        words = self._words(_ALONE, known=Path("/dev/null"), key=key)
-        said = self.client([*words, self._at(user), "true"], seconds)
+        said = self.client([*self.command(user, fresh=True, key=key), "true"], seconds)
         if said.status and "Permission denied" not in said.text:
             raise GuestError(
                 f"{self.machine.name}: no answer to a log-in", evidence=said.text[-500:]
@@ -79,9 +67,8 @@ class SshClient:
     def offered(self, user: str, seconds: float = 60) -> list[str]:
         """The methods that are offered to somebody without any key. AssertionError when the server
         lets them in, or does not answer."""
-        options = ["-o", "PreferredAuthentications=none", "-o", "PubkeyAuthentication=no"]
-        words = self._words([*_ALONE, *options], known=Path("/dev/null"))
-        said = self.client([*words, self._at(user), "true"], seconds)
+        options = ("-o", "PreferredAuthentications=none", "-o", "PubkeyAuthentication=no")
+        said = self.client([*self.command(user, *options, fresh=True), "true"], seconds)
         refusal = re.search(r"Permission denied \(([^)]*)\)", said.text)
         assert refusal, f"the server did not refuse {user!r} without a key: {said.text[-300:]!r}"
         return refusal[1].split(",")
@@ -141,17 +128,28 @@ class SshClient:
             raise GuestTimeout(f"no end of {command[-1][:60]!r}", evidence=text[-2000:])
         return Said(text, child.returncode)
 
-    def _at(self, user: str) -> str:
-        return f"{user}@{self.machine.forward(self.port)[0]}"
+    def command(
+        self, user: str, *options: str, session: str = "", fresh: bool = False,
+        key: Path | None = None,
+    ) -> list[str]:  # fmt: skip
+        """The words of a client up to `user@host`, to be followed by a command, or by nothing.
 
-    def _words(self, options: Sequence[str], *, known: Path, key: Path | None = None) -> list[str]:
-        port = self.machine.forward(self.port)[1]
+        `fresh`: the host's keys are neither known nor noted. `key`: instead of the client's own.
+        """
+        host, port = self.machine.forward(self.port)
         chosen = key or self.key
+        share: tuple[str, ...] = ("-o", "ControlPath=none")
+        if session:
+            share = (
+                "-o", "ControlMaster=auto", "-o", f"ControlPath={self.folder}/{session}",
+                "-o", "ControlPersist=600", "-o", "ServerAliveInterval=15",
+            )  # fmt: skip
         return [
             "ssh", "-F", "/dev/null", "-p", str(port), *(["-i", str(chosen)] if chosen else []),
             "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none", "-o", "BatchMode=yes",
-            "-o", "StrictHostKeyChecking=no", "-o", f"UserKnownHostsFile={known}",
+            "-o", "StrictHostKeyChecking=no",
+            "-o", f"UserKnownHostsFile={'/dev/null' if fresh else self.known}",
             "-o", "GlobalKnownHostsFile=/dev/null", "-o", "HashKnownHosts=no",
             "-o", "UpdateHostKeys=no", "-o", "LogLevel=ERROR", "-o", "ConnectTimeout=60",
-            *options,
+            *share, *options, f"{user}@{host}",
         ]  # fmt: skip
