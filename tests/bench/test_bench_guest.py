@@ -136,7 +136,7 @@ def test_a_restart_and_an_orderly_end(gateway: Gateway) -> None:
     boots = gateway.machine.boots
     gateway.restart(120, command="reboot -f")  # process 1 is a shell, and obeys nobody else
     assert gateway.machine.boots == boots + 1 and gateway.logins == 3
-    with pytest.raises(AssertionError, match="exit: still on after 1 seconds$"):
+    with pytest.raises(AssertionError, match=r"exit: still on after 1 seconds$"):
         gateway.power_off(1, command="exit")
     gateway.enter()
     gateway.power_off(60, command="poweroff -f")
