@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from benchflow.boot.milestones import ChecksError, MilestoneSpec
 from benchflow.boot.runner.scan import scan
 from benchflow.errors import TaskError, UsageError
+from benchflow.tasks import includes
 from benchflow.tasks.digest import digest_of
 from benchflow.tasks.model import Deliverable, Exploit, Resources, Step, Task, Variant
 
@@ -59,6 +60,10 @@ def load(path: Path | str) -> Task:
         return _load_plain(folder, data)
     parsed, problems = _parse(data)
     problems += list(_missing_files(folder, data))
+    problems += [
+        Problem(path.relative_to(folder).as_posix(), "", message, fix)
+        for path, message, fix in includes.problems(folder)
+    ]
     if parsed is None or problems:
         raise _error(folder, problems)
     milestones = _scan(folder, folder / "tests" / "checks.py", problems)
