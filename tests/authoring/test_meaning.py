@@ -251,6 +251,7 @@ def test_bench_is_followed_as_boot_is(sources: Path) -> None:
 def test_what_a_task_had_before_the_library_is_the_same(tmp_path: Path) -> None:
     """The record of container/oci-base holds: its modules moved, and that is all."""
     task = root() / "container/oci-base"
+    shutil.copytree(root() / "lib", tmp_path / "lib")
     copy = shutil.copytree(task, tmp_path / "container/oci-base")
     assert parts_of(copy) == now("container/oci-base")
     moved = copy / "tests/tarform.py"
