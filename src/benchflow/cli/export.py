@@ -35,9 +35,9 @@ def command(
     """
     from benchflow.base.numbers import plural
     from benchflow.cli.problems import say_problems
+    from benchflow.results.collect import collect
     from benchflow.results.index import export
     from benchflow.results.parallel import processors
-    from benchflow.results.records import collect
 
     collection = collect(
         [*source], assume_version=assume_version, trajectories=not no_steps, workers=processors()

@@ -63,8 +63,8 @@ def command(
     need_analysis()
     from benchflow.cli.problems import say_problems
     from benchflow.report.document import as_markdown, in_terminal
+    from benchflow.results.collect import collect
     from benchflow.results.parallel import processors
-    from benchflow.results.records import collect
     from benchflow.study.findings import findings, findings_json
 
     table = collect(
