@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from benchflow.base.numbers import MISSING
+from benchflow.base.numbers import MISSING, plural
 from benchflow.cli.options import jobs_dir_option, json_option, print_json
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _print(found: Sweep) -> None:
     ]
     click.echo(table(["resolved of tried", *entries], rows))
     left = found.n_planned - found.n_finished
-    click.echo(f"\n{found.n_finished} of {found.n_planned} trials are finished.", nl=not left)
+    click.echo(f"\n{found.n_finished} of {plural(found.n_planned, 'trial')} finished.", nl=not left)
     if left:
         likely, most, known = _hours(found)
         click.echo(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from benchflow.analysis.estimate import Estimate
-from benchflow.base.numbers import MISSING, dollars, percent
+from benchflow.base.numbers import MISSING, dollars, percent, plural
 
 
 def span(low: float, high: float) -> str:
@@ -37,4 +37,5 @@ def amount(value: float, measure: str) -> str:
 def basis(n_tasks: int, n_trials: int, n_errors: int, method: str, seed: int | None = None) -> str:
     """The five facts that every figure carries."""
     tail = "" if seed is None else f", seed {seed}"
-    return f"{n_tasks} tasks, {n_trials:,} trials, {n_errors:,} errors; {method}{tail}."
+    counts = (plural(n_tasks, "task"), plural(n_trials, "trial"), plural(n_errors, "error"))
+    return f"{', '.join(counts)}; {method}{tail}."

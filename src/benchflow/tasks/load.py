@@ -92,9 +92,19 @@ def _error(folder: Path, problems: list[Problem]) -> TaskError:
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if text.startswith("\N{BYTE ORDER MARK}"):
+            raise TaskError(
+                f"{path}: not valid TOML: it begins with a byte order mark",
+                hint="save it as UTF-8 without one",
+            )
+        return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise TaskError(f"{path}: not valid TOML: {error}", hint="mend the line it names") from None
+        raise TaskError(f"{path}: not valid TOML: {error}", hint="fix the line it names") from None
+    except RecursionError:
+        raise TaskError(
+            f"{path}: lists within lists, deeper than can be read", hint="write them flat"
+        ) from None
 
 
 def _load_plain(folder: Path, data: dict[str, Any]) -> Task:
