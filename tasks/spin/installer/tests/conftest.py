@@ -1,8 +1,8 @@
 """What the checks share: lanes that go on while the checks ask about what is there.
 
-Machines, two of them on at any time: `alpha` (BIOS, DVD, virtio) and `bravo` (UEFI, stick, SATA) are
-installed on blank disks; bravo's disk as `charlie` (NVMe), refused, cut off and finished; alpha's
-again with its home kept, cut off and finished (`again`), and then moved to another machine (`moved`);
+Machines, two of them on at any time: `alpha` (BIOS, DVD, virtio) and `bravo` (UEFI, stick, SATA)
+are installed on blank disks; bravo's disk as `charlie` (NVMe), refused, cut off and finished;
+alpha's again with its home kept, cut off and finished (`again`), then in another machine (`moved`);
 the `technician`'s, between disks of many kinds.
 Files: the medium; answers that are drawn for this run, on FAT and ext2; disks that each machine
 leaves (`… disks`), read from outside, a root file system once for each.
