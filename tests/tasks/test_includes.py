@@ -35,7 +35,7 @@ def taker(edit: Edit) -> Path:  # noqa: F811
 
 def test_a_staged_task_holds_every_byte_that_it_runs(taker: Path, tmp_path: Path) -> None:
     task = load(taker)
-    assert (stage(task) / "solution/solve.sh").read_text() == WRITTEN
+    assert (stage(task).folder / "solution/solve.sh").read_text() == WRITTEN
     (exported,) = export([task], tmp_path / "dataset")
     assert (exported / "solution/solve.sh").read_text() == WRITTEN
     assert not (tmp_path / "dataset/lib").exists()
@@ -97,7 +97,7 @@ def test_other_lines_and_other_files_stay_as_they_are(taker: Path) -> None:
     ):
         (taker / name).write_text(content)
         assert read(taker / name, taker) == content.encode()
-    assert (stage(load(taker)) / "environment/note.txt").read_text() == "from-tasks-lib x\n"
+    assert (stage(load(taker)).folder / "environment/note.txt").read_text() == "from-tasks-lib x\n"
 
 
 def test_what_is_not_staged_takes_nothing(taker: Path) -> None:
