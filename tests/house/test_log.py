@@ -60,4 +60,4 @@ def test_spans_and_conditions_read_as_words(tmp_path: Path) -> None:
     )
     [entry] = read(path)
     assert span(entry.values["work_s"], "s") == "3 to 1,200 s"
-    assert entry.conditions == "0.5 times the reference's speed, load 3 to 6, beside nothing"
+    assert entry.conditions == "0.5 times the reference's speed, load 3 to 6, idle otherwise"

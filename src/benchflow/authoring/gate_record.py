@@ -90,6 +90,12 @@ def standing(task: Task) -> Standing | None:
         raise _broken(_file(task), task.name) from error
 
 
+def dates(task: Task) -> dict[str, str]:
+    """The day (ISO) on which each recorded gate was run, held or not; empty where none is."""
+    gates = _read(_file(task)).get(task.name, {}).get("gates", {})
+    return {name: str(result.get("recorded", ""))[:10] for name, result in gates.items()}
+
+
 def due(task: Task, gates: Sequence[str]) -> tuple[str, ...]:
     """Those of `gates` that the record does not hold as passed (or not applicable) for `task`."""
     found = standing(task)

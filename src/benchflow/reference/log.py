@@ -69,8 +69,11 @@ class Entry:
             parts.append(f"{span(self.host['speed'])} times the reference's speed")
         if "load" in self.host:
             parts.append(f"load {span(self.host['load'])}")
-        if "beside" in self.host:
-            parts.append(f"beside {self.host['beside']}")
+        beside = self.host.get("beside", "")
+        if beside == "nothing":
+            parts.append("idle otherwise")
+        elif beside:
+            parts.append(f"beside {beside}")
         return ", ".join(parts)
 
 

@@ -284,7 +284,7 @@ def _assemble(
             for e in ours.common_exploits
         ),
         variants=tuple(
-            Variant(path.stem, path, _said(path), path.stem in variants_on)
+            Variant(path.stem, path, script_says(path), path.stem in variants_on)
             for path in sorted((folder / "variants").glob("*.sh"))
         ),
         steps=steps,
@@ -292,7 +292,7 @@ def _assemble(
     )
 
 
-def _said(script: Path) -> str:
+def script_says(script: Path) -> str:
     """The comment that a script begins with, as one line."""
     lines = _text(script).splitlines()
     lines = lines[1:] if lines and lines[0].startswith("#!") else lines
