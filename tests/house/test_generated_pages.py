@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from benchflow.reference import catalogue
+from benchflow import boot
+from benchflow.authoring.check import GATES
+from benchflow.authoring.gate_table import ABOUT
+from benchflow.reference import catalogue, checks_api, task_file
 from benchflow.reference.__main__ import main
 from benchflow.reference.committed import PAGES
 from benchflow.reference.markdown import deeper, sections, table
@@ -27,6 +30,12 @@ def pages() -> dict[str, str]:
 def test_a_generated_page_is_as_the_code_is(name: str) -> None:
     made = PAGES[name]()
     assert (ROOT / name).read_text() == made, "make it again: python -m benchflow.reference"
+
+
+def test_nothing_is_left_out_of_the_reference() -> None:
+    assert set(boot.__all__) - checks_api.documented() == set()
+    assert task_file.undocumented() == [], "say below the key what it means"
+    assert tuple(ABOUT) == GATES
 
 
 def test_the_catalogue_has_a_page_a_task(pages: dict[str, str]) -> None:

@@ -82,7 +82,9 @@ def _text(path: Path) -> str:
 def _error(folder: Path, problems: list[Problem]) -> TaskError:
     lines = "\n".join(f"  {problem}" for problem in problems)
     count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-    return TaskError(f"{folder}: {count}\n{lines}", hint="docs/design.md, “A task on disk”")
+    return TaskError(
+        f"{folder}: {count}\n{lines}", hint="docs/reference/task-toml.md has every key"
+    )
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
