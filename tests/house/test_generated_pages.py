@@ -26,7 +26,9 @@ def pages() -> dict[str, str]:
     return catalogue.pages(ROOT)
 
 
-@pytest.mark.parametrize("name", PAGES)
+# click keeps a help option once it was made, with whatever names were wanted first, so the page of
+# the command line is compared in a process of its own: tests/cli/test_cli.py.
+@pytest.mark.parametrize("name", [name for name in PAGES if name != "docs/cli.md"])
 def test_a_generated_page_is_as_the_code_is(name: str) -> None:
     made = PAGES[name]()
     assert (ROOT / name).read_text() == made, "make it again: python -m benchflow.reference"
