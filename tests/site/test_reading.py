@@ -92,7 +92,7 @@ def test_milestones_claims_and_causes_are_reported_for_jobs_like_ours() -> None:
     text, page = in_terminal(found), as_markdown(found, [Path("jobs")])
     assert "the machine panicked, exited or restarted without end" in text
     assert "milestones passed" in text
-    assert "1 infrastructure errors left out" in text
+    assert "1 infrastructure error left out" in text
     assert "a m beats b m by" in text
     assert "half of the milestones" in page
     assert "moments are the latest possible ones" in page

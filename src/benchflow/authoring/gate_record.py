@@ -3,8 +3,8 @@
 `benchflow check --record` writes it. An entry holds for what the gates depend on as it was
 (`meaning`, part by part, of which `key` is made): once a part changes in meaning, the entry is
 about something else and says nothing. What it says of gates that read the task's files as they
-stand holds for those bytes (`task`), of the task's own cheats and variants for those scripts
-(`cheats`, `variants`), of the cheats common to all tasks for those (`corpus`), and of any cheat for
+stand holds for those bytes (`task`), of the task's own exploits and variants for those scripts
+(`cheats`, `variants`), of the exploits common to all tasks for those (`corpus`), and of any for
 the gains that were declared (`declared`).
 """
 
@@ -116,7 +116,7 @@ def record(task: Task) -> Path:
     if task.path.parts[-2:] != tuple(task.name.split("/")):
         raise UsageError(
             f"{task.path} is not in a catalogue",
-            hint="a catalogue's tasks lie in FAMILY/VARIANT, as their task.toml says",
+            hint="a catalogue's tasks lie in TOPIC/NAME, as their task.toml says (family, variant)",
         )
     path = _file(task)
     with _alone(path.parent):

@@ -16,15 +16,15 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]*/[a-z0-9][a-z0-9-]*")
 
 
 def new(name: str, *, like: Task | None = None, author: str = "", top: Path | None = None) -> Task:
-    """Makes `<top>/<family>/<variant>` from the template, or as a copy of the task `like`.
+    """Makes `<top>/<topic>/<name>` from the template, or as a copy of the task `like`.
 
     `top` is the catalogue's folder by default. A copy starts at version 0.1.0, its times are
     called a guess, and `author` is put before those whose work it starts from. Raises UsageError
-    for a name that is not `family/variant`, a folder that exists, or a `like` that is a plain
+    for a name that is not `topic/name`, a folder that exists, or a `like` that is a plain
     Harbor task.
     """
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{name!r} is not FAMILY/NAME", hint="small letters, digits and dashes")
+        raise UsageError(f"{name!r} is not TOPIC/NAME", hint="small letters, digits and dashes")
     if like is not None and not like.is_benchflow:
         raise UsageError(f"{like.name} is a plain Harbor task", hint="copy one of the catalogue's")
     family, variant = name.split("/")

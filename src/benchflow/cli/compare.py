@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from benchflow.base.numbers import plural
 from benchflow.cli.options import assume_version_option, json_option, need_analysis, print_json
 
 
@@ -42,8 +43,9 @@ def command(a: str, b: str, source: tuple[Path, ...], assume_version: bool, as_j
     found = pair.comparison
     click.echo(sentence(pair))
     click.echo(
-        f"over {found.difference.n_tasks} tasks that both tried, each weighing the same "
-        f"({found.difference.n_trials:,} trials, {found.difference.n_errors:,} errors left out; "
+        f"over {plural(found.difference.n_tasks, 'task')} that both tried, each weighing the same "
+        f"({plural(found.difference.n_trials, 'trial')}, "
+        f"{plural(found.difference.n_errors, 'error')} left out; "
         f"{found.difference.method}); by flipping signs, p = {found.p_sign_flip:.2g}; such data "
         f"sees differences from {100 * found.smallest_detectable:.1f} points on"
     )

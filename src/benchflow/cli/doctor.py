@@ -43,5 +43,8 @@ def command(quick: bool, verbose: bool, as_json: bool) -> int:
     elif fit:
         click.echo("\nThis machine can run the main job: benchflow run TASK --agent oracle")
     else:
-        click.echo("\nThis machine cannot run the main job yet: mend what is missing or broken.")
+        click.echo(
+            "\nThis machine cannot run the main job yet: see the hints above, then try "
+            "again: benchflow doctor"
+        )
     return 0 if fit else InfrastructureError.exit_code

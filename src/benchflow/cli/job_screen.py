@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from benchflow.base.numbers import plural
 from benchflow.cli.table import duration, signs, table
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def screen(overview: Overview, height: int = 0) -> str:
 def headline(overview: Overview) -> str:
     """How far it is and what it cost, in one line."""
     done, planned = len(overview.finished), overview.planned
-    words = [f"{done} of {max(planned, done)} trials finished"]
+    words = [f"{done} of {plural(max(planned, done), 'trial')} finished"]
     if overview.running:
         words.append(f"{len(overview.running)} under way")
     if overview.cut_off:
@@ -42,7 +43,7 @@ def headline(overview: Overview) -> str:
     spent = cost(overview.tokens, overview.usd)
     text += f"; {spent}" if spent else ""
     if overview.unknown:
-        text += f" (and {overview.unknown} answers without a price or a count)"
+        text += f" (and {plural(overview.unknown, 'answer')} without a price or a count)"
     return text
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from benchflow.base.numbers import plural
 from benchflow.cli.options import (
     FiniteRange,
     assume_version_option,
@@ -74,7 +75,7 @@ def command(
         print_json({"schema": 1, **vars(built), "n_problems": len(study.problems)})
         return
     click.echo(
-        f"{built.n_pages:,} pages of {len(study.records):,} trials, "
+        f"{plural(built.n_pages, 'page')} of {plural(len(study.records), 'trial')}, "
         f"{built.n_bytes / 1e6:,.1f} MB, in {built.seconds:.1f} s"
     )
     for note in built.notes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from benchflow.analysis.estimate import Estimate
-from benchflow.base.numbers import signed
+from benchflow.base.numbers import plural, signed
 
 
 def percent(share: float, digits: int = 1) -> str:
@@ -54,4 +54,7 @@ def amount(value: float, measure: str) -> str:
 def basis(n_tasks: int, n_trials: int, n_errors: int, method: str, seed: int | None = None) -> str:
     """The five facts that every figure carries."""
     tail = "" if seed is None else f", seed {seed}"
-    return f"{n_tasks} tasks, {n_trials:,} trials, {n_errors:,} errors; {method}{tail}."
+    return (
+        ", ".join([plural(n_tasks, "task"), plural(n_trials, "trial"), plural(n_errors, "error")])
+        + f"; {method}{tail}."
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchflow.base.numbers import plural
 from benchflow.report.comparison_sentence import sentence
 from benchflow.report.figures import percent, points, span, with_span
 from benchflow.report.section import Section, Table
@@ -13,8 +14,9 @@ def counted(found: Findings) -> Section:
     """The first lines: what was counted."""
     summary = found.summary
     lines = [
-        f"{summary.n_trials:,} trials that count, {summary.n_errors:,} infrastructure errors left "
-        f"out, {len(summary.entries)} agents and models, {summary.n_tasks} tasks"
+        f"counted: {plural(summary.n_trials, 'trial')} of {plural(summary.n_tasks, 'task')} by "
+        f"{plural(len(summary.entries), 'entry', 'entries')} (agent and model); "
+        f"{plural(summary.n_errors, 'infrastructure error')} left out"
     ]
     if summary.unknown:
         lines.append(f"Errors alone, so nothing is known of: {', '.join(summary.unknown)}")

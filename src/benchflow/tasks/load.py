@@ -1,4 +1,4 @@
-"""Reads a task folder. Every problem is named at once: file, key, what is wrong, what mends it."""
+"""Reads a task folder. Every problem is named at once: file, key, what is wrong, what fixes it."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise TaskError(f"{path}: not valid TOML: {error}", hint="mend the line it names") from None
+        raise TaskError(f"{path}: not valid TOML: {error}", hint="fix the line it names") from None
 
 
 def _load_plain(folder: Path, data: dict[str, Any]) -> Task:
@@ -210,7 +210,7 @@ def _scan(folder: Path, path: Path, problems: list[Problem]) -> tuple[MilestoneS
         milestones = tuple(scan(path))
     except ChecksError as error:
         where = f"line {error.line}" if error.line else ""
-        problems.append(Problem(relative, where, error.problem, error.fix or "mend it"))
+        problems.append(Problem(relative, where, error.problem, error.fix or "fix it"))
         return ()
     total = sum(milestone.weight for milestone in milestones)
     problems += [

@@ -21,7 +21,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """`hint` says how to mend it; `needed`: the main job cannot run without."""
+    """`hint` says how to fix it; `needed`: the main job cannot run without."""
 
     name: str
     state: State

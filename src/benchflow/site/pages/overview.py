@@ -58,7 +58,7 @@ def make(study: Study, put: Put) -> Page:
         lede=(
             f"{_who(study)} tried "
             f"{numbers.plural(len(study.tasks), 'task')} {len(study.records):,} times: "
-            f"{resolved:,} trials resolved, {failed:,} failed, "
+            f"{numbers.plural(resolved, 'trial')} resolved, {failed:,} failed, "
             f"{numbers.plural(errors, 'infrastructure error')}, counted apart.",
         ),
         sections=tuple(section for section in sections if section.blocks),

@@ -224,7 +224,7 @@ async def escape__kernel_settings(bench: Bench) -> None:
 
 @check
 async def escape__remounted_settings(bench: Bench) -> None:
-    """Nor can they after /proc or /sys was mounted anew or remounted writable inside"""
+    """Nor can they after /proc or /sys was mounted again or remounted writable inside"""
     written = await bench.out(
         "mkdir -p /srv/c/p /srv/c/s; unshare --mount sh -c '"
         "mount -t proc proc /srv/c/p; mount -t sysfs sysfs /srv/c/s; "
