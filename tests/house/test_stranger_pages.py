@@ -63,6 +63,17 @@ def test_pictures_say_what_they_show(name: str) -> None:
         assert re.search(r'alt="[^"]{10,}"', tag), tag
 
 
+#: Whom a page is for is said in its first two lines, but for those that everybody reads first.
+_NOT_ASKED = {"README.md", "CHANGELOG.md", "docs/example-report.md", "examples/README.md"}
+
+
+@pytest.mark.parametrize("name", [name for name in names(PAGES) if name not in _NOT_ASKED])
+def test_a_page_says_whom_it_is_for(name: str) -> None:
+    title, first, *_ = [line for line in (ROOT / name).read_text().splitlines() if line]
+    assert title.startswith("# ")
+    assert first.startswith("For "), f"say below the title whom {name} is for"
+
+
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 120
 

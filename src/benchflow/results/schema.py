@@ -210,6 +210,8 @@ def dictionary() -> str:
     parts = [
         "# Data dictionary",
         "",
+        "For those who read the tables of `benchflow export`: what each column means.",
+        "",
         f"Schema {VERSION}. The tables that `benchflow export` writes, as Parquet, as CSV and in "
         "`index.duckdb`, which holds this page as its table `dictionary`. An empty field (NULL) "
         "always means *not recorded*; an empty text means that there is none.",
