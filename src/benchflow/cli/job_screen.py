@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from benchflow.base.numbers import plural
-from benchflow.cli.table import duration, signs, table
+from benchflow.base.numbers import MISSING, duration, plural
+from benchflow.cli.table import signs, table
 
 if TYPE_CHECKING:
     from benchflow.run.live.sweep_status import Cell, Overview
@@ -49,7 +49,7 @@ def headline(overview: Overview) -> str:
 
 def cost(tokens: int, usd: float) -> str:
     """Tokens and dollars; empty for none."""
-    from benchflow.run.sweep.sweep_budget import dollars
+    from benchflow.base.numbers import dollars
 
     if not tokens:
         return ""
@@ -70,9 +70,9 @@ def _matrix(overview: Overview) -> str:
 
 def _cell(cell: Cell | None) -> str:
     if cell is None:
-        return "—"
+        return MISSING
     judged = cell.resolved + cell.failed
-    text = f"{cell.resolved}/{judged}" if judged else "—"
+    text = f"{cell.resolved}/{judged}" if judged else MISSING
     left = cell.planned - cell.finished - cell.running
     more = [
         f"{count} {word}"

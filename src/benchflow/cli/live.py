@@ -7,8 +7,10 @@ import time
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, TextIO
 
-from benchflow.cli.table import SIGNS, duration, signs
-from benchflow.run.live.progress import Board, Listener, Phase, Silence, TrialState
+from benchflow.base.numbers import duration
+from benchflow.cli.table import SIGNS, signs
+from benchflow.results.jobs.progress_events import Phase
+from benchflow.run.live.progress import Board, Listener, Silence, TrialState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

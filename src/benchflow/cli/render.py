@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from benchflow.base.numbers import plural
+from benchflow.base.numbers import duration, plural
 from benchflow.base.text import one_line
 from benchflow.cli.options import print_json
-from benchflow.cli.table import duration, ladder, side_by_side, summary, trials_table
+from benchflow.cli.table import ladder, side_by_side, summary, trials_table
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.results import to_json
 from benchflow.results.jobs.script_end import script_end

@@ -51,17 +51,17 @@ def list_command(as_json: bool) -> None:
     header = ["task", "machine", "milestones", "expert", "oracle", "state", "skills"]
     lines = table(header, [_line(task) for task in tasks]).splitlines()
     click.echo(lines[0])
-    family = ""
+    topic = ""
     for task, line in zip(tasks, lines[1:], strict=True):
-        if task.name.partition("/")[0] != family:
-            family = task.name.partition("/")[0]
-            click.echo(colour(family, "heading"))
+        if task.name.partition("/")[0] != topic:
+            topic = task.name.partition("/")[0]
+            click.echo(colour(topic, "heading"))
         click.echo(line)
     click.echo("\nMore: benchflow tasks show TASK; try one: benchflow run TASK --agent oracle")
 
 
 def _line(task: Task) -> list[str]:
-    from benchflow.cli.table import duration
+    from benchflow.base.numbers import duration
 
     return [
         f"  {task.name}",
@@ -101,8 +101,9 @@ def show_command(task: str, as_json: bool) -> None:
     Example:
       benchflow tasks show repair/dead-server
     """
+    from benchflow.base.numbers import duration
     from benchflow.base.text import one_line
-    from benchflow.cli.table import duration, table
+    from benchflow.cli.table import table
     from benchflow.tasks import find
 
     found = find(task)
@@ -147,7 +148,7 @@ def show_command(task: str, as_json: bool) -> None:
 
 
 def _limits(agent: float, verifier: float) -> str:
-    from benchflow.cli.table import duration
+    from benchflow.base.numbers import duration
 
     parts = [f"agent {duration(agent)}" if agent else ""]
     parts.append(f"verifier {duration(verifier)}" if verifier else "")

@@ -17,7 +17,8 @@ from benchflow.authoring.gate_record import dates, standing
 from benchflow.base.numbers import duration, plural
 from benchflow.reference import log
 from benchflow.reference.markdown import before_sections, deeper, sections, table
-from benchflow.results.records import Record, collect
+from benchflow.results.collect import collect
+from benchflow.results.records import Record
 from benchflow.tasks import Exploit, Task, Variant
 from benchflow.tasks.catalogue import catalogue
 from benchflow.tasks.load import script_says
@@ -52,7 +53,7 @@ class Sources:
         own = task.path / "README.md"
         if own.is_file():
             return deeper(own.read_text(encoding="utf-8"), 1)
-        page = self.topics / f"{task.family}.md"
+        page = self.topics / f"{task.topic}.md"
         text = page.read_text(encoding="utf-8") if page.is_file() else ""
         return sections(text, 2).get(task.name, "")
 
@@ -126,7 +127,7 @@ def _letter(task: Task) -> str:
 def _facts(task: Task) -> list[list[str]]:
     rows = [
         ["version", task.version],
-        ["topic", task.family],
+        ["topic", task.topic],
         ["skills", ", ".join(task.skills)],
         ["authors", ", ".join(task.authors)],
         ["machine", f"{task.arch}, {task.firmware}, {task.machine_memory_mb} MiB of memory"],

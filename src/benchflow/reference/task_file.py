@@ -28,6 +28,7 @@ _TABLES = {
     "Verifier": "[verifier]",
     "Environment": "[environment]",
     "Benchflow": "[metadata.benchflow]",
+    "Generated": "[metadata.benchflow.generated]",
     "Deliverable": "[[metadata.benchflow.deliverables]]",
     "Exploit": "[[metadata.benchflow.exploits]]",
     "Variant": "[[metadata.benchflow.variants]]",

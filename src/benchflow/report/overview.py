@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from benchflow.analysis.within import Effects
-from benchflow.base.numbers import plural
-from benchflow.report.figures import basis, p_value, percent, points
+from benchflow.base.numbers import MISSING, p_value, percent, plural, points
+from benchflow.report.figures import basis
 from benchflow.report.section import Section, Table
 from benchflow.study.findings import Findings
 from benchflow.study.statistics import Refused
@@ -81,7 +81,7 @@ def agent_or_model(found: Findings) -> Section:
                 *(
                     f"{cells.n_tasks[i, j]} / {cells.n_trials[i, j]}"
                     if cells.n_tasks[i, j]
-                    else "—"
+                    else MISSING
                     for j in range(len(cells.models))
                 ),
             )

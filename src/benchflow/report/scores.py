@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from benchflow.base.numbers import plural
+from benchflow.base.numbers import MISSING, percent, plural, points
 from benchflow.report.comparison_sentence import sentence
-from benchflow.report.figures import percent, points, span, with_span
+from benchflow.report.figures import span, with_span
 from benchflow.report.section import Section, Table
 from benchflow.study.findings import Findings
 from benchflow.study.summary import Entry, Pair
@@ -188,20 +188,20 @@ def _turned(entry: Entry) -> bool:
 
 def _need(pair: Pair) -> tuple[str, str]:
     if pair.need is None or pair.need.tasks is None:
-        return "—", "—"
+        return MISSING, MISSING
     return f"{pair.need.tasks:,}", str(pair.need.attempts) if pair.need.attempts else "none"
 
 
 def _entry(entry: Entry) -> tuple[str, ...]:
     rate, outcomes = entry.rate, entry.outcomes
-    widths = ["—", "—", "—"]
-    between = "—"
+    widths = [MISSING, MISSING, MISSING]
+    between = MISSING
     if rate is not None:
         parts = (rate.plus_minus.total, rate.plus_minus.tasks, rate.plus_minus.rerun)
-        widths = ["—" if one is None else f"{100 * one:.1f}" for one in parts]
+        widths = [MISSING if one is None else f"{100 * one:.1f}" for one in parts]
         between = span(rate.total.low, rate.total.high)
     return (
-        "—" if entry.tier is None else str(entry.tier),
+        MISSING if entry.tier is None else str(entry.tier),
         entry.who,
         percent(entry.share, 2),
         *widths,

@@ -113,11 +113,26 @@ class Variant(_Strict):
     """`true`: it may run in a sandbox in which other variants have built."""
 
 
+class Generated(_Strict):
+    """Which draw a task is: `spec` is the digest of what was drawn."""
+
+    generator: Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+/[a-z0-9-]+$")]
+    """Its name, TOPIC/NAME."""
+    version: str
+    """Its version."""
+    seed: int = Field(ge=0)
+    """The number that the task was drawn from."""
+    spec: str
+    """The digest of what was drawn."""
+
+
 class Benchflow(_Strict):
-    family: Name
-    """The topic: the folder of the catalogue in which the task's folder lies."""
-    variant: Name
+    topic: Name
+    """The folder of the catalogue in which the task's folder lies."""
+    name: Name
     """The task's folder."""
+    generated: Generated | None = None
+    """Which draw of which generator it is; only of a task that a generator wrote."""
     skills: list[Name] = Field(min_length=1)
     """Words of the vocabulary (`src/benchflow/tasks/skills.py`)."""
     arch: Arch
