@@ -399,9 +399,7 @@ def test_a_user_that_only_the_image_knows_to_be_missing_is_no_failure(tmp_path: 
 def test_an_image_without_a_shell_is_no_failure(tmp_path: Path) -> None:
     task = plain.shared(tmp_path / "empty")
     plain.write(task / "environment" / "Dockerfile", "FROM scratch\nCOPY Dockerfile /\n")
-    (trial,) = run_json("run", str(task), "-a", "oracle", cwd=tmp_path, status=4)["jobs"][0][
-        "trials"
-    ]
+    (trial,) = run_json("run", "empty", "-a", "oracle", cwd=tmp_path, status=4)["trials"]
     assert (trial["verdict"], trial["cause"]) == ("error", "TaskError")
     assert trial["cause_message"].startswith("the image has no /bin/sh")
 
