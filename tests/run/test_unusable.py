@@ -396,6 +396,14 @@ def test_a_user_that_only_the_image_knows_to_be_missing_is_no_failure(tmp_path: 
     assert "no user 'ghost'" in trial["cause_message"]
 
 
+def test_an_image_without_a_shell_is_no_failure(tmp_path: Path) -> None:
+    task = plain.shared(tmp_path / "empty")
+    plain.write(task / "environment" / "Dockerfile", "FROM scratch\nCOPY Dockerfile /\n")
+    (trial,) = run_json("run", "empty", "-a", "oracle", cwd=tmp_path, status=4)["trials"]
+    assert (trial["verdict"], trial["cause"]) == ("error", "TaskError")
+    assert trial["cause_message"].startswith("the image has no /bin/sh")
+
+
 def test_links_in_a_build_context_are_taken_as_docker_takes_them(tmp_path: Path) -> None:
     task = plain.shared(
         tmp_path / "task", solve="#!/bin/bash\ncp /app/repo/CLAUDE.md /app/out.txt\n"
