@@ -42,7 +42,7 @@ def command(
     )
     made = export(collection, out, with_steps=not no_steps)
     for problem in collection.problems if not as_json else ():
-        click.echo(f"not as it should be: {problem}", err=True)
+        click.echo(f"problem: {problem}", err=True)
     if as_json:
         print_json({"schema": 1, "folder": made.folder, "files": made.files, "rows": made.rows})
         return

@@ -87,4 +87,4 @@ def command(
 def say_problems(table: Collection) -> None:
     """On stderr, a line each: what could not be read as it should be."""
     for problem in table.problems:
-        click.echo(f"not read as it should be: {problem}", err=True)
+        click.echo(f"problem: {problem}", err=True)

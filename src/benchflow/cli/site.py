@@ -81,9 +81,9 @@ def command(
     for note in built.notes:
         click.echo(f"note: {note}")
     for problem in study.problems[:_SHOWN_PROBLEMS]:
-        click.echo(f"not read as it should be: {problem}", err=True)
+        click.echo(f"problem: {problem}", err=True)
     if len(study.problems) > _SHOWN_PROBLEMS:
-        click.echo(f"{len(study.problems):,} such things in all: see ledger.html", err=True)
+        click.echo(f"{plural(len(study.problems), 'problem')} in all: see ledger.html", err=True)
     click.echo(f"open {built.folder / 'index.html'}")
 
 
