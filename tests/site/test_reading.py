@@ -65,7 +65,7 @@ def test_where_the_shared_tasks_allow_no_order_no_tier_is_told() -> None:
     assert "2 of 3 agents and models form 2 tiers (the others" in in_terminal(
         findings(collection(*common, *apart))
     )
-    assert "form 2 tiers: 1 of 1" in in_terminal(findings(collection(*common)))
+    assert "form 2 tiers: the difference is supported" in in_terminal(findings(collection(*common)))
 
 
 def test_milestones_claims_and_causes_are_reported_for_jobs_like_ours() -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from benchflow.base.numbers import plural
 from benchflow.cli.options import assume_version_option, json_option, need_analysis, print_json
 
 
@@ -27,7 +26,8 @@ def command(a: str, b: str, source: tuple[Path, ...], assume_version: bool, as_j
       benchflow compare "droid claude-4-sonnet" "cursor-cli claude-4-sonnet" published.jsonl
     """
     need_analysis()
-    from benchflow.cli.report import say_problems
+    from benchflow.base.numbers import plural
+    from benchflow.cli.problems import say_problems
     from benchflow.report.comparison_sentence import sentence
     from benchflow.results.collect import collect
     from benchflow.results.parallel import processors
@@ -50,4 +50,4 @@ def command(a: str, b: str, source: tuple[Path, ...], assume_version: bool, as_j
         f"sees differences from {100 * found.smallest_detectable:.1f} points on"
     )
     click.echo("one comparison, chosen beforehand: of several, read benchflow report")
-    say_problems(table)
+    say_problems(table.problems, rest="`benchflow export` lists all of them")

@@ -141,7 +141,8 @@ def _print_state(job: Job) -> None:
         click.echo(f"  error, {len(same)}×: {cause}{why}")
     left = (job.planned or 0) - len(job.trials)
     if job.running:
-        click.echo(f"running: {plural(max(left, 0), 'trial')} not finished yet")
+        unfinished = plural(max(left, 0), "trial is", "trials are")
+        click.echo(f"running: {unfinished} not finished yet")
     elif left > 0 or job.unfinished:
         count = max(left, len(job.unfinished))
         click.echo(f"not finished: {count}; continue with: benchflow resume {job.name}")

@@ -14,8 +14,7 @@ from benchflow.cli.options import (
     need_analysis,
     print_json,
 )
-
-_SHOWN_PROBLEMS = 20
+from benchflow.cli.problems import say_problems
 
 
 @click.command("site")
@@ -80,10 +79,7 @@ def command(
     )
     for note in built.notes:
         click.echo(f"note: {note}")
-    for problem in study.problems[:_SHOWN_PROBLEMS]:
-        click.echo(f"problem: {problem}", err=True)
-    if len(study.problems) > _SHOWN_PROBLEMS:
-        click.echo(f"{plural(len(study.problems), 'problem')} in all: see ledger.html", err=True)
+    say_problems(study.problems, rest=f"{built.folder / 'ledger.html'}")
     click.echo(f"open {built.folder / 'index.html'}")
 
 

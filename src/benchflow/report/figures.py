@@ -37,7 +37,5 @@ def amount(value: float, measure: str) -> str:
 def basis(n_tasks: int, n_trials: int, n_errors: int, method: str, seed: int | None = None) -> str:
     """The five facts that every figure carries."""
     tail = "" if seed is None else f", seed {seed}"
-    return (
-        ", ".join([plural(n_tasks, "task"), plural(n_trials, "trial"), plural(n_errors, "error")])
-        + f"; {method}{tail}."
-    )
+    counts = (plural(n_tasks, "task"), plural(n_trials, "trial"), plural(n_errors, "error"))
+    return f"{', '.join(counts)}; {method}{tail}."

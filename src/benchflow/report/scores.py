@@ -14,9 +14,10 @@ def counted(found: Findings) -> Section:
     """The first lines: what was counted."""
     summary = found.summary
     lines = [
-        f"counted: {plural(summary.n_trials, 'trial')} of {plural(summary.n_tasks, 'task')} by "
-        f"{plural(len(summary.entries), 'entry', 'entries')} (agent and model); "
-        f"{plural(summary.n_errors, 'infrastructure error')} left out"
+        f"{plural(summary.n_trials, 'trial counts', 'trials count')}, "
+        f"{plural(summary.n_errors, 'infrastructure error')} left out; "
+        f"{plural(len(summary.entries), 'agent and model', 'agents and models')}, "
+        f"{plural(summary.n_tasks, 'task')}"
     ]
     if summary.unknown:
         lines.append(f"Errors alone, so nothing is known of: {', '.join(summary.unknown)}")
@@ -68,7 +69,8 @@ def rates(found: Findings) -> Section:
 def supported(found: Findings) -> Section:
     """Differences that hold after correction."""
     pairs = [pair for pair in found.summary.pairs if pair.comparison.decided]
-    title = f"What this data supports (corrected for {len(found.summary.pairs)} comparisons)"
+    count = plural(len(found.summary.pairs), "comparison")
+    title = f"What this data supports (corrected for {count})"
     if not found.summary.pairs:
         if len(found.summary.entries) < 2:
             return Section("", essential=False)

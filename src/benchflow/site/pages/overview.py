@@ -57,7 +57,8 @@ def make(study: Study, put: Put) -> Page:
         title=study.title,
         lede=(
             f"{_who(study)} tried "
-            f"{numbers.plural(len(study.tasks), 'task')} {len(study.records):,} times: "
+            f"{numbers.plural(len(study.tasks), 'task')} "
+            f"{numbers.plural(len(study.records), 'time')}: "
             f"{numbers.plural(resolved, 'trial')} resolved, {failed:,} failed, "
             f"{numbers.plural(errors, 'infrastructure error')}, counted apart.",
         ),
