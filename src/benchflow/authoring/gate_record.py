@@ -212,5 +212,5 @@ def _broken(path: Path, name: str) -> UsageError:
     where = f"{path}: {name}" if name else str(path)
     return UsageError(
         f"{where}: this record of gates cannot be read",
-        hint="take the file (or the task's entry) out, and: benchflow check TASK --record",
+        hint="remove the file (or the task's entry), then: benchflow check TASK --record",
     )

@@ -145,7 +145,7 @@ def _print_budget(found: Sweep, left: int) -> None:
     if known:
         click.echo(f"spent: {', '.join(known)}.")
     if spent.unknown:
-        click.echo(f"not in it: {plural(spent.unknown, 'answer')} without a price or a count.")
+        click.echo(f"not counted: {plural(spent.unknown, 'answer')} without a price or a count.")
     why = found.stopped or purse.over(spent)
     if why and left:
         click.echo(f"{plural(left, 'trial')} not started: {why}. Raise it in the file to continue.")

@@ -33,7 +33,7 @@ def command(context: click.Context, as_json: bool) -> None:
         context.invoke(list_command, as_json=as_json)
     elif as_json:
         name = context.invoked_subcommand
-        raise click.UsageError(f"--json goes behind {name}: benchflow tasks {name} … --json")
+        raise click.UsageError(f"put --json behind {name}: benchflow tasks {name} … --json")
 
 
 @command.command("list")
