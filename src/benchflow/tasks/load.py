@@ -1,4 +1,4 @@
-"""Reads a task folder. Every problem is named at once: file, key, what is wrong, what mends it."""
+"""Reads a task folder. Every problem is named at once: file, key, what is wrong, what fixes it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from benchflow.boot.milestones import ChecksError, MilestoneSpec
 from benchflow.boot.runner.scan import scan
 from benchflow.errors import TaskError, UsageError
+from benchflow.tasks import includes
 from benchflow.tasks.digest import digest_of
 from benchflow.tasks.model import Deliverable, Exploit, Resources, Step, Task, Variant
 
@@ -59,6 +60,10 @@ def load(path: Path | str) -> Task:
         return _load_plain(folder, data)
     parsed, problems = _parse(data)
     problems += list(_missing_files(folder, data))
+    problems += [
+        Problem(path.relative_to(folder).as_posix(), "", message, fix)
+        for path, message, fix in includes.problems(folder)
+    ]
     if parsed is None or problems:
         raise _error(folder, problems)
     milestones = _scan(folder, folder / "tests" / "checks.py", problems)
@@ -82,14 +87,26 @@ def _text(path: Path) -> str:
 def _error(folder: Path, problems: list[Problem]) -> TaskError:
     lines = "\n".join(f"  {problem}" for problem in problems)
     count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-    return TaskError(f"{folder}: {count}\n{lines}", hint="docs/design.md, “A task on disk”")
+    return TaskError(
+        f"{folder}: {count}\n{lines}", hint="docs/reference/task-toml.md has every key"
+    )
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if text.startswith("\N{BYTE ORDER MARK}"):
+            raise TaskError(
+                f"{path}: not valid TOML: it begins with a byte order mark",
+                hint="save it as UTF-8 without one",
+            )
+        return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise TaskError(f"{path}: not valid TOML: {error}", hint="mend the line it names") from None
+        raise TaskError(f"{path}: not valid TOML: {error}", hint="fix the line it names") from None
+    except RecursionError:
+        raise TaskError(
+            f"{path}: lists within lists, deeper than can be read", hint="write them flat"
+        ) from None
 
 
 def _load_plain(folder: Path, data: dict[str, Any]) -> Task:
@@ -225,7 +242,7 @@ def _scan(folder: Path, path: Path, problems: list[Problem]) -> tuple[MilestoneS
         milestones = tuple(scan(path))
     except ChecksError as error:
         where = f"line {error.line}" if error.line else ""
-        problems.append(Problem(relative, where, error.problem, error.fix or "mend it"))
+        problems.append(Problem(relative, where, error.problem, error.fix or "fix it"))
         return ()
     total = sum(milestone.weight for milestone in milestones)
     problems += [
@@ -301,7 +318,7 @@ def _assemble(
             for e in ours.common_exploits
         ),
         variants=tuple(
-            Variant(path.stem, path, _said(path), path.stem in variants_on)
+            Variant(path.stem, path, script_says(path), path.stem in variants_on)
             for path in sorted((folder / "variants").glob("*.sh"))
         ),
         steps=steps,
@@ -315,7 +332,7 @@ def _assemble(
     )
 
 
-def _said(script: Path) -> str:
+def script_says(script: Path) -> str:
     """The comment that a script begins with, as one line."""
     lines = _text(script).splitlines()
     lines = lines[1:] if lines and lines[0].startswith("#!") else lines
