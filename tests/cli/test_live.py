@@ -18,8 +18,9 @@ from benchflow.base.text import printable
 from benchflow.cli.gate_progress import GateLine
 from benchflow.cli.live import Plain, panel
 from benchflow.cli.table import duration, table
+from benchflow.results.jobs.progress_events import Phase
 from benchflow.results.model import Check, Milestone, Trial, Verdict
-from benchflow.run.live.progress import Board, Phase, TrialState
+from benchflow.run.live.progress import Board, TrialState
 
 ROOT = Path(__file__).parents[2]
 

@@ -37,9 +37,9 @@ def tasks(*arguments: str, catalogue: Path, status: int = 0) -> str:
 
 def test_the_list_says_what_a_person_chooses_by(catalogue: Path) -> None:
     text = tasks(catalogue=catalogue)
-    header, family, line, *_ = text.splitlines()
+    header, topic, line, *_ = text.splitlines()
     assert " ".join(header.split()) == "task machine milestones expert oracle state skills"
-    assert family == "test"
+    assert topic == "test"
     columns = ["test/words", "x86_64 bios", "3", "1 min 00 s", "6.0 s", "no gates recorded"]
     assert re.split(" {2,}", line.strip()) == [*columns, "recovery"]
     (listed,) = json.loads(tasks("--json", catalogue=catalogue))["tasks"]

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from benchflow.results.collect import collect
 from benchflow.results.jobs.trials import read_job
 from benchflow.results.model import Verdict
-from benchflow.results.records import Collection, collect
+from benchflow.results.records import Collection
 from benchflow.results.versions import apart
 from benchflow.study.summary import comparable, summarize
 

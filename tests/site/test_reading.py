@@ -19,7 +19,8 @@ from benchflow.report import tasks
 from benchflow.report.document import as_markdown, in_terminal
 from benchflow.report.figures import points
 from benchflow.report.section import Section, Table, escape, markdown, terminal
-from benchflow.results.records import Record, collect
+from benchflow.results.collect import collect
+from benchflow.results.records import Record
 from benchflow.study.findings import findings, findings_json
 from benchflow.study.statistics import Difficulty
 
@@ -192,7 +193,7 @@ def test_odd_sets_of_trials_are_reported_or_refused_and_never_break_it(seed: int
             said_done=one_of(None, True, False),
             ended_itself=one_of(None, True, False),
             steps=one_of(None, 1, 5),
-            family=one_of("", "f", "g"),
+            generator=one_of("", "f", "g"),
             skills=one_of((), ("x",), ("x", "y")),
             expert_minutes=one_of(None, 10.0, 500.0),
         )

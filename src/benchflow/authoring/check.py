@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ from benchflow.authoring.cpu_load import busy_cores
 from benchflow.authoring.gate import GateResult, Status, judged, not_applicable
 from benchflow.authoring.nop_job import Nops
 from benchflow.authoring.trials import FROM_ORACLE, JOBS, ORACLE_TIMES, Trials
+from benchflow.base.atomic import write_json
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.results.model import Trial
 from benchflow.run.live.progress import Listener, Silence
@@ -137,7 +137,7 @@ class _Gates:
     def _offline(self) -> GateResult:
         import tomllib
 
-        text = (stage(self.task) / "task.toml").read_text(encoding="utf-8")
+        text = (stage(self.task).folder / "task.toml").read_text(encoding="utf-8")
         verifier = tomllib.loads(text).get("verifier", {})
         if verifier.get("environment_mode") != "separate":
             return not_applicable("offline", "the verifier shares the agent's sandbox")
@@ -250,6 +250,4 @@ class _Gates:
             return
         path = self.trials.memory(result.gate)
         path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = path.with_suffix(f".{os.getpid()}")
-        scratch.write_text(json.dumps(result.to_json(), indent=1))
-        scratch.replace(path)
+        write_json(path, result.to_json())

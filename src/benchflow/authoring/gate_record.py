@@ -24,6 +24,7 @@ from benchflow.authoring.check import GATES, remembered
 from benchflow.authoring.gate import GateResult, Status
 from benchflow.authoring.meaning.key import changed
 from benchflow.authoring.trials import CHEATED, DECLARED, READ, VARIED, Trials, corpus_digest
+from benchflow.base import atomic
 from benchflow.errors import UsageError
 from benchflow.run.live.progress import Silence
 from benchflow.tasks import Task
@@ -110,7 +111,7 @@ def record(task: Task) -> Path:
     if task.path.parts[-2:] != tuple(task.name.split("/")):
         raise UsageError(
             f"{task.path} is not in a catalogue",
-            hint="a catalogue's tasks lie in FAMILY/VARIANT, as their task.toml says",
+            hint="a catalogue's tasks lie in TOPIC/NAME, as their task.toml says",
         )
     path = _file(task)
     with _alone(path.parent):
@@ -149,9 +150,7 @@ def _record(task: Task, path: Path) -> None:
         "gates": ordered,
     }
     text = json.dumps({"schema": SCHEMA, "tasks": dict(sorted(entries.items()))}, indent=1)
-    scratch = path.with_suffix(".new")
-    scratch.write_text(text + "\n", encoding="utf-8")
-    scratch.replace(path)
+    atomic.write(path, text + "\n")
 
 
 @contextmanager

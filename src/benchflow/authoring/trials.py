@@ -183,7 +183,7 @@ class Trials:
 
             request = self._request("corpus", ["nop"], 1)
             ready = plan(request)
-            sources = {str(planned.staged): str(folder) for planned in ready.tasks}
+            sources = {str(planned.folder): str(folder) for planned in ready.tasks}
             agents = [
                 AgentConfig(
                     import_path="benchflow.agents.scripts:ExploitAgent",
@@ -271,10 +271,9 @@ class Trials:
         return tuple(script.name for script in of_task.get(gate, ()) if script.goes_on)
 
     def _at_once(self, a_core: int) -> int:
-        from benchflow.run.job.agents import PlannedTask
         from benchflow.run.job.plan import concurrency
 
-        return concurrency([PlannedTask(self.task, stage(self.task))], a_core)
+        return concurrency([stage(self.task)], a_core)
 
     def _job(self, gate: str, agents: list[str], attempts: int = 1, a_core: int = 1) -> Job:
         from benchflow.run.job.plan import plan

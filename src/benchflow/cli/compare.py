@@ -28,8 +28,8 @@ def command(a: str, b: str, source: tuple[Path, ...], assume_version: bool, as_j
     need_analysis()
     from benchflow.cli.report import say_problems
     from benchflow.report.comparison_sentence import sentence
+    from benchflow.results.collect import collect
     from benchflow.results.parallel import processors
-    from benchflow.results.records import collect
     from benchflow.study.summary import compare, pair_json
 
     table = collect(

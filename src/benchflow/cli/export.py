@@ -33,9 +33,9 @@ def command(
       benchflow export jobs logs/2026.eval published.jsonl -o table
       duckdb table/index.duckdb "SELECT agent, model, verdict, count(*) FROM trials GROUP BY ALL"
     """
+    from benchflow.results.collect import collect
     from benchflow.results.index import export
     from benchflow.results.parallel import processors
-    from benchflow.results.records import collect
 
     collection = collect(
         [*source], assume_version=assume_version, trajectories=not no_steps, workers=processors()

@@ -8,7 +8,8 @@ from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, TextIO
 
 from benchflow.cli.table import SIGNS, duration, signs
-from benchflow.run.live.progress import Board, Listener, Phase, Silence, TrialState
+from benchflow.results.jobs.progress_events import Phase
+from benchflow.run.live.progress import Board, Listener, Silence, TrialState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

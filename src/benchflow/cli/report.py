@@ -66,8 +66,8 @@ def command(
         raise click.UsageError("--markdown and --json exclude each other")
     need_analysis()
     from benchflow.report.document import as_markdown, in_terminal
+    from benchflow.results.collect import collect
     from benchflow.results.parallel import processors
-    from benchflow.results.records import collect
     from benchflow.study.findings import findings, findings_json
 
     table = collect(

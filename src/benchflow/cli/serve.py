@@ -40,7 +40,7 @@ def command(
 
     need_site()
     from benchflow.errors import UsageError
-    from benchflow.results.records import collect
+    from benchflow.results.collect import collect
     from benchflow.site.server import Live, serve
     from benchflow.site.study import Study
     from benchflow.site.vendor import vendor

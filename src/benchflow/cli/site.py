@@ -59,8 +59,8 @@ def command(
     """
     need_analysis()
     need_site()
+    from benchflow.results.collect import collect
     from benchflow.results.parallel import processors
-    from benchflow.results.records import collect
     from benchflow.site.build import begin, finish
     from benchflow.site.study import Study
 

@@ -39,7 +39,7 @@ def command(context: click.Context, as_json: bool) -> None:
 @command.command("list")
 @json_option
 def list_command(as_json: bool) -> None:
-    """One line a task, by family, with the gates that it is recorded to have passed."""
+    """One line a task, by topic, with the gates that it is recorded to have passed."""
     from benchflow.cli.table import colour, table
     from benchflow.tasks import catalogue
 
@@ -51,11 +51,11 @@ def list_command(as_json: bool) -> None:
     header = ["task", "machine", "milestones", "expert", "oracle", "state", "skills"]
     lines = table(header, [_line(task) for task in tasks]).splitlines()
     click.echo(lines[0])
-    family = ""
+    topic = ""
     for task, line in zip(tasks, lines[1:], strict=True):
-        if task.name.partition("/")[0] != family:
-            family = task.name.partition("/")[0]
-            click.echo(colour(family, "heading"))
+        if task.name.partition("/")[0] != topic:
+            topic = task.name.partition("/")[0]
+            click.echo(colour(topic, "heading"))
         click.echo(line)
     click.echo("\nMore: benchflow tasks show TASK; try one: benchflow run TASK --agent oracle")
 

@@ -22,6 +22,8 @@ from typing import Any
 
 from aiohttp import web
 
+from benchflow.base.atomic import write_json
+from benchflow.base.process_identity import Process
 from benchflow.gateway import ledger
 from benchflow.gateway.accounts import Trials
 from benchflow.gateway.admin_api import PREFIX, Control
@@ -29,7 +31,7 @@ from benchflow.gateway.agent_api import Gateway
 from benchflow.gateway.config import Config, Place
 from benchflow.gateway.forwarder import Forwarder
 from benchflow.gateway.litellm_bridge import Translator
-from benchflow.gateway.netns_listener import Doors, Inhabitant
+from benchflow.gateway.netns_listener import Doors
 from benchflow.gateway.providers import PROVIDERS
 from benchflow.gateway.redact import Redactor, is_key
 
@@ -98,7 +100,7 @@ async def _serve_policies(config: Config) -> tuple[Config, web.AppRunner | None]
     files = {route.upstream: Path(route.policy) for route in config.routes if route.policy}
     if not files:
         return config, None
-    from benchflow.scripted_model.policy import load
+    from benchflow.scripted_model.policy_file import load
     from benchflow.scripted_model.server import ScriptedServer
 
     server = ScriptedServer({name: load(path) for name, path in files.items()})
@@ -129,7 +131,7 @@ def _secret(folder: Path) -> str:
 async def _reopen(book: Path, trials: Trials, doors: Doors) -> None:
     """After a restart: give living sandboxes their doors back."""
     last = {
-        record["trial"]: Inhabitant(record["pid"], record["started"])
+        record["trial"]: Process(record["pid"], record["started"])
         for record in ledger.read(book)
         if isinstance(record, dict) and record["event"] == "door"
     }
@@ -139,14 +141,10 @@ async def _reopen(book: Path, trials: Trials, doors: Doors) -> None:
 
 
 def _announce(folder: Path, url: str, secret: str) -> None:
-    me = Inhabitant.of(os.getpid())
+    me = Process.of(os.getpid())
     assert me is not None
     facts = {"schema": 1, "url": url, "pid": me.pid, "started": me.started, "secret": secret}
-    new = folder / f"{ADDRESS}.new"
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        json.dump(facts, file)
-    new.replace(folder / ADDRESS)
+    write_json(folder / ADDRESS, facts, mode=0o600, lasting=False)
 
 
 async def _until_nobody_needs_it(control: Control, linger: float) -> None:

@@ -108,8 +108,8 @@ def skills(found: Findings) -> Section:
             "Points above or below what the model's level and the tasks' difficulty predict, "
             f"partially pooled. {basis(**vars(part.basis))}",
             *(
-                ["Tasks are taken as independent, though some share a family: too narrow, then."]
-                if any(entry.outcomes.families for entry in found.summary.entries)
+                ["Tasks are taken as independent, though some share a generator: too narrow, then."]
+                if any(entry.outcomes.generators for entry in found.summary.entries)
                 else []
             ),
         ),

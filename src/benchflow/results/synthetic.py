@@ -86,7 +86,7 @@ def _task(number: int) -> dict[str, Any]:
         "version": "1.0.0",
         "benchflow": True,
         "staged": f"/synthetic/{name}",
-        "family": f"synthetic-{'repair' if number % 2 else 'build'}",
+        "topic": f"synthetic-{'repair' if number % 2 else 'build'}",
         "skills": list(_SKILLS[number % len(_SKILLS)]),
         "expert_minutes": 30 * 2 ** (number % 4),
         "hint": 0,

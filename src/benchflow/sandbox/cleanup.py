@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchflow.base import process_identity
+from benchflow.base.atomic import write_json
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.sandbox import idmap, paths, userns
 from benchflow.sandbox.limits import Groups, remove_groups
@@ -68,9 +69,7 @@ def _owner(image: str, keep_while: Sequence[Path]) -> dict[str, object]:
 
 
 def _write(state: Path, value: dict[str, object]) -> None:
-    draft = state / f".{_RECORD}.new"
-    draft.write_text(json.dumps(value))
-    draft.replace(state / _RECORD)
+    write_json(state / _RECORD, value, lasting=False)
 
 
 def gc() -> list[str]:

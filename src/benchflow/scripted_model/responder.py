@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from benchflow.model_apis.protocols import Failure, Protocol
 from benchflow.scripted_model import dialects, tools
 from benchflow.scripted_model.policy import Fault, Policy, Turn
-from benchflow.scripted_model.protocols_out import Answer, Call
+from benchflow.scripted_model.protocols_out.answer import Answer, Call
 from benchflow.scripted_model.request import View
 
 _MARK = re.compile(r"bf_s(\d+)_n(\d+)(x?)")

@@ -21,7 +21,7 @@ from stat import S_ISDIR
 from urllib.parse import unquote, urlsplit
 
 from benchflow.results.jobs import journal, task_facts, unfinished
-from benchflow.run.models.job_gateway import LEDGER
+from benchflow.run.models.gateway_access import LEDGER
 from benchflow.site.build import shell_of
 from benchflow.site.html import Shell, policy
 from benchflow.site.markdown_json import to_json, to_markdown

@@ -79,7 +79,7 @@ def _budgets(trials: Trials, measure: str, level: float) -> Budgets:
                 part.resolved,
                 part.tasks,
                 at,
-                part.units if part.in_families else None,
+                part.units if part.in_generators else None,
                 level,
                 part.n_errors,
             )

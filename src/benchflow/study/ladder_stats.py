@@ -94,7 +94,7 @@ def rungs(trials: Trials, level: float = 0.95) -> Rungs | Refused:
             part.n_tasks,
             len(values),
             part.n_errors,
-            "t over tasks or families (ratio)",
+            "t over tasks or generators (ratio)",
         )
     climb: RungModel | Refused = Refused("single tests are no ladder")
     if kind == "milestone":

@@ -29,7 +29,7 @@ def root() -> Path:
 
 
 def names(top: Path | None = None) -> list[str]:
-    """Names (`<family>/<variant>`) of all tasks below `top`, sorted; nothing is validated."""
+    """Names (`<topic>/<name>`) of all tasks below `top`, sorted; nothing is validated."""
     base = top or root()
     return sorted(path.parent.relative_to(base).as_posix() for path in base.glob("*/*/task.toml"))
 

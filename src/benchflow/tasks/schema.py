@@ -80,9 +80,19 @@ class Variant(_Strict):
     goes_on: bool
 
 
+class Generated(_Strict):
+    """Which draw a task is: `spec` is the digest of what was drawn."""
+
+    generator: Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+/[a-z0-9-]+$")]
+    version: str
+    seed: int = Field(ge=0)
+    spec: str
+
+
 class Benchflow(_Strict):
-    family: Name
-    variant: Name
+    topic: Name
+    name: Name
+    generated: Generated | None = None
     skills: list[Name] = Field(min_length=1)
     arch: Arch
     further_arches: list[Arch] = []

@@ -13,7 +13,6 @@ import json
 import os
 import shutil
 import tempfile
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from benchflow.boot.memory import OWN_MB, QEMU_MB, TOOL_MB
 from benchflow.boot.runner.debian_packages import packages
 from benchflow.errors import UsageError
 from benchflow.tasks.digest import files_below
-from benchflow.tasks.model import Task
+from benchflow.tasks.model import Resources, Staged, Task
 
 _FORMAT = 3
 _SUITE = "bookworm"
@@ -37,8 +36,8 @@ exec python3 -I /tests/boot.pyz verify --tests /tests --logs /logs/verifier
 """
 
 
-def stage(task: Task, hint: int = 0) -> Path:
-    """The staged folder of `task` with hints 1..`hint` in its instruction; cached.
+def stage(task: Task, hint: int = 0) -> Staged:
+    """`task` as a Harbor folder with hints 1..`hint` in its instruction; cached.
 
     A plain Harbor folder is already what Harbor runs: its own path is returned.
     Raises UsageError when the task has no hint of that level.
@@ -48,7 +47,7 @@ def stage(task: Task, hint: int = 0) -> Path:
             raise UsageError(
                 f"{task.name}: plain Harbor tasks have no hints", hint="leave --hint out"
             )
-        return task.path
+        return Staged(task, task.path)
     if hint > len(task.hints):
         raise UsageError(
             f"{task.name} has {len(task.hints)} hints", hint=f"use --hint 0-{len(task.hints)}"
@@ -56,8 +55,9 @@ def stage(task: Task, hint: int = 0) -> Path:
     boot = boot_zipapp()
     key = hashlib.sha256(f"{_FORMAT} {task.digest} {boot.stem} {hint}".encode()).hexdigest()[:20]
     final = home() / "staged" / key / task.slug
+    staged = Staged(task, final, hint)
     if final.is_dir():
-        return final
+        return staged
     final.parent.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=".staging-", dir=final.parent.parent))
     try:
@@ -70,7 +70,7 @@ def stage(task: Task, hint: int = 0) -> Path:
                 raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return final
+    return staged
 
 
 def export(tasks: list[Task], destination: Path, hint: int = 0) -> list[Path]:
@@ -81,7 +81,7 @@ def export(tasks: list[Task], destination: Path, hint: int = 0) -> list[Path]:
     destination.mkdir(parents=True, exist_ok=True)
     written = []
     for task in tasks:
-        source, target = stage(task, hint), destination / task.slug
+        source, target = stage(task, hint).folder, destination / task.slug
         if target.exists():
             if _content(target) != _content(source):
                 raise UsageError(
@@ -195,9 +195,15 @@ WORKDIR /tests
 """
 
 
-def verifier_memory_mb(task: Task) -> int:
-    """What the verifier may hold: each part as much as `boot` lets it have, all at once."""
-    return OWN_MB + TOOL_MB + task.machines_at_once * (task.machine_memory_mb + QEMU_MB)
+def verifier_resources(task: Task) -> Resources:
+    """What the verifier is granted. Memory: each part of `boot` as much as it may have, at once."""
+    machines = task.machines_at_once * (task.machine_memory_mb + QEMU_MB)
+    return Resources(
+        cpus=task.resources.cpus,
+        memory_mb=OWN_MB + TOOL_MB + machines,
+        storage_mb=verifier_storage_mb(task),
+        build_timeout_sec=task.resources.build_timeout_sec,
+    )
 
 
 def verifier_storage_mb(task: Task) -> int:
@@ -212,23 +218,23 @@ def verifier_storage_mb(task: Task) -> int:
 
 
 def _staged_toml(task: Task) -> str:
-    import tomli_w
+    import tomlkit
 
-    data = tomllib.loads((task.path / "task.toml").read_text(encoding="utf-8"))
-    resources = data["environment"]
+    data: Any = tomlkit.parse((task.path / "task.toml").read_text(encoding="utf-8"))
+    granted = verifier_resources(task)
     data["verifier"]["timeout_sec"] = task.verifier_ended_sec
     data["verifier"]["environment_mode"] = "separate"
     data["verifier"]["environment"] = {
         "network_mode": "no-network",
-        "build_timeout_sec": resources.get("build_timeout_sec", 1800),
-        "cpus": resources.get("cpus", 2),
-        "memory_mb": verifier_memory_mb(task),
-        "storage_mb": verifier_storage_mb(task),
+        "build_timeout_sec": granted.build_timeout_sec,
+        "cpus": granted.cpus,
+        "memory_mb": granted.memory_mb,
+        "storage_mb": granted.storage_mb,
     }
-    data["environment"].setdefault("build_timeout_sec", 1800)
+    data["environment"].setdefault("build_timeout_sec", task.resources.build_timeout_sec)
     data["artifacts"] = [d.path for d in task.deliverables]
     data["metadata"]["benchflow"]["digest"] = task.digest
-    return tomli_w.dumps(data)
+    return tomlkit.dumps(data)
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -42,8 +42,9 @@ _LIBRARIES = ("pexpect", "ptyprocess", "qemu.qmp")
 _FOR_PEOPLE = {
     "task": ("version", "description", "authors", "keywords"),
     "metadata.benchflow": (
-        "family", "variant", "generator", "skills", "expert_minutes", "expert_minutes_basis",
-        "oracle_minutes", "needs", "unverified", "exploits", "common_exploits", "variants",
+        "topic", "name", "family", "variant", "generated", "skills", "expert_minutes",
+        "expert_minutes_basis", "oracle_minutes", "needs", "unverified", "exploits",
+        "common_exploits", "variants",
     ),
 }  # fmt: skip
 

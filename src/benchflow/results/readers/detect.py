@@ -38,7 +38,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class How:
-    """See `benchflow.results.records.collect`."""
+    """See `benchflow.results.collect.collect`."""
 
     trajectories: bool
     workers: int

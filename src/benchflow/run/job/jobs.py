@@ -7,12 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchflow.base.atomic import write_json
 from benchflow.errors import TaskError, UsageError
 from benchflow.gateway.config import Config
 from benchflow.results.jobs import lock
 from benchflow.results.jobs.trials import read_job, read_trial
 from benchflow.results.model import Job, Problem, Verdict
-from benchflow.results.safe_files import UnreadableRecord, read_object, write_json
+from benchflow.results.safe_files import UnreadableRecord, read_object
 from benchflow.run.job import harbor_job, job_record, worker
 from benchflow.run.job.agent_secrets import Given, give_again
 from benchflow.run.job.plan import Plan
@@ -55,7 +56,7 @@ def start(
     with lock.hold(job) as held:
         job_gateway.prepare(job, plan.gateway)
         job_record.write(plan)
-        phases = Phases(job, {str(planned.staged): planned.task for planned in plan.tasks})
+        phases = Phases(job, {str(planned.folder): planned.task for planned in plan.tasks})
 
         def work() -> None:
             _play(plan.config, phases, job_gateway.start(job, plan.gateway), gate)
@@ -270,7 +271,7 @@ def _restage(saved: dict[str, Any]) -> dict[str, Task]:
     tasks: dict[str, Task] = {}
     for entry in saved["tasks"]:
         task = load(entry["source"])
-        staged = stage(task, int(entry["hint"]))
+        staged = stage(task, int(entry["hint"])).folder
         if str(staged) != entry["staged"] or task.digest != entry["digest"]:
             raise UsageError(
                 f"{entry['name']} has changed since this job was started",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchflow.results.jobs import journal
-from benchflow.run.live.progress import Phase
+from benchflow.results.jobs.progress_events import Phase
 from benchflow.tasks import Task
 
 if TYPE_CHECKING:

@@ -153,7 +153,7 @@ def can_continue(agent: AgentConfig) -> bool:
 def _metered_class(agent: AgentConfig) -> type[BaseAgent] | None:
     from harbor.agents.factory import AgentFactory
 
-    from benchflow.run.models.gateway_agent import is_metered
+    from benchflow.run.models.gateway_access import is_metered
 
     return AgentFactory.get_agent_class_from_config(agent) if is_metered(agent) else None
 

@@ -20,11 +20,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from benchflow.base.atomic import write_json
 from benchflow.errors import InfrastructureError
 from benchflow.gateway.totals import replay
 from benchflow.results.jobs.continued import NAME
-from benchflow.results.safe_files import UnreadableRecord, read_object, write_json
-from benchflow.run.models.job_gateway import LEDGER
+from benchflow.results.safe_files import UnreadableRecord, read_object
+from benchflow.run.models.gateway_access import LEDGER
 from benchflow.sandbox import cleanup, paths
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from benchflow.errors import BenchflowError
 from benchflow.gateway.client import GatewayClient
 from benchflow.gateway.config import Budget
 from benchflow.gateway.totals import replay
-from benchflow.run.models.job_gateway import LEDGER
+from benchflow.run.models.gateway_access import LEDGER
 
 if TYPE_CHECKING:
     from harbor.job import Job

@@ -18,6 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from benchflow.base.atomic import write_json
 from benchflow.errors import TaskError
 from benchflow.sandbox import idmap, paths
 from benchflow.sandbox.idmap import IdMap
@@ -146,12 +147,7 @@ def _save(record: Path, image: Image) -> None:
         "layers": [str(layer) for layer in image.layers],
         "config": asdict(image.config),
     }
-    draft = record.with_suffix(f".{os.getpid()}.new")
-    with draft.open("w") as file:
-        json.dump(data, file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(record)
+    write_json(record, data)
 
 
 @contextmanager

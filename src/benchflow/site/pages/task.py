@@ -33,7 +33,7 @@ def index(study: Study, put: Put) -> Page:
     """All tasks."""
     columns = (
         Column("task", "Task"),
-        Column("family", "Family"),
+        Column("topic", "Topic"),
         Column("share", "Resolved", numeric=True),
         Column("trials", "Trials", numeric=True),
         Column("errors", "Errors", numeric=True),
@@ -81,7 +81,7 @@ def _index_row(study: Study, task: str) -> tuple[Cell, ...]:
     expert = next((r.expert_minutes for r in records if r.expert_minutes), None)
     return (
         text(task, study.at.task(task)),
-        text(next((r.family for r in records if r.family), "")),
+        text(next((r.topic for r in records if r.topic), "")),
         share_cell(share(records)),
         number(len(records)),
         number(counts(records)[2]),
@@ -138,7 +138,7 @@ def _about(records: Sequence[Record]) -> tuple[Block, ...]:
     first = records[0]
     expert = first.expert_minutes
     items = (
-        ("Family", text(first.family)),
+        ("Topic", text(first.topic)),
         ("Skills", text(", ".join(first.skills))),
         ("Version", text(", ".join(sorted({r.task_version for r in records if r.task_version})))),
         ("Time of an expert", seconds_cell(None if expert is None else 60 * expert)),

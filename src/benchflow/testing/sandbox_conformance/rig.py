@@ -1,4 +1,4 @@
-"""The bench that checks work on: environments made on demand, and a host with bait on it."""
+"""The rig that checks work on: environments made on demand, and a host with bait on it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from harbor.models.task.config import EnvironmentConfig, NetworkMode, NetworkPol
 from harbor.models.trial.paths import TrialPaths
 from harbor.utils.import_path import import_class
 
-from benchflow.testing.sandbox_conformance.model import NotApplicable, expect
+from benchflow.testing.sandbox_conformance.outcome import NotApplicable, expect
 
 DOCKERFILE = "FROM debian:bookworm\nENV CONFORMANCE_IMAGE=yes\nWORKDIR /work\n"
 LOGS = "/logs/agent"
 INSIDE = "/srv/c"  # where the checks put their files in an environment
 
 
-class Bench:
+class Rig:
     """What a check gets. `env()` is shared by the checks; `fresh()` is the check's own."""
 
     def __init__(self, import_path: str, kwargs: dict[str, Any] | None = None) -> None:
