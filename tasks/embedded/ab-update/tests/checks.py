@@ -73,6 +73,11 @@ def test_what_is_mounted_where(unit, word):
     questions.what_is_mounted_where(unit, word)
 
 
+@check("records", proves=["R6", "R8"])
+def test_the_system_is_the_slots(unit):
+    questions.the_system_is_the_slots(unit)
+
+
 @check("records", proves=["R7", "R13"])
 def test_what_it_says_of_itself(unit):
     same(unit.say("cat /etc/board"), "varde-3", "/etc/board [R7]")

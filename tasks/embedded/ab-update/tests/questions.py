@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePosixPath
 
 from unit import SPOILT, parse_status, same
@@ -10,6 +11,28 @@ from unit import SPOILT, parse_status, same
 SCRIPT_SECONDS, RESTART_SECONDS = 10, 10
 #: Three tries, each at most 60 s from its kernel's start to its confirmation [R18], and a start.
 TRIALS_SECONDS = 240
+
+
+#: Where a slot's system lies.
+_SYSTEM = ("/bin", "/sbin", "/lib", "/lib64", "/usr", "/etc", "/boot", "/opt")
+
+
+def the_system_is_the_slots(unit) -> None:
+    """[R6], [R8], by the kernel's own table of mounts and of partitions."""
+    numbers = [line.split() for line in unit.say("cat /proc/partitions").splitlines()]
+    names = {f"{row[0]}:{row[1]}": row[3] for row in numbers if len(row) == 4}
+    slot = unit.layout.numbers.get(f"slot-{unit.status()['slot']}")
+    for line in unit.say("cat /proc/self/mountinfo").splitlines():
+        device, root, place = line.split()[2:5]
+        disk = re.fullmatch(r"[a-z]+(\d+)", names.get(device, ""))
+        if disk is None or not names[device].startswith("vda"):
+            continue
+        if place == "/":
+            found = (int(disk[1]), root)
+            same(found, (slot, "/"), "partition, and folder in it, of which / is [R6]")
+        elif int(disk[1]) != slot:
+            inside = any(place == one or place.startswith(f"{one}/") for one in _SYSTEM)
+            assert not inside, f"{place} comes from {names[device]}, not from the slot [R8]"
 
 
 def what_is_mounted_where(unit, word) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bundle import SLOT, Release, digest_of
@@ -62,6 +62,8 @@ class Layout:
 
     places: Mapping[str, tuple[int, int]]
     faults: Sequence[str] = ()
+    #: The numbers by which the kernel calls them.
+    numbers: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, image: Image) -> Layout:
@@ -76,7 +78,8 @@ class Layout:
         faults += [f"partition {one.number} is of a table other than GPT"
                    for one in partitions if one.table != "gpt"]  # fmt: skip
         return cls({one.name: (one.start, one.size) for one in partitions
-                    if one.name in NAMES}, faults)  # fmt: skip
+                    if one.name in NAMES}, faults,
+                   {one.name: one.number for one in partitions if one.name in NAMES})  # fmt: skip
 
     def place(self, name: str) -> tuple[int, int]:
         assert name in self.places, f"no partition is called {name} [R1]"
