@@ -1,4 +1,5 @@
-"""Slow tests run by turns: every run takes its share of them, so that some runs cover all.
+"""Slow tests run when their sources were changed (tests/touched.py), the others by turns: every run
+takes its share of them, so that some runs cover all.
 
 A share is one of twenty, or of what the marker says: `slow(every=10)`. Who shares with whom follows
 from the names, and moves with every test that comes or goes; what is too heavy for that keeps a
@@ -14,8 +15,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests import touched, warm_command
 
-pytest_plugins = ["tests.beside"]
+pytest_plugins = ["tests.needs", "tests.workers", "tests.long_runs"]  # in the order of imports
 
 TURNS = 20
 
@@ -33,6 +35,10 @@ def pytest_configure() -> None:
     # A script's `&` has its programs ignore Ctrl-C, and so would all that they start.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_unconfigure() -> None:
+    warm_command.stop()
 
 
 def current_turn() -> int:
@@ -54,6 +60,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     slow = sorted((item for item in items if item.get_closest_marker("slow")), key=_nodeid)
     chosen = _shares(slow, current_turn()) if choice == "turn" else []
+    if choice == "turn":
+        files = touched.changed(touched.base())
+        chosen += [item for item in slow if touched.is_touched(item, files) and _is_due(item)]
     left_out = [item for item in slow if item not in chosen]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
@@ -71,6 +80,17 @@ def _shares(slow: list[pytest.Item], turn: int) -> list[pytest.Item]:
         elif (turn - marker.kwargs["at"]) % TURNS == 0:
             placed.append(item)
     return placed + [item for every, kind in kinds.items() for item in kind[turn % every :: every]]
+
+
+def _is_due(item: pytest.Item) -> bool:
+    """Not so an oracle whose gate is recorded for the task as it is now: its author has run it."""
+    if "oracles" not in getattr(item, "fixturenames", ()):
+        return "at" not in item.get_closest_marker("slow").kwargs
+    from benchflow.authoring.gate_record import due
+    from benchflow.tasks import load, root
+
+    assert isinstance(item, pytest.Function)
+    return bool(due(load(root() / item.callspec.params["name"]), ["oracle"]))
 
 
 def _nodeid(item: pytest.Item) -> str:

@@ -9,10 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from harbor.models.trajectories import Trajectory
 from layered_trials import COMMANDS, write_task
 
 from benchflow.scripted_model import ScriptedModel, of_commands
+
+pytestmark = pytest.mark.needs("sandbox")
 
 DOCS = Path(__file__).parents[2] / "docs" / "agents.md"
 

@@ -18,7 +18,7 @@ BIN = Path(sys.executable).parent
     [
         [str(BIN / "ruff"), "check", "."],
         [str(BIN / "ruff"), "format", "--check", "."],
-        [str(BIN / "mypy")],
+        pytest.param([str(BIN / "mypy")], marks=pytest.mark.needs("time")),
         [str(BIN / "lint-imports")],
         ["sh", "-n", "scripts/setup.sh"],
         ["sh", "-n", "scripts/demo"],
