@@ -13,6 +13,7 @@ from __future__ import annotations
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests import touched, warm_command
@@ -20,14 +21,19 @@ from tests import touched, warm_command
 pytest_plugins = ["tests.needs", "tests.workers", "tests.long_runs"]  # in the order of imports
 
 TURNS = 20
+#: More slow tests than these, or more than one oracle, would take hours: a change that touches so
+#: many is looked at by turns, and the run says how many wait.
+MOST_TOUCHED = 8
+_waiting = pytest.StashKey[int]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--slow",
-        choices=["turn", "all", "none"],
+        choices=["turn", "touched", "all", "none"],
         default="turn",
-        help=f"slow tests: one share of {TURNS} (or as marked) by turns (default), all, or none",
+        help=f"slow tests: one share of {TURNS} (or as marked) by turns and what a small change "
+        "touches (default), all that it touches, all, or none",
     )
 
 
@@ -59,14 +65,38 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if choice == "all" or named:
         return
     slow = sorted((item for item in items if item.get_closest_marker("slow")), key=_nodeid)
-    chosen = _shares(slow, current_turn()) if choice == "turn" else []
-    if choice == "turn":
+    chosen = _shares(slow, current_turn()) if choice in ("turn", "touched") else []
+    if chosen or choice == "touched":
         files = touched.changed(touched.base())
-        chosen += [item for item in slow if touched.is_touched(item, files) and _is_due(item)]
+        more = [item for item in slow if touched.is_touched(item, files) and _is_due(item)]
+        more = [item for item in more if item not in chosen]
+        oracles = sum("oracles" in getattr(item, "fixturenames", ()) for item in more)
+        if choice == "turn" and (len(more) > MOST_TOUCHED or oracles > 1):
+            config.stash[_waiting] = len(more)
+            more = []
+        chosen += more
     left_out = [item for item in slow if item not in chosen]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:  # one of several workers, each of which collects all
+        output["waiting"] = session.config.stash.get(_waiting, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    told = getattr(node, "workeroutput", None) or {}
+    node.config.stash[_waiting] = told.get("waiting", 0)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if n := terminalreporter.config.stash.get(_waiting, 0):
+        terminalreporter.line(f"{n} slow tests that the change touches wait for their turn")
+        terminalreporter.line("all of them now: scripts/test --slow touched")
 
 
 def _shares(slow: list[pytest.Item], turn: int) -> list[pytest.Item]:
