@@ -17,7 +17,7 @@ from benchflow.sandbox.idmap import IdMap
 _SOURCE = Path(__file__).resolve().parents[2]
 _HELPER = (
     f"import sys; sys.path.insert(0, {str(_SOURCE)!r}); "
-    "from benchflow.sandbox.inside import enter; enter.main()"
+    "from benchflow.sandbox.inside import nsenter; nsenter.main()"
 )
 
 
