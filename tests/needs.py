@@ -64,6 +64,13 @@ def _browser() -> str:
     return "" if found else "needs a browser (apt-get install chromium)"
 
 
+def _ids() -> str:
+    from benchflow.run.doctor import State, sandbox
+
+    check = sandbox.id_maps()
+    return "" if check.state == State.OK else f"needs a range of ids: {check.detail}"
+
+
 def _sandbox() -> str:
     from benchflow.run.doctor import State, sandbox
     from benchflow.sandbox import idmap, paths
@@ -111,6 +118,7 @@ def _program(name: str) -> str:
 CHECKS: dict[str, Callable[[], str]] = {
     "qemu": _qemu,
     "guests": _guests,
+    "ids": _ids,
     "sandbox": _sandbox,
     "mirror": _mirror,
     "root": _root,

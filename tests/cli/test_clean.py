@@ -28,6 +28,7 @@ def sizes(text: str) -> dict[str, int]:
     return {store["name"]: store["megabytes"] for store in json.loads(text)["stores"]}
 
 
+@pytest.mark.needs("ids")
 def test_evidence_goes_and_what_the_gates_said_stays(tmp_path: Path) -> None:
     home = tmp_path / "home"
     ours.words(tmp_path / "t")

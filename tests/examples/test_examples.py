@@ -57,6 +57,7 @@ def endpoint() -> Iterator[str]:
         process.terminate()
 
 
+@pytest.mark.needs("sandbox")
 def test_the_agent_solves_the_task_with_the_endpoint(endpoint: str, tmp_path: Path) -> None:
     model = f"{endpoint}#mine"
     (trial,) = trials(
@@ -73,6 +74,7 @@ def test_the_agent_solves_the_task_with_the_endpoint(endpoint: str, tmp_path: Pa
     assert "echo hello > /app/hello.txt" in trajectory.read_text()
 
 
+@pytest.mark.needs("sandbox")
 def test_the_sweep_runs_what_it_plans_and_nothing_twice(tmp_path: Path) -> None:
     shutil.copytree(EXAMPLES, tmp_path / "examples")
     plan = benchflow("sweep", "examples/sweep.toml", "--plan", cwd=tmp_path)
