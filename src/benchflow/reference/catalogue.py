@@ -341,6 +341,7 @@ def _times(entry: log.Entry) -> str:
         "verification_s": "verification",
         "processor_s": "of processor time",
         "build_s": "building",
+        "trial_s": "for the trial",
         "seconds": "in all",
     }
     v = entry.values
