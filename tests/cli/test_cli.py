@@ -50,7 +50,7 @@ def test_the_reference_is_what_the_commands_say() -> None:
         check=True,
     )
     assert done.stdout == (ROOT / "docs" / "cli.md").read_text(), (
-        "make it anew: python -m benchflow.cli.reference > docs/cli.md"
+        "make it again: python -m benchflow.reference"
     )
 
 

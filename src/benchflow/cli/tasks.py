@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @json_option
 @click.pass_context
 def command(context: click.Context, as_json: bool) -> None:
-    """List, show, check and export the tasks.
+    """List, show, validate and export the tasks.
 
     A task is named as in the catalogue (repair/dead-server), by a glob ('repair/*') or by the path
     of any Harbor task folder.
@@ -39,7 +39,7 @@ def command(context: click.Context, as_json: bool) -> None:
 @command.command("list")
 @json_option
 def list_command(as_json: bool) -> None:
-    """One line a task, by topic, with the gates that it is recorded to have passed."""
+    """List the tasks by topic, one a line, with the gates that each has passed."""
     from benchflow.cli.table import colour, table
     from benchflow.tasks import catalogue
 
@@ -83,19 +83,34 @@ def _changed(task: Task) -> tuple[str, ...]:
 
 
 def _state(task: Task) -> str:
+    """Gates, then attempts and attacks of the present version; verified when none is missing."""
+    from benchflow.authoring.check import GATES
     from benchflow.authoring.gate_record import standing
+    from benchflow.base.numbers import plural
+    from benchflow.tasks import reviews
 
     if not task.is_benchflow:
         return ""
-    recorded = str(standing(task) or "no gates recorded")
-    return f"not verified, {recorded}" if task.unverified else recorded
+    found = standing(task)
+    recorded = str(found or "no gates recorded")
+    if task.unverified:
+        return f"not verified, {recorded}"
+    tried = reviews.read(task.path).at(task.version)
+    whole = found is not None and found.good == len(GATES) and tried.complete
+    counted = ", ".join(
+        (
+            plural(len(tried.attempts), "attempt"),
+            plural(len(tried.attacks), "attack"),
+        )
+    )
+    return f"{recorded}; {counted}" + ("; verified" if whole else "")
 
 
 @command.command("show")
 @click.argument("task")
 @json_option
 def show_command(task: str, as_json: bool) -> None:
-    """What one task asks for, and how it is proved.
+    """Show what one task asks for, and how it is proved.
 
     \b
     Example:
@@ -127,6 +142,7 @@ def show_command(task: str, as_json: bool) -> None:
         ["gates", _state(found)],
         ["changed since", ", ".join(_changed(found))],
         ["unverified", found.unverified],
+        *_reviewed(found),
     ]
     click.echo("\n".join(f"{key:<13} {value}" for key, value in facts if value))
     for exploit in (*found.exploits, *found.common_exploits):
@@ -145,6 +161,25 @@ def show_command(task: str, as_json: bool) -> None:
     if rows:
         header = ["milestone", "weight", "checks", "requires", "what it proves"]
         click.echo("\n" + table(header, rows))
+
+
+def _reviewed(task: Task) -> list[list[str]]:
+    """A line an attempt and an attack, whatever the version."""
+    from benchflow.base.text import one_line
+    from benchflow.tasks import reviews
+
+    found = reviews.read(task.path)
+    lines = []
+    for one in found.attempts:
+        before = f" (first {one.first})" if one.first else ""
+        blame = ", ".join(f"{f.check}: {f.fault}" for f in one.failures)
+        text = f"{one.version}, {one.date}: {one.verdict}{before}, {one.minutes:g} min, "
+        lines.append(["attempt", one_line(f"{text}{one.calls} calls; {blame}".rstrip("; "), 400)])
+    for attack in found.attacks:
+        text = f"{attack.version}, {attack.date}: {attack.minutes:g} min, "
+        text += f"{len(attack.held)} held, {len(attack.worked)} worked and were stopped"
+        lines.append(["attack", text])
+    return lines
 
 
 def _limits(agent: float, verifier: float) -> str:
@@ -179,7 +214,12 @@ def validate_command(task: tuple[str, ...], as_json: bool) -> int:
 @command.command("export")
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
 @click.argument("task", nargs=-1)
-@click.option("--hint", type=click.IntRange(0, 3), default=0, help="Hints to add (0-3).")
+@click.option(
+    "--hint",
+    type=click.IntRange(0, 3),
+    default=0,
+    help="Number of hints to add to the instruction (0-3).",
+)
 @json_option
 def export_command(directory: Path, task: tuple[str, ...], hint: int, as_json: bool) -> None:
     """Write tasks as a self-contained Harbor dataset that runs without us.

@@ -215,7 +215,7 @@ class NamespaceEnvironment(BaseEnvironment):
         return self.task_env_config.workdir or own or None
 
     def _open(self, image: Image, **how: Any) -> Sandbox:
-        """`Sandbox.start`, for whoever extends this class."""
+        """`Sandbox.start`, for those who extend this class."""
         return Sandbox.start(image, **how)
 
     def _core_mounts(self) -> list[Mount]:

@@ -57,7 +57,7 @@ class _Instruction:
 
 
 def adapted(text: str, name: str = "Dockerfile") -> Recipe:
-    """The same Dockerfile in the builder's words, to the letter where it knows them all. Raises
+    """The same Dockerfile in the builder's words, word for word where it knows them all. Raises
     TaskError for what it cannot do."""
     lines: list[str] = []
     files: dict[str, str] = {}

@@ -9,7 +9,10 @@ _ROUNDS = 5000
 
 
 def sha512_crypt(password: str, salt: str) -> str:
-    """The hash of a password, as it stands in /etc/shadow; Ulrich Drepper's description, 2007."""
+    """The hash of a password, as it stands in /etc/shadow; Ulrich Drepper's description, 2007.
+
+    `salt` has 16 characters of crypt's alphabet at most.
+    """
     word, grain = password.encode(), salt.encode()
 
     def sha(*parts: bytes) -> bytes:
