@@ -120,6 +120,11 @@ def test_a_harbor_trial_needs_no_more_than_its_result(tmp_path: Path) -> None:
         (None, "provider/model-big", "model-big"),
         (None, "provider/family/model", "family/model"),
         ("known", "provider/other", "known"),
+        (
+            "/127.0.0.1:8000/v1#mine",
+            "http://127.0.0.1:8000/v1#mine",
+            "http://127.0.0.1:8000/v1#mine",
+        ),
         (None, "", ""),
     ],
 )
