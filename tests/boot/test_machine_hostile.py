@@ -67,7 +67,7 @@ def test_a_shell_is_found_behind_a_huge_line(start: Start) -> None:
 def test_forged_prompts_and_a_parrot_do_not_log_anyone_in(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("benchflow.boot.machine.shell.LOGIN_SECONDS", 5.0)
+    monkeypatch.setattr("benchflow.boot.machine.login.LOGIN_SECONDS", 5.0)
     machine = start(FAKE_LOGIN, append=QUIET)
     machine.expect("gw login: ", timeout=60)
     with pytest.raises((GuestTimeout, LoginFailed)):
@@ -174,6 +174,27 @@ def test_what_is_printed_behind_the_question_for_a_password_does_not_hide_it(sta
     late = "printf 'Password: eth0: link becomes ready\\n'"
     init = f"stty -F /dev/console -echo; printf 'gw login: '; read name; {late}; read password\n"
     machine = start(f"{init}[ $password = toor ] && {SHELL_INIT}", append=QUIET)
+    assert machine.login("root", "toor", timeout=60).run("echo in").stdout == "in\n"
+
+
+# The terminal is the kernel's own: `read` shows what is typed, and `stty` turns that off.
+OTHER_WORDS = f"""
+while :; do
+  stty sane; printf '\\n登录：'; read name; [ "$name" ] || continue
+  stty -echo; printf 'Mot de passe : '; read password; stty echo; echo; sleep 2
+  if [ "$name/$password" = root/toor ]; then {SHELL_INIT} fi
+  printf '登录不正确\\n'
+done
+"""
+
+
+def test_a_login_in_other_words_refuses_and_lets_in(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchflow.boot.machine.login.NAME_STANDS", 6.0)
+    machine = start(f"exec 0<>/dev/ttyS0 1>&0 2>&0\n{OTHER_WORDS}", append=QUIET)
+    with pytest.raises(LoginFailed):
+        machine.login("root", "wrong password", timeout=60)
     assert machine.login("root", "toor", timeout=60).run("echo in").stdout == "in\n"
 
 

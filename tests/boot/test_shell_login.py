@@ -97,7 +97,7 @@ def test_nothing_is_typed_while_a_password_is_looked_at(guests: Callable[[Reply]
 def test_a_shell_without_a_prompt_is_asked_in_the_end(
     guests: Callable[[Reply], Guest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("benchflow.boot.machine.shell.CHECKED_SECONDS", 3.0)
+    monkeypatch.setattr("benchflow.boot.machine.login.CHECKED_SECONDS", 3.0)
     guest = guests({**ASKED, "toor\n": [(0.1, "\r\n")]}.get)
     guest.prints((0, "gw login: "))
     guest.shell.log_in("toor", 60)

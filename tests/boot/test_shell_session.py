@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from benchflow.boot.errors import CheckMisuse, CommandFailed, CommandTimeout, ShellBroken
 from benchflow.boot.machine.guest import Watch
-from benchflow.boot.machine.shell import _PASSWORD_ANYWHERE, Shell, quote, typeable
+from benchflow.boot.machine.login import _PASSWORD_ANYWHERE
+from benchflow.boot.machine.shell import Shell, quote, typeable
 from benchflow.boot.machine.virtual_machine import Machine
 from guests import busybox
 

@@ -84,6 +84,7 @@ class Watch:
         self.overrun = ""  # why the guard ended this machine, for good
         self.jobs: dict[str, str] = {}
         self.attended = False  # somebody had a shell in the present boot
+        self.login_line = ""  # a prompt for a name in unknown words that turned out to be one
         self.dead_timers = 0  # starts that ended so, see DEAD_TIMER
         self.spoilt = 0  # of them, those that the host spoilt
         self._timers_before = 0  # of all, those before the last start that was wanted

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import contextlib
 import re
 from collections.abc import Callable
 
@@ -24,32 +23,15 @@ from benchflow.boot.errors import (
     ConsoleFlood,
     GuestError,
     GuestTimeout,
-    LoginFailed,
     ShellBroken,
 )
 from benchflow.boot.machine.frames import Apart, ApartFrame, Frame, Result, Sum, quote, typeable
 from benchflow.boot.machine.guest import Watch
+from benchflow.boot.machine.login import PRINTK, Login
 
 LINE_MAX = 600  # busybox edits lines of up to 1024 bytes, a tty drops what exceeds 4096
 WRITE_CHUNK = 512
-ASK_AGAIN = 3.0  # real seconds until the first repeated question to a shell that may not listen
-ASK_MAX = 30.0
 INTERRUPT, QUIT = "\x03", "\x1c"  # the terminal's keys, as every tty has them at first
-CHECKED_SECONDS = 15.0  # reference seconds for a password to be looked at, and for the pause after
-LOGIN_SECONDS = 30.0  # reference seconds that remain for a login however late its prompt came
-# Not what comes after a login: "Last login: …", "Last failed login: …".
-_LOGIN = re.compile(r"(?:^|\n)[^\n]*(?<!Last )(?<!Last failed )login: ?\Z")
-_LOGIN_ANYWHERE = re.compile(r"(?<!Last )(?<!Last failed )login:")
-_PASSWORD = re.compile(r"(?:^|\n)[^\n]*[Pp]assword(?: for [^\n]*)?: ?\Z")
-# Bounded: in megabytes of such words without an end the search would take hours, uninterruptible.
-_PASSWORD_ANYWHERE = re.compile(r"[Pp]assword(?: for [^\n]{0,200})?:")
-_REFUSED = re.compile(r"(?i)login incorrect|authentication failure")
-_PROMPT = re.compile(r"[#$%>] ?\Z")
-# What we typed, as the terminal repeats it.
-_ASKED = re.compile(r"^.* stty -echo .*\n?", re.MULTILINE)
-_CONTINUED = re.compile(r"(?:^|\n)> \Z")
-_PRINTK = re.compile(r"^\[ *\d+\.\d{6}\](?:\[ *[TC]\d+\])? .*\n?", re.MULTILINE)
-_PRINTK_HEAD = re.compile(r"^\[[ \d.]*\Z", re.MULTILINE)  # of which the rest is on its way
 
 
 class Shell:
@@ -67,16 +49,14 @@ class Shell:
     # -- beginning and end ----------------------------------------------------------------------
 
     def log_in(self, password: str, timeout: float) -> None:
-        """Answer `login:` and `Password:`, and prove that a shell is there."""
-        began = self._watch.deadline(timeout)
-        self._await_login_prompt(timeout)
-        mark = self._console.end
-        self._send(f"{self.user}\n")
-        self._prove(mark, max(LOGIN_SECONDS, timeout - began.used()), password)
+        """Answer the prompts for a name and a password, and prove that a shell is there."""
+        Login(self._watch, self._send, self.user).answer(password, timeout)
+        self._begin()
 
     def take(self, timeout: float) -> None:
         """Prove that a shell listens on the console, without a login."""
-        self._prove(self._console.end, timeout, None)
+        Login(self._watch, self._send, self.user).find(timeout)
+        self._begin()
 
     @property
     def over(self) -> bool:
@@ -259,106 +239,8 @@ class Shell:
 
         self._watch.wait(step, timeout, what, in_session=True)
 
-    def _await_login_prompt(self, timeout: float) -> None:
-        console, watch = self._console, self._watch
-        waited = False
-
-        def step() -> bool | None:
-            text = console.since(max(watch.boot_start, console.end - 512))
-            return True if _LOGIN.search(text) else None
-
-        def retry() -> float:
-            # Something was printed over the prompt or behind it (the kernel's words on a network
-            # card, a chatty service): a newline brings a fresh one. Never typed before a prompt
-            # was seen, because boot menus take newlines too; nor at once, because the prompt may
-            # be on its way after a refusal or an exit, and the newline would be the name.
-            nonlocal waited
-            if waited and console.search(_LOGIN_ANYWHERE, watch.boot_start):
-                self._send("\n")
-            waited = True
-            return ASK_AGAIN
-
-        watch.wait(step, timeout, "login prompt", retry=retry)
-
-    def _settle(self, start: int) -> None:
-        """Get rid of a question that was typed before the refusal, which is the next name now.
-
-        Else the next name would answer to its `Password:`, or the next password be for it.
-        """
-        with contextlib.suppress(GuestError):
-            self._await(_PASSWORD_ANYWHERE, start, CHECKED_SECONDS, "answer to a question as name")
-            start = self._console.end
-            self._send("\n")
-            self._await(_LOGIN_ANYWHERE, start, LOGIN_SECONDS, "login prompt")
-
-    def _prove(self, start: int, timeout: float, password: str | None) -> None:
-        """Find a shell: answer a password prompt once, then question until the answer comes."""
-        answers: list[str] = []
-        asked_at = -1
-        console = self._console
-        given = password is None
-        patience = self._watch.deadline(CHECKED_SECONDS)
-        pause = ASK_AGAIN / 2
-
-        def ask() -> None:
-            nonlocal asked_at, patience
-            answer = Sum()
-            answers.append(answer.value)
-            # The head of an earlier question may have been lost and what is left of it may wait
-            # for its end; no quotes in here, so that it has one, and an interrupt where it shows.
-            interrupt = "\x03" if answers[1:] and _CONTINUED.search(console.tail(8)) else ""
-            self._send(f"{interrupt} stty -echo 2>/dev/null; PS1= PS2=; echo {answer.typed}\n")
-            asked_at = console.end
-            patience = self._watch.deadline(CHECKED_SECONDS)
-
-        def came() -> bool:
-            # A bare newline is only the end of the password, a terminal whose echo is not off yet
-            # repeats it, and the kernel talks at any time: it is being looked at, for some seconds
-            # when it is wrong, and a question typed meanwhile would be the next name.
-            if password is None:
-                return True
-            text = console.since(max(start, console.end - 4096))
-            text = _ASKED.sub("", _PRINTK_HEAD.sub("", _PRINTK.sub("", text))).strip()
-            answered = not password.startswith(text) and bool(text.replace(password, "", 1).strip())
-            return answered or (console.end > start and patience.remaining() <= 0)
-
-        def answer_password() -> None:
-            nonlocal given, start, patience
-            given = True
-            start = console.end
-            patience = self._watch.deadline(CHECKED_SECONDS)
-            self._send(f"{password}\n")
-
-        def step() -> bool | None:
-            text = console.since(max(start, console.end - 4096))
-            if any(answer in text for answer in answers):
-                return True
-            if not given and _PASSWORD.search(text):
-                answer_password()
-                return None
-            if given and password is not None and (_REFUSED.search(text) or _LOGIN.search(text)):
-                raise LoginFailed(
-                    f"{self._watch.name} refused the login of {self.user!r}", evidence=text
-                )
-            if console.end != asked_at and _PROMPT.search(_ASKED.sub("", text)):
-                ask()
-            return None
-
-        def retry() -> float:
-            nonlocal pause
-            if not given and console.search(_PASSWORD_ANYWHERE, start):
-                answer_password()
-            elif given and came():
-                ask()
-            pause = min(ASK_MAX, pause * 2)
-            return pause
-
-        try:
-            self._watch.wait(step, timeout, "shell", retry=retry)
-        except LoginFailed:
-            if answers:
-                self._settle(start)
-            raise
+    def _begin(self) -> None:
+        """Take the shell that was found, and make it one that nothing but commands disturbs."""
         self._resets = self._watch.resets
         self._watch.attended = True
         self._send(' [ "$BASH_VERSION" ] && set +H\n')  # no history expansion of what we type
@@ -372,7 +254,7 @@ class Shell:
 
 def _decode(reader: str, text: str) -> bytes | None:
     """The bytes of an encoded file, None when noise got into them."""
-    words = "".join(_PRINTK.sub("", text).split())
+    words = "".join(PRINTK.sub("", text).split())
     try:
         return (
             base64.b64decode(words, validate=True) if reader == "base64" else bytes.fromhex(words)
