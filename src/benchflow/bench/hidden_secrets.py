@@ -1,4 +1,7 @@
-"""Looking for something that must not be there, in the forms in which it would be of use."""
+"""Secrets that must not be in something, looked for in the forms in which they would be of use.
+
+What is packed is unpacked first, up to a depth and a sum of bytes, wherever in it a stream begins.
+"""
 
 from __future__ import annotations
 
@@ -126,31 +129,3 @@ def holds(places: Iterable[bytes], secrets: Mapping[str, bytes]) -> str:
 def _pieces(data: bytes) -> Iterator[bytes]:
     for at in range(0, len(data), _PIECE):
         yield data[max(0, at - _BEFORE) : at + _PIECE]
-
-
-def changed(
-    before: bytes, after: bytes, unit: int = 512, begin: int = 0, end: int | None = None
-) -> list[int]:
-    """Where, in units, two states of a disk differ between two places."""
-    block, found = 1 << 20, []
-    end = len(after) if end is None else end
-    for start in range(begin, end, block):
-        stop = min(start + block, end)
-        if before[start:stop] != after[start:stop]:
-            found += [
-                at
-                for at in range(start, stop, unit)
-                if before[at : at + unit] != after[at : at + unit]
-            ]
-    return found
-
-
-def runs(after: bytes, offsets: list[int], unit: int = 512) -> list[bytes]:
-    """The bytes at these places, neighbours together."""
-    joined: list[list[int]] = []
-    for at in offsets:
-        if joined and joined[-1][1] == at:
-            joined[-1][1] = at + unit
-        else:
-            joined.append([at, at + unit])
-    return [after[start:end] for start, end in joined]
