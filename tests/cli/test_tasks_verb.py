@@ -40,7 +40,14 @@ def test_the_list_says_what_a_person_chooses_by(catalogue: Path) -> None:
     header, topic, line, *_ = text.splitlines()
     assert " ".join(header.split()) == "task machine milestones expert oracle state skills"
     assert topic == "test"
-    columns = ["test/words", "x86_64 bios", "3", "1 min 00 s", "6.0 s", "no gates recorded"]
+    columns = [
+        "test/words",
+        "x86_64 bios",
+        "3",
+        "1 min 00 s",
+        "6.0 s",
+        "no gates recorded; 0 attempts, 0 attacks",
+    ]
     assert re.split(" {2,}", line.strip()) == [*columns, "recovery"]
     (listed,) = json.loads(tasks("--json", catalogue=catalogue))["tasks"]
     assert (listed["name"], listed["is_benchflow"]) == ("test/words", True)

@@ -13,11 +13,11 @@ from click.testing import CliRunner
 from made_up import collection, ladder, record
 
 from benchflow.base import numbers
+from benchflow.base.numbers import points
 from benchflow.cli.compare import command as compare
 from benchflow.cli.report import command as report
 from benchflow.report import tasks
 from benchflow.report.document import as_markdown, in_terminal
-from benchflow.report.figures import points
 from benchflow.report.section import Section, Table, escape, markdown, terminal
 from benchflow.results.collect import collect
 from benchflow.results.records import Record
@@ -65,7 +65,7 @@ def test_where_the_shared_tasks_allow_no_order_no_tier_is_told() -> None:
     assert "2 of 3 agents and models form 2 tiers (the others" in in_terminal(
         findings(collection(*common, *apart))
     )
-    assert "form 2 tiers: 1 of 1" in in_terminal(findings(collection(*common)))
+    assert "form 2 tiers: the difference is supported" in in_terminal(findings(collection(*common)))
 
 
 def test_milestones_claims_and_causes_are_reported_for_jobs_like_ours() -> None:
@@ -93,7 +93,7 @@ def test_milestones_claims_and_causes_are_reported_for_jobs_like_ours() -> None:
     text, page = in_terminal(found), as_markdown(found, [Path("jobs")])
     assert "the machine panicked, exited or restarted without end" in text
     assert "milestones passed" in text
-    assert "1 infrastructure errors left out" in text
+    assert "1 infrastructure error left out" in text
     assert "a m beats b m by" in text
     assert "half of the milestones" in page
     assert "moments are the latest possible ones" in page

@@ -149,7 +149,7 @@ class _Gates:
         from benchflow import sandbox
         from benchflow.authoring import image
 
-        context = self.task.path / "environment"
+        context = stage(self.task).folder / "environment"
         if not (context / "Dockerfile").is_file():
             return not_applicable("image", "no Dockerfile: the image was made elsewhere")
         return image.search(self.task.path, sandbox.build(context).layers)
@@ -160,7 +160,7 @@ class _Gates:
 
         if not self.task.is_benchflow:
             return not_applicable("size", "a plain Harbor task states no sizes")
-        layers = sandbox.build(self.task.path / "environment").layers
+        layers = sandbox.build(stage(self.task).folder / "environment").layers
         oracle = self.trials.reference()
         return size.size(self.task, size.stored(layers), [oracle] if oracle else [])
 

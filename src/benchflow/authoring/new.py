@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchflow.errors import UsageError
-from benchflow.tasks import Task, load, root
+from benchflow.tasks import Task, includes, load, root
 from benchflow.tasks.digest import files_below
 
 _TEMPLATE = Path(__file__).parent / "template"
@@ -21,7 +21,7 @@ def new(name: str, *, like: Task | None = None, author: str = "", top: Path | No
     `top` is the catalogue's folder by default. A copy starts at version 0.1.0, its times are
     called a guess, and `author` is put before those whose work it starts from. Raises UsageError
     for a name that is not `topic/name`, a folder that exists, or a `like` that is a plain
-    Harbor task.
+    Harbor task. Shared shell pieces are written out in a copy that lies in another catalogue.
     """
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} is not TOPIC/NAME", hint="small letters, digits and dashes")
@@ -32,11 +32,15 @@ def new(name: str, *, like: Task | None = None, author: str = "", top: Path | No
     if folder.exists():
         raise UsageError(f"{folder} exists", hint="choose another name")
     source = like.path if like else _TEMPLATE
+    # A copy in another catalogue has no lib to take from.
+    shares = like is not None and includes.library(like.path) == includes.library(folder.resolve())
     try:
         for path in files_below(source):
             target = folder / path.relative_to(source)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, target)
+            if like and not shares:
+                target.write_bytes(includes.read(path, like.path))
         _name(folder / "task.toml", topic, own, author, like)
         return load(folder)
     except BaseException:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from benchflow.authoring.gate import GateResult, judged, not_applicable
 from benchflow.authoring.similarity import Secrets
+from benchflow.base.numbers import plural
 from benchflow.errors import TaskError
-from benchflow.tasks import Task, load
+from benchflow.tasks import Task, includes, load
 from benchflow.tasks.digest import files_below
 from benchflow.tasks.skills import unknown
 
@@ -120,7 +121,11 @@ def coverage(task: Task) -> GateResult:
     ]
     if not task.requirements:
         findings.append("instruction.md numbers no demands: write [R1], [R2] …")
-    return judged("coverage", f"{len(task.requirements)} demands, {len(rows)} checks", findings)
+    return judged(
+        "coverage",
+        f"{plural(len(task.requirements), 'demand')}, {plural(len(rows), 'check')}",
+        findings,
+    )
 
 
 def leaks(task: Task) -> GateResult:
@@ -133,10 +138,10 @@ def leaks(task: Task) -> GateResult:
     findings = []
     given = _given(task)
     for path in given:
-        if hit := secrets.repeated_by(path.read_bytes(), given=path.as_posix()):
+        if hit := secrets.repeated_by(includes.read(path, task.path), given=path.as_posix()):
             where = path.relative_to(task.path).as_posix() + (f":{hit[0]}" if hit[0] else "")
             findings.append(f"{where} repeats {hit[1]}: move it out of reach")
-    return judged("leaks", f"{len(given)} files against the answers", findings)
+    return judged("leaks", f"{plural(len(given), 'file')} against the answers", findings)
 
 
 def _given(task: Task) -> list[Path]:

@@ -207,7 +207,7 @@ def time_command(jobs_dir: Path, wait: float, as_json: bool) -> None:
     Example:
       benchflow drive time --json
     """
-    from benchflow.cli.table import duration
+    from benchflow.base.numbers import duration
 
     answer = _call(jobs_dir, wait, "time")
     if as_json:

@@ -9,9 +9,9 @@ import threading
 import time
 from typing import TextIO
 
+from benchflow.base.numbers import duration
 from benchflow.base.text import one_line
 from benchflow.cli.live import finished_line
-from benchflow.cli.table import duration
 from benchflow.results.jobs.progress_events import Phase
 from benchflow.run.live.progress import Board, TrialState
 

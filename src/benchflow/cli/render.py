@@ -8,9 +8,10 @@ from pathlib import Path
 
 import click
 
+from benchflow.base.numbers import duration, plural
 from benchflow.base.text import one_line
 from benchflow.cli.options import print_json
-from benchflow.cli.table import duration, ladder, side_by_side, summary, trials_table
+from benchflow.cli.table import ladder, side_by_side, summary, trials_table
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.results import to_json
 from benchflow.results.jobs.script_end import script_end
@@ -138,7 +139,8 @@ def _print_state(job: Job) -> None:
         click.echo(f"  error, {len(same)}×: {cause}{why}")
     left = (job.planned or 0) - len(job.trials)
     if job.running:
-        click.echo(f"running: {max(left, 0)} trials are not finished yet")
+        unfinished = plural(max(left, 0), "trial is", "trials are")
+        click.echo(f"running: {unfinished} not finished yet")
     elif left > 0 or job.unfinished:
         count = max(left, len(job.unfinished))
         click.echo(f"not finished: {count}; go on with: benchflow resume {job.name}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from benchflow.base.numbers import MISSING, plural
 from benchflow.cli.options import jobs_dir_option, json_option, print_json
 
 if TYPE_CHECKING:
@@ -98,8 +99,9 @@ def command(file: Path, only_plan: bool, retry: str | None, jobs_dir: Path, as_j
 
 
 def _print(found: Sweep) -> None:
+    from benchflow.base.numbers import duration
     from benchflow.cli.render import shown
-    from benchflow.cli.table import duration, table
+    from benchflow.cli.table import table
 
     entries = [found.who(n) for n in range(len(found.agents))]
     by_task: dict[tuple[str, int], list[Cell]] = {}
@@ -112,7 +114,7 @@ def _print(found: Sweep) -> None:
     ]
     click.echo(table(["resolved of tried", *entries], rows))
     left = found.n_planned - found.n_finished
-    click.echo(f"\n{found.n_finished} of {found.n_planned} trials are finished.", nl=not left)
+    click.echo(f"\n{found.n_finished} of {plural(found.n_planned, 'trial')} finished.", nl=not left)
     if left:
         likely, most, known = _hours(found)
         click.echo(
@@ -130,7 +132,7 @@ def _print(found: Sweep) -> None:
 
 
 def _print_budget(found: Sweep, left: int) -> None:
-    from benchflow.run.sweep.sweep_budget import dollars
+    from benchflow.base.numbers import dollars
 
     purse, spent = found.file.purse, found.spent
     known = []
@@ -153,7 +155,7 @@ def _print_budget(found: Sweep, left: int) -> None:
 def _cell(cell: Cell, found: Sweep) -> str:
     count = _count(cell)
     judged = count["resolved"] + count["failed"]
-    text = f"{count['resolved']}/{judged}" if judged else "—"
+    text = f"{count['resolved']}/{judged}" if judged else MISSING
     if count["error"]:
         text += f" +{count['error']} error"
     left = found.file.attempts - len(cell.trials)

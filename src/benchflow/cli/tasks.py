@@ -61,7 +61,7 @@ def list_command(as_json: bool) -> None:
 
 
 def _line(task: Task) -> list[str]:
-    from benchflow.cli.table import duration
+    from benchflow.base.numbers import duration
 
     return [
         f"  {task.name}",
@@ -83,12 +83,27 @@ def _changed(task: Task) -> tuple[str, ...]:
 
 
 def _state(task: Task) -> str:
+    """Gates, then attempts and attacks of the present version; verified when none is missing."""
+    from benchflow.authoring.check import GATES
     from benchflow.authoring.gate_record import standing
+    from benchflow.base.numbers import plural
+    from benchflow.tasks import reviews
 
     if not task.is_benchflow:
         return ""
-    recorded = str(standing(task) or "no gates recorded")
-    return f"not verified, {recorded}" if task.unverified else recorded
+    found = standing(task)
+    recorded = str(found or "no gates recorded")
+    if task.unverified:
+        return f"not verified, {recorded}"
+    tried = reviews.read(task.path).at(task.version)
+    whole = found is not None and found.good == len(GATES) and tried.complete
+    counted = ", ".join(
+        (
+            plural(len(tried.attempts), "attempt"),
+            plural(len(tried.attacks), "attack"),
+        )
+    )
+    return f"{recorded}; {counted}" + ("; verified" if whole else "")
 
 
 @command.command("show")
@@ -101,8 +116,9 @@ def show_command(task: str, as_json: bool) -> None:
     Example:
       benchflow tasks show repair/dead-server
     """
+    from benchflow.base.numbers import duration
     from benchflow.base.text import one_line
-    from benchflow.cli.table import duration, table
+    from benchflow.cli.table import table
     from benchflow.tasks import find
 
     found = find(task)
@@ -126,6 +142,7 @@ def show_command(task: str, as_json: bool) -> None:
         ["gates", _state(found)],
         ["changed since", ", ".join(_changed(found))],
         ["unverified", found.unverified],
+        *_reviewed(found),
     ]
     click.echo("\n".join(f"{key:<13} {value}" for key, value in facts if value))
     for exploit in (*found.exploits, *found.common_exploits):
@@ -146,8 +163,27 @@ def show_command(task: str, as_json: bool) -> None:
         click.echo("\n" + table(header, rows))
 
 
+def _reviewed(task: Task) -> list[list[str]]:
+    """A line an attempt and an attack, whatever the version."""
+    from benchflow.base.text import one_line
+    from benchflow.tasks import reviews
+
+    found = reviews.read(task.path)
+    lines = []
+    for one in found.attempts:
+        before = f" (first {one.first})" if one.first else ""
+        blame = ", ".join(f"{f.check}: {f.fault}" for f in one.failures)
+        text = f"{one.version}, {one.date}: {one.verdict}{before}, {one.minutes:g} min, "
+        lines.append(["attempt", one_line(f"{text}{one.calls} calls; {blame}".rstrip("; "), 400)])
+    for attack in found.attacks:
+        text = f"{attack.version}, {attack.date}: {attack.minutes:g} min, "
+        text += f"{len(attack.held)} held, {len(attack.worked)} worked and were stopped"
+        lines.append(["attack", text])
+    return lines
+
+
 def _limits(agent: float, verifier: float) -> str:
-    from benchflow.cli.table import duration
+    from benchflow.base.numbers import duration
 
     parts = [f"agent {duration(agent)}" if agent else ""]
     parts.append(f"verifier {duration(verifier)}" if verifier else "")

@@ -101,8 +101,8 @@ def _live(onlooker: Onlooker) -> Overview:
 
 
 def _lines(onlooker: Onlooker) -> Overview:
+    from benchflow.base.numbers import duration
     from benchflow.cli.job_screen import headline
-    from benchflow.cli.table import duration
 
     told: set[str] = set()
     next_line = 0.0

@@ -26,7 +26,8 @@ from benchflow.base.atomic import write_json
 from benchflow.base.process_identity import Process
 from benchflow.gateway import ledger
 from benchflow.gateway.accounts import Trials
-from benchflow.gateway.admin_api import PREFIX, Control
+from benchflow.gateway.admin_api import Control
+from benchflow.gateway.admin_protocol import PREFIX
 from benchflow.gateway.agent_api import Gateway
 from benchflow.gateway.config import Config, Place
 from benchflow.gateway.forwarder import Forwarder

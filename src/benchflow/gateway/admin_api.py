@@ -13,18 +13,11 @@ from aiohttp import web
 from benchflow.base.process_identity import Process
 from benchflow.errors import BenchflowError, InfrastructureError, UsageError
 from benchflow.gateway.accounts import Trials
+from benchflow.gateway.admin_protocol import HEADER, PREFIX, digest
 from benchflow.gateway.config import Budget
 from benchflow.gateway.netns_listener import Doors
 
-PREFIX = "/benchflow/"
-HEADER = "X-Benchflow-Control"
-
 type _Verb = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
-
-
-def digest(secret: str, key: str) -> str:
-    """What tells that two who know the gateway's secret have the same key, and does not tell it."""
-    return hmac.new(secret.encode(), key.encode(), "sha256").hexdigest()
 
 
 class Control:

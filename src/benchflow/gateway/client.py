@@ -17,7 +17,7 @@ from typing import Any
 
 from benchflow.base.process_identity import Process
 from benchflow.errors import InfrastructureError, UsageError
-from benchflow.gateway.admin_api import HEADER, PREFIX, digest
+from benchflow.gateway.admin_protocol import HEADER, PREFIX, digest
 from benchflow.gateway.config import Budget, Config
 from benchflow.model_apis.protocols import base_urls
 

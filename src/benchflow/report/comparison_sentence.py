@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from benchflow.base.numbers import plural
-from benchflow.report.figures import p_value, points
+from benchflow.base.numbers import p_value, plural, points
 from benchflow.study.summary import Pair
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchflow.report.figures import percent
+from benchflow.base.numbers import MISSING, percent
 from benchflow.report.section import Section, Table
 from benchflow.study.findings import Findings
 
@@ -22,10 +22,10 @@ def limits(found: Findings) -> Section:
                 percent(entry.share, 2),
                 percent(gap.equal_tasks, 2) if gap else "the same",
                 f"{gap.fewest}–{gap.most}" if gap else "even",
-                f"{gap.missing}: {percent(gap.as_failures)}" if gap and gap.missing else "—",
+                f"{gap.missing}: {percent(gap.as_failures)}" if gap and gap.missing else MISSING,
                 f"{doubt.n}: {percent(doubt.without)}"
                 if doubt and doubt.without is not None
-                else "—",
+                else MISSING,
             )
         )
     table = None

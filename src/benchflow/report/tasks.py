@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchflow.base.numbers import signed
-from benchflow.report.figures import basis, percent, points
+from benchflow.base.numbers import percent, points, signed
+from benchflow.report.figures import basis
 from benchflow.report.section import Section, Table
 from benchflow.study.findings import Findings
 from benchflow.study.statistics import Refused

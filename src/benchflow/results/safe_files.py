@@ -77,7 +77,7 @@ def decode(data: bytes) -> Any:
     if not data:
         raise UnreadableRecord("is empty: cut off in the middle of a write")
     try:
-        return parse(data.decode())
+        return parse(data.decode("utf-8-sig"))
     except json.JSONDecodeError as error:
         torn = error.pos >= len(error.doc.rstrip()) - 1 or "Unterminated" in error.msg
         why = "cut off in the middle of a write" if torn else f"not JSON ({error})"

@@ -130,7 +130,7 @@ def by_name(trials: Trials, level: float = 0.95) -> tuple[int, dict[str, Rate]] 
     return len(set(generator_of.values())), {
         who: rate(replace(o, generators=tuple(generator_of[task] for task in o.tasks)), level)
         for who, o in trials.outcomes.items()
-        if len(o.tasks) > 1
+        if len({generator_of[task] for task in o.tasks}) > 1
     }
 
 

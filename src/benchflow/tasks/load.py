@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from benchflow.boot.milestones import ChecksError, MilestoneSpec
 from benchflow.boot.runner.scan import scan
 from benchflow.errors import TaskError, UsageError
+from benchflow.tasks import includes
 from benchflow.tasks.digest import digest_of
 from benchflow.tasks.model import Deliverable, Exploit, Resources, Step, Task, Variant
 
@@ -59,6 +60,10 @@ def load(path: Path | str) -> Task:
         return _load_plain(folder, data)
     parsed, problems = _parse(data)
     problems += list(_missing_files(folder, data))
+    problems += [
+        Problem(path.relative_to(folder).as_posix(), "", message, fix)
+        for path, message, fix in includes.problems(folder)
+    ]
     if parsed is None or problems:
         raise _error(folder, problems)
     milestones = _scan(folder, folder / "tests" / "checks.py", problems)
@@ -87,9 +92,19 @@ def _error(folder: Path, problems: list[Problem]) -> TaskError:
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if text.startswith("\N{BYTE ORDER MARK}"):
+            raise TaskError(
+                f"{path}: not valid TOML: it begins with a byte order mark",
+                hint="save it as UTF-8 without one",
+            )
+        return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise TaskError(f"{path}: not valid TOML: {error}", hint="mend the line it names") from None
+        raise TaskError(f"{path}: not valid TOML: {error}", hint="fix the line it names") from None
+    except RecursionError:
+        raise TaskError(
+            f"{path}: lists within lists, deeper than can be read", hint="write them flat"
+        ) from None
 
 
 def _load_plain(folder: Path, data: dict[str, Any]) -> Task:

@@ -20,6 +20,7 @@ from benchflow.base.home import home
 from benchflow.boot.memory import OWN_MB, QEMU_MB, TOOL_MB
 from benchflow.boot.runner.debian_packages import packages
 from benchflow.errors import UsageError
+from benchflow.tasks import includes
 from benchflow.tasks.digest import files_below
 from benchflow.tasks.model import Resources, Staged, Task
 
@@ -118,7 +119,7 @@ def write_staged(task: Task, target: Path, boot: Path, hint: int) -> None:
     """Writes the staged form of `task` into the new folder `target`."""
     target.mkdir(parents=True)
     for part in ("environment", "solution"):
-        _copy(task.path / part, target / part)
+        _copy(task, part, target / part)
     hints = "".join(
         f"\n### Hint {n}\n\n{path.read_text(encoding='utf-8')}"
         for n, path in enumerate(task.hints[:hint], 1)
@@ -128,21 +129,21 @@ def write_staged(task: Task, target: Path, boot: Path, hint: int) -> None:
         for step in task.steps:
             source, folder = task.path / "steps" / step.name, target / "steps" / step.name
             folder.mkdir(parents=True)
-            _copy(source / "solution", folder / "solution")
+            _copy(task, f"steps/{step.name}/solution", folder / "solution")
             (folder / "instruction.md").write_text(
                 (source / "instruction.md").read_text(encoding="utf-8") + appendix
             )
-            _write_tests(task, source / "tests", folder / "tests", boot)
+            _write_tests(task, f"steps/{step.name}/tests", folder / "tests", boot)
     else:
         (target / "instruction.md").write_text(
             (task.path / "instruction.md").read_text(encoding="utf-8") + appendix
         )
-        _write_tests(task, task.path / "tests", target / "tests", boot)
+        _write_tests(task, "tests", target / "tests", boot)
     (target / "task.toml").write_text(_staged_toml(task))
 
 
-def _write_tests(task: Task, source: Path, target: Path, boot: Path) -> None:
-    _copy(source, target)
+def _write_tests(task: Task, source: str, target: Path, boot: Path) -> None:
+    _copy(task, source, target)
     shutil.copyfile(boot, target / "boot.pyz")
     (target / "task.json").write_text(json.dumps(manifest(task), indent=1) + "\n")
     (target / "test.sh").write_text(_TEST_SH)
@@ -237,11 +238,12 @@ def _staged_toml(task: Task) -> str:
     return tomlkit.dumps(data)
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy(task: Task, part: str, target: Path) -> None:
+    source = task.path / part
     for path in files_below(source):
         copy = target / path.relative_to(source)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, copy)
+        copy.write_bytes(includes.read(path, task.path))
         copy.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)
 
 

@@ -107,7 +107,9 @@ def reached(
         found.all_of(root)
     found.close()
     mentions = {word for each in found.found.values() for word in each.mentions}
-    names = {f"{module}:{name}" for module, name in found.found if module not in own}
+    # Of the task's own too: what moved out of its tests is recorded under their names.
+    names = {canonical(f"{module}:{name}") if module in own else f"{module}:{name}"
+             for module, name in found.found}  # fmt: skip
     table.refuse_collisions(names, mentions)
     return found.found
 

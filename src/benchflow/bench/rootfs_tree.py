@@ -1,12 +1,12 @@
-"""Layers laid over each other, in memory; and what a kernel can start from."""
+"""A root file system in memory: of layers laid over each other or of files of our own, searched
+with links followed, and as an archive that a kernel starts from."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
 
-from tarform import DIRECTORY, FILE, HARDLINK, SYMLINK, Member
-
+from benchflow.bench.tar_canon import DIRECTORY, FILE, HARDLINK, SYMLINK, Member
 from benchflow.boot import BadDeliverable
 
 _LINKS = 40
@@ -26,6 +26,7 @@ class Node:
 
     @property
     def is_file(self) -> bool:
+        """A regular one."""
         return self.type == FILE
 
 

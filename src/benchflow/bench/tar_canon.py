@@ -1,4 +1,8 @@
-"""The customer's tar (PARCEL.md): read strictly, and written."""
+"""One form of tar in which equal contents are equal bytes: read strictly, and written.
+
+POSIX ustar, octal numbers with a zero byte behind them, no user's or group's name, a slash behind
+the names of directories alone, and two blocks of zeros at the end.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +93,7 @@ def _header(header: bytes, what: str) -> tuple[Member, int]:
     if (kind in (HARDLINK, SYMLINK)) != bool(link) or (kind != FILE and numbers["size"]):
         raise BadDeliverable(f"{what}: {name}: link name or size do not fit the type")
     size = numbers.pop("size")
-    return Member(name=name, type=kind, link=link, **numbers), size
+    return Member(name=name, type=kind, link=link, **numbers), size  # type: ignore[arg-type]
 
 
 def _text(field: bytes, what: str) -> str:

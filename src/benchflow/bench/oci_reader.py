@@ -1,4 +1,8 @@
-"""OCI image layouts, read strictly: every digest, size and media type, and nothing beside them."""
+"""OCI image layouts, read strictly: every digest, size and media type, and nothing beside them.
+
+One image in a `tar_canon` archive whose members are sorted, with gzipped layers: the form that a
+task orders which wants the same bytes on every machine.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-import tarform
-
+from benchflow.bench import tar_canon
 from benchflow.boot import BadDeliverable
 
 _TYPE = "application/vnd.oci.image."
@@ -27,7 +30,7 @@ class Layout:
     ref: str
     epoch: int
     configuration: dict[str, Any]
-    layers: list[list[tarform.Member]]
+    layers: list[list[tar_canon.Member]]
     diff_ids: list[str]
     plain: list[bytes]
 
@@ -62,11 +65,11 @@ def read(data: bytes, what: str = "the layout") -> Layout:
     diff_ids = [f"sha256:{hashlib.sha256(tar).hexdigest()}" for tar in plain]
     _is(isinstance(config, dict) and isinstance(config.get("rootfs"), dict), "the configuration")
     _is(config["rootfs"].get("diff_ids") == diff_ids, "diff_ids are not those of the layers")
-    layers = [tarform.read(tar, f"layer {number}") for number, tar in enumerate(plain, 1)]
+    layers = [tar_canon.read(tar, f"layer {number}") for number, tar in enumerate(plain, 1)]
     for number, members in enumerate(layers, 1):
         _sorted(members, f"layer {number}")
     ref = notes["org.opencontainers.image.ref.name"]
-    epoch = tarform.read(data, what)[0].mtime
+    epoch = tar_canon.read(data, what)[0].mtime
     return Layout(ref, epoch, config, layers, diff_ids, plain)
 
 
@@ -87,19 +90,19 @@ def gunzip(data: bytes, room: int, what: str) -> bytes:
 
 
 def _files(data: bytes, what: str) -> dict[str, bytes]:
-    members = tarform.read(data, what)
+    members = tar_canon.read(data, what)
     _sorted(members, what)
-    folders = [m.name for m in members if m.type == tarform.DIRECTORY]
+    folders = [m.name for m in members if m.type == tar_canon.DIRECTORY]
     _is(folders == ["blobs", "blobs/sha256"], f"directories {folders}")
     for m in members:
-        wanted = 0o755 if m.type == tarform.DIRECTORY else 0o644
-        _is(m.type in (tarform.DIRECTORY, tarform.FILE), f"{m.name} is a link")
+        wanted = 0o755 if m.type == tar_canon.DIRECTORY else 0o644
+        _is(m.type in (tar_canon.DIRECTORY, tar_canon.FILE), f"{m.name} is a link")
         _is((m.mode, m.uid, m.gid) == (wanted, 0, 0), f"mode or owner of {m.name}")
         _is(m.mtime == members[0].mtime, f"{m.name}: another time")
-    return {m.name: m.data for m in members if m.type == tarform.FILE}
+    return {m.name: m.data for m in members if m.type == tar_canon.FILE}
 
 
-def _sorted(members: list[tarform.Member], what: str) -> None:
+def _sorted(members: list[tar_canon.Member], what: str) -> None:
     names = [member.name.encode() for member in members]
     for one, two in pairwise(names):
         if one >= two:

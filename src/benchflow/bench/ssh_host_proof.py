@@ -9,6 +9,7 @@ import hashlib
 import secrets
 import socket
 import struct
+from typing import BinaryIO
 
 from benchflow.boot.inspect import ed25519
 
@@ -22,6 +23,7 @@ class NoProof(AssertionError):
 
 
 def x25519(scalar: bytes, point: bytes) -> bytes:
+    """The shared point (RFC 7748)."""
     k = int.from_bytes(scalar, "little") & ~7 & (1 << 254) - 1 | 1 << 254
     u = int.from_bytes(point, "little") & (1 << 255) - 1
     x2, z2, x3, z3, swap = 1, 0, u, 1, 0
@@ -55,7 +57,7 @@ def _send(connection: socket.socket, payload: bytes) -> None:
     connection.sendall(head + payload + bytes(padding))
 
 
-def _receive(stream: "socket.SocketIO") -> bytes:
+def _receive(stream: "BinaryIO") -> bytes:
     head = stream.read(5)
     if head is None or len(head) != 5:
         raise NoProof("the connection ended during the key exchange")
