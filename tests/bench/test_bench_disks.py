@@ -187,3 +187,8 @@ def test_a_digest_is_of_bytes_and_not_of_holes(tmp_path: Path) -> None:
     with holes.open("r+b") as file:
         file.truncate(21 * MIB)
     assert sparse_digest(full) != sparse_digest(holes), "the size counts"
+
+
+def test_the_digest_of_nothing_is_one_too(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_bytes(b"")
+    assert sparse_digest(tmp_path / "empty").startswith("0 ")

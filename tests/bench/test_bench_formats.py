@@ -185,6 +185,11 @@ def test_layouts_of_our_own_are_folders_of_blobs(tmp_path: Path) -> None:
 
 
 def test_a_password_is_hashed_as_crypt_does() -> None:
+    # The first test vector in Ulrich Drepper's description; glibc gives the same.
+    assert sha512_crypt("Hello world!", "saltstring") == (
+        "$6$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjl/O817G3uBnIFNjnQJuesI68u4OT"
+        "LiBFdcbYEdFCoEOfaS35inz1"
+    )
     asked = ["openssl", "passwd", "-6", "-salt", "saltsalt", "Lock-Chamber-7"]
     known = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
     assert sha512_crypt("Lock-Chamber-7", "saltsalt") == known

@@ -116,6 +116,8 @@ def test_log_ins_over_ssh(gateway: Gateway, keys: dict[str, Path], tmp_path: Pat
     for session in ("", "kept", "kept"):
         said = client.run("root", "echo out; echo err >&2; exit 3", 120, session=session)
         assert (said.text, said.status) == ("out\nerr\n", 3)
+    said = client.client([*client.command("root", "-T"), "echo out; echo err >&2"], 60, apart=True)
+    assert (said.text, said.errors, said.status) == ("out\n", "err\n", 0)
     offered = client.host_keys()
     assert "ssh-ed25519" in offered and offered["ssh-ed25519"] in client.known.read_text()
     assert sorted(client.offered("root", 120)) == ["password", "publickey"]

@@ -120,7 +120,7 @@ for step in fix.steps([found]):
 """
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="makes a plain user of its own: needs root")
+@pytest.mark.needs("root", "sandbox")
 def test_a_plain_user_is_given_ranges_of_ids(tmp_path: Path) -> None:
     work = Path(tempfile.mkdtemp(prefix="benchflow-plain-", dir="/tmp"))
     work.chmod(0o755)

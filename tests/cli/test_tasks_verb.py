@@ -57,7 +57,7 @@ def test_show_tells_how_it_is_proved(catalogue: Path) -> None:
     text = tasks("show", "words", catalogue=catalogue)
     assert "three      1       1       two       the third word" in text
     assert "time limits   agent 1 min 00 s, verifier 2 min 00 s" in text
-    assert "--json goes behind show" in tasks(
+    assert "put --json behind show" in tasks(
         "--json", "show", "words", catalogue=catalogue, status=2
     )
 

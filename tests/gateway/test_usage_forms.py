@@ -29,6 +29,9 @@ from benchflow.model_apis import forms
 from benchflow.model_apis.protocols import Protocol
 from benchflow.model_apis.usage import Usage
 
+pytestmark = pytest.mark.needs("time")  # servers of ours are started for each test
+
+
 NAN = float("nan")
 CHAT, RESPONSES, MESSAGES, GEMINI = (
     Protocol.CHAT, Protocol.RESPONSES, Protocol.MESSAGES, Protocol.GEMINI,

@@ -17,6 +17,7 @@ from uuid import uuid4
 import pytest
 from ours import SOLVE, words
 from plain import BENCHFLOW, hear
+from tests import warm_command
 
 from benchflow.authoring.check import AS_USUAL, BUSY
 from benchflow.authoring.review import review
@@ -27,6 +28,8 @@ from benchflow.run.job.plan import plan
 from benchflow.run.job.request import RunRequest
 from benchflow.sandbox import cleanup
 from benchflow.tasks import load
+
+pytestmark = pytest.mark.needs("sandbox")
 
 GOES_ON = """#!/bin/bash
 mkdir -p /app/out
@@ -63,8 +66,7 @@ def left() -> list[Path]:
 
 
 def gate(folder: Path, name: str = "ladder", *options: str) -> dict[str, Any]:
-    command = [BENCHFLOW, "check", str(folder), "--gate", name, *options]
-    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    done = warm_command.run(["check", str(folder), "--gate", name, *options, "--json"])
     assert done.stdout, done.stderr
     result: dict[str, Any] = json.loads(done.stdout)["tasks"]["test/words"][0]
     return result
@@ -147,14 +149,14 @@ def test_an_oracle_that_starts_over_is_its_own_last_rung(climbing: Callable[[str
     config.write_text(config.read_text().replace("oracle_goes_on = true\n", ""))
     assert gate(folder, "oracle")["status"] == "passed"
     result = gate(folder)
-    assert (result["status"], result["summary"]) == ("passed", "3 rungs")
+    assert (result["status"], result["summary"]) == ("passed", "3 milestones")
     job = next(path for path in set(left()) - before if path.name.endswith("-ladder"))
     agents = sorted(trial.agent for trial in read_job(job).trials)
     assert agents == ["ladder:one", "ladder:two"]
 
 
 def test_an_oracle_that_starts_over_cannot_climb(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="goes on where it stopped"):
+    with pytest.raises(UsageError, match="cannot continue where it stopped"):
         plan(RunRequest(tasks=(str(words(tmp_path)),), agents=("ladder:*",)))
 
 
@@ -290,5 +292,5 @@ def test_variants_are_judged_alone_and_in_turn(climbing: Callable[[str], Path]) 
 
 
 def test_cheats_that_start_anew_share_no_sandbox(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="none of its exploits says that it goes on"):
+    with pytest.raises(UsageError, match="none of its exploits declares goes_on"):
         plan(RunRequest(tasks=(str(words(tmp_path)),), agents=("exploit:*",)))

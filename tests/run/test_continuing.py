@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from harbor.agents.installed.base import NonZeroAgentExitCodeError
 from harbor.models.agent.context import AgentContext
+from tests import warm_command
 from tests.run.asking import Asking
 from tests.run.ours import CHECKS, words
 from tests.run.plain import BENCHFLOW, hear, kill_all, owners
@@ -24,6 +25,8 @@ from benchflow.results.jobs import lock
 from benchflow.results.jobs.trials import read_trial
 from benchflow.run.resume.session_resume import Ending, Kept, end_again, go_on, marker, sandbox_name
 from benchflow.sandbox import cleanup, paths
+
+pytestmark = pytest.mark.needs("sandbox")
 
 HERE = Path(__file__).parent
 #: The second answer is slow, so that the first command is done and the second is not.
@@ -80,13 +83,8 @@ def until(condition: Callable[[], object], process: subprocess.Popen[str]) -> No
 
 
 def resume(place: Path, *options: str, status: int = 0) -> tuple[dict[str, Any], str]:
-    done = subprocess.run(
-        [BENCHFLOW, "resume", "job", "--json", *options],
-        cwd=place,
-        env={**os.environ, "PYTHONPATH": str(HERE)},
-        capture_output=True,
-        text=True,
-    )
+    env = {**os.environ, "PYTHONPATH": str(HERE)}
+    done = warm_command.run(["resume", "job", "--json", *options], cwd=place, env=env)
     assert done.returncode == status, done.stderr
     (job,) = json.loads(done.stdout)["jobs"]
     (trial,) = job["trials"]
@@ -119,7 +117,7 @@ def test_the_session_goes_on_in_the_sandbox_that_was_kept(
     cleanup.gc()  # what every next command does
     assert sandbox_name(trial) in cleanup.kept()
     found, said = resume(place)
-    assert "its agent's session goes on in the sandbox that was kept" in said
+    assert "its agent's session continues in the sandbox that was kept" in said
     assert (found["name"], found["verdict"]) == (trial.name, "resolved")
     # Had it started anew, the policy's first command would have been asked for once more.
     calls = [json.loads(line) for line in (job / "calls.jsonl").read_text().splitlines()]
@@ -150,7 +148,7 @@ def test_a_session_that_cannot_be_read_is_an_error_and_then_begun_anew(place: Pa
     assert found["verdict"] == "error"
     assert "could not continue its session" in found["cause_message"]
     found, said = resume(place, "--errors")
-    assert "it starts anew" in said
+    assert "it starts from scratch" in said
     assert (found["name"] != trial.name, found["verdict"]) == (True, "resolved")
 
 
@@ -164,7 +162,7 @@ def test_a_sandbox_that_died_is_gone_on_with_on_demand(place: Path) -> None:
     assert json.loads((trial / "result.json").read_text())["exception_info"]
     assert sandbox_name(trial) in cleanup.kept()
     found, said = resume(place, "--errors")
-    assert "its agent's session goes on" in said
+    assert "its agent's session continues" in said
     assert (found["name"], found["verdict"]) == (trial.name, "resolved")
 
 
@@ -175,7 +173,7 @@ def test_an_agent_without_sessions_starts_anew_and_it_is_said(place: Path) -> No
     kill_worker(process, job)
     process.communicate()
     found, said = resume(place)
-    assert "it starts anew: its agent was not at work, or cannot continue a session" in said
+    assert "it starts from scratch: its agent was not at work, or cannot continue a session" in said
     assert found["verdict"] == "resolved"
     assert found["name"] != trial.name
     assert not (paths.sandboxes() / sandbox_name(trial)).exists()
@@ -321,14 +319,9 @@ def test_work_that_a_failing_model_ended_is_begun_anew(
     trial = only_trial(job)
     assert read_trial(trial)[0].verdict == "error"
     assert not marker(trial).exists()
-    done = subprocess.run(
-        [BENCHFLOW, "resume", "job", "--errors"],
-        cwd=place,
-        env={**os.environ, "PYTHONPATH": str(HERE)},
-        capture_output=True,
-        text=True,
-    )
-    assert "it starts anew" in done.stderr
+    env = {**os.environ, "PYTHONPATH": str(HERE)}
+    done = warm_command.run(["resume", "job", "--errors"], cwd=place, env=env)
+    assert "it starts from scratch" in done.stderr
     assert only_trial(job).name != trial.name
     assert answers(job) == 4
 
@@ -369,7 +362,7 @@ def test_a_real_agent_goes_on_with_its_session(place: Path, agent: str) -> None:
     kill_worker(process, job)
     process.communicate()
     found, said = resume(place)
-    assert "its agent's session goes on in the sandbox that was kept" in said
+    assert "its agent's session continues in the sandbox that was kept" in said
     assert (found["name"], found["verdict"]) == (trial.name, "resolved"), found["cause_message"]
     done = (trial / "agent" / "trajectory.json").read_text()
     assert "echo x >> /root/once" in done

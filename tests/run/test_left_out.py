@@ -20,6 +20,7 @@ KINDS = {
 }
 
 
+@pytest.mark.needs("sandbox")
 @pytest.mark.parametrize("kind", [*KINDS])
 def test_an_artifact_that_is_no_file_is_named(kind: str, tmp_path: Path) -> None:
     command, said = KINDS[kind]
@@ -34,6 +35,7 @@ def test_an_artifact_that_is_no_file_is_named(kind: str, tmp_path: Path) -> None
     assert said in str([*_why(record)])
 
 
+@pytest.mark.needs("sandbox")
 def test_links_and_special_files_in_a_folder_are_named_and_the_rest_crosses(
     tmp_path: Path,
 ) -> None:

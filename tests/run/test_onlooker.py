@@ -210,6 +210,7 @@ def test_many_agents_stand_below_each_other() -> None:
     assert lines[3] == "a0                 1/1 (1 to do)"
 
 
+@pytest.mark.needs("sandbox")
 @pytest.mark.slow
 def test_a_running_job_is_watched_from_elsewhere(tmp_path: Path) -> None:
     words(tmp_path)

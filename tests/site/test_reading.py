@@ -156,7 +156,7 @@ def test_what_cannot_be_read_is_named_in_one_safe_line(tmp_path: Path) -> None:
     for command_, arguments in ((report, []), (compare, ["a m", "b m"])):
         said = run(command_, [*arguments, str(source)])
         assert said.exit_code == 0
-        (line,) = [x for x in said.stderr.splitlines() if x.startswith("not read as it should be")]
+        (line,) = [x for x in said.stderr.splitlines() if x.startswith("problem: ")]
         assert str(source) in line and "\x1b" not in line
 
 

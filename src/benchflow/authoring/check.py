@@ -1,4 +1,4 @@
-"""Runs the gates of a task, remembers what has not changed, goes on after anything."""
+"""Runs the gates of a task, remembers what has not changed, continues after anything."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def check(
     `again`, with new trials then, the old ones beside them; one that ended in `error` always is.
     What was known of a gate is forgotten as soon as it is run again, and of those that look at the
     oracle's trials as soon as the oracle is.
-    One that the machine could not run (no mirror, no QEMU) is an `error`, too; the others go on.
+    One that the machine could not run (no mirror, no QEMU) is an `error`, too; the others are run.
     `nops`: where the trial in which nothing is done comes from when other tasks need theirs too.
     Raises UsageError for an unknown gate, and TaskError.
     """
@@ -174,7 +174,7 @@ class _Gates:
         scripts = [] if self.task.is_benchflow else sorted(self.task.path.glob("exploits/*.sh"))
         cheats = self.task.exploits or tuple(Exploit(path.stem, path) for path in scripts)
         if not cheats:
-            return not_applicable("exploits", "the task ships no cheats")
+            return not_applicable("exploits", "the task ships no exploits")
         return gate_rules.exploits(
             cheats, self.trials.shipped("exploits", [cheat.name for cheat in cheats])
         )

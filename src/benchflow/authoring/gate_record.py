@@ -3,8 +3,8 @@
 `benchflow check --record` writes it. An entry holds for what the gates depend on as it was
 (`meaning`, part by part, of which `key` is made): once a part changes in meaning, the entry is
 about something else and says nothing. What it says of gates that read the task's files as they
-stand holds for those bytes (`task`), of the task's own cheats and variants for those scripts
-(`cheats`, `variants`), of the cheats common to all tasks for those (`corpus`), and of any cheat for
+stand holds for those bytes (`task`), of the task's own exploits and variants for those scripts
+(`cheats`, `variants`), of the exploits common to all tasks for those (`corpus`), and of any for
 the gains that were declared (`declared`).
 """
 
@@ -89,6 +89,12 @@ def standing(task: Task) -> Standing | None:
         return Standing(gates, tuple(changed(entry["meaning"], trials.parts)))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _broken(_file(task), task.name) from error
+
+
+def dates(task: Task) -> dict[str, str]:
+    """The day (ISO) on which each recorded gate was run, held or not; empty where none is."""
+    gates = _read(_file(task)).get(task.name, {}).get("gates", {})
+    return {name: str(result.get("recorded", ""))[:10] for name, result in gates.items()}
 
 
 def due(task: Task, gates: Sequence[str]) -> tuple[str, ...]:
@@ -206,5 +212,5 @@ def _broken(path: Path, name: str) -> UsageError:
     where = f"{path}: {name}" if name else str(path)
     return UsageError(
         f"{where}: this record of gates cannot be read",
-        hint="take the file (or the task's entry) out, and: benchflow check TASK --record",
+        hint="remove the file (or the task's entry), then: benchflow check TASK --record",
     )

@@ -29,7 +29,7 @@ class Row:
 
 
 def schema(task_path: Path) -> GateResult:
-    """The task loads, and has as many milestones, checks, cheats and hints as are asked for;
+    """The task loads, and has as many milestones, checks, exploits and hints as are asked for;
     its skills are words of the vocabulary."""
     try:
         task = load(task_path)
@@ -38,13 +38,15 @@ def schema(task_path: Path) -> GateResult:
     if not task.is_benchflow:
         return not_applicable("schema", "a plain Harbor task: Harbor validates it")
     counts = [
-        (len(task.milestones), LEAST_MILESTONES, "milestones"),
-        (task.n_checks, LEAST_CHECKS, "checks"),
-        (len(task.exploits), LEAST_EXPLOITS, "cheats in exploits/"),
-        (len(task.hints), 3, "hints"),
+        (len(task.milestones), LEAST_MILESTONES, "milestone"),
+        (task.n_checks, LEAST_CHECKS, "check"),
+        (len(task.exploits), LEAST_EXPLOITS, "exploit"),
+        (len(task.hints), 3, "hint"),
     ]
     findings = [
-        f"{have} {what}, {least} are asked for" for have, least, what in counts if have < least
+        f"{plural(have, what)}, {least} are asked for"
+        for have, least, what in counts
+        if have < least
     ]
     findings += unknown(task.skills)
     findings += [
@@ -52,7 +54,7 @@ def schema(task_path: Path) -> GateResult:
         "out, or determinism's quarter more reaches no machine"
         for where in _fixed_memory(task)
     ]
-    summary = ", ".join(f"{have} {what}" for have, _, what in counts)
+    summary = ", ".join(plural(have, what) for have, _, what in counts)
     return judged("schema", summary, findings)
 
 
@@ -129,7 +131,7 @@ def coverage(task: Task) -> GateResult:
 
 
 def leaks(task: Task) -> GateResult:
-    """Nothing of solution, checks, cheats and variants is in what the agent is given.
+    """Nothing of solution, checks, exploits and variants is in what the agent is given.
 
     Looks at the instruction and the build context of the environment, by the rules of `likeness`;
     what its Dockerfile makes of that is searched by the gate `image`.

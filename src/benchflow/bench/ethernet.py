@@ -227,6 +227,6 @@ def echo(source: str, target: str, ident: int, number: int, data: bytes, ttl: in
 
 
 def unreachable(source: str, quoted: Packet, code: int = 4, mtu: int = 1200) -> Packet:
-    """An ICMP error from `source` to whoever sent `quoted`."""
+    """An ICMP error from `source` to the sender of `quoted`."""
     text = quoted.pack()[:28]
     return Packet(source, quoted.source, ICMP, icmp(3, code, struct.pack(">HH", 0, mtu), text))

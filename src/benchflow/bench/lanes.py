@@ -36,7 +36,7 @@ FIRST_MACHINE = threading.Lock()
 def waits(machine: Machine, question: Callable[[], Any], seconds: float, what: str) -> Steps:
     """Wait in a lane until `question` is true. Raises GuestExited and GuestTimeout.
 
-    A machine that is waited for in vain is closed: nobody asks it anything more, and it would go on
+    A machine that is waited for in vain is closed: nobody asks it anything more, and it would run
     beside all that is started later.
     """
     deadline = machine.deadline(seconds)
@@ -117,7 +117,7 @@ class Lanes:
     """Several lanes that leave facts for the checks and for each other, by name.
 
     Each lane has a thread of its own, and a machine, which takes one thread at a time, is its
-    lane's for as long as that goes on. `facts` is what they have left, `failed` why one of them
+    lane's for as long as that lasts. `facts` is what they have left, `failed` why one of them
     ended early. `close` switches every machine off.
     """
 

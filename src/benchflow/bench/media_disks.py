@@ -73,7 +73,7 @@ def ext_disk(
 
 
 def _own(path: Path, tree: Path, owner: int, modes: Mapping[str, int]) -> None:
-    """Set owners in the file system itself: whoever runs the verifier may not be root."""
+    """Set owners in the file system itself: the verifier may not run as root."""
     script = ""
     for place in sorted(tree.rglob("*")):
         name = place.relative_to(tree).as_posix()

@@ -22,10 +22,14 @@ _FILE_MAX = 64 << 20
 
 @dataclass(frozen=True)
 class Said:
-    """What a client wrote (both streams, CR LF as newlines) and its exit status."""
+    """What a client wrote (CR LF as newlines) and its exit status.
+
+    `text` is both streams, unless they were asked for apart: then `errors` is the second.
+    """
 
     text: str
     status: int
+    errors: str = ""
 
 
 class SshClient:
@@ -98,19 +102,20 @@ class SshClient:
         except OSError:
             return False
 
-    def client(self, command: Sequence[str], seconds: float) -> Said:
+    def client(self, command: Sequence[str], seconds: float, *, apart: bool = False) -> Said:
         """Any client of ours, until it ends, the machine does, or `seconds` (reference) are over.
 
-        Raises GuestTimeout in the last two cases.
+        Raises GuestTimeout in the last two cases. `apart`: standard error by itself.
         """
         self._logs += 1
-        path = self.folder / f"{self._logs}.out"
+        path, second = (self.folder / f"{self._logs}.{kind}" for kind in ("out", "err"))
         deadline = self.machine.deadline(seconds)
         limited = [tool("prlimit"), f"--fsize={_FILE_MAX}", "--", *command]
-        with path.open("wb") as out:
+        with path.open("wb") as out, second.open("wb") as err:
             child = subprocess.Popen(
-                limited, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
-            )
+                limited, stdin=subprocess.DEVNULL, stdout=out, stderr=err if apart else out,
+                start_new_session=True,
+            )  # fmt: skip
             while child.poll() is None:
                 left = deadline.remaining()
                 if left <= 0 or not self.machine.alive:
@@ -121,12 +126,10 @@ class SshClient:
                     child.wait(min(left, 0.5))
                 except subprocess.TimeoutExpired:
                     continue
-        with path.open("rb") as out:
-            text = out.read(OUTPUT_MAX).decode(errors="replace").replace("\r\n", "\n")
-        path.unlink()
+        text, errors = _taken(path), _taken(second)
         if child.returncode < 0:
             raise GuestTimeout(f"no end of {command[-1][:60]!r}", evidence=text[-2000:])
-        return Said(text, child.returncode)
+        return Said(text, child.returncode, errors)
 
     def command(
         self, user: str, *options: str, session: str = "", fresh: bool = False,
@@ -153,3 +156,10 @@ class SshClient:
             "-o", "UpdateHostKeys=no", "-o", "LogLevel=ERROR", "-o", "ConnectTimeout=60",
             *share, *options, f"{user}@{host}",
         ]  # fmt: skip
+
+
+def _taken(path: Path) -> str:
+    with path.open("rb") as file:
+        text = file.read(OUTPUT_MAX).decode(errors="replace").replace("\r\n", "\n")
+    path.unlink()
+    return text

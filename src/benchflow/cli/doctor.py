@@ -101,6 +101,6 @@ def _conclude(fit: bool, can_fix: bool, tried: bool) -> None:
     if fit:
         click.echo("\nThis machine can run the main job: benchflow run TASK --agent oracle")
     else:
-        click.echo("\nThis machine cannot run the main job yet: fix what is missing or broken.")
+        click.echo("\nThis machine cannot run the main job yet: see the hints above.")
     if can_fix and not tried:
         click.echo("Some of it can be fixed for you: benchflow doctor --fix")

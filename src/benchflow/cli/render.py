@@ -84,7 +84,9 @@ def telling_what_is_mended() -> Callable[[Problem], None]:
     stderr = sys.stderr
 
     def say(problem: Problem) -> None:
-        click.echo(f"mended: {shown(problem.path)} {one_line(problem.message, 1000)}", file=stderr)
+        click.echo(
+            f"repaired: {shown(problem.path)} {one_line(problem.message, 1000)}", file=stderr
+        )
 
     return say
 
@@ -143,7 +145,7 @@ def _print_state(job: Job) -> None:
         click.echo(f"running: {unfinished} not finished yet")
     elif left > 0 or job.unfinished:
         count = max(left, len(job.unfinished))
-        click.echo(f"not finished: {count}; go on with: benchflow resume {job.name}")
+        click.echo(f"not finished: {count}; continue with: benchflow resume {job.name}")
     for problem in job.problems:
         click.echo(f"problem: {shown(problem.path)} {problem.message}")
     if job.trials:

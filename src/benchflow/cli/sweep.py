@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 @jobs_dir_option
 @json_option
 def command(file: Path, only_plan: bool, retry: str | None, jobs_dir: Path, as_json: bool) -> int:
-    """Run agents × models × tasks × hints × attempts from FILE, and go on after anything.
+    """Run agents × models × tasks × hints × attempts from FILE; continue after any stop.
 
-    Call it again with the same file: finished trials are never run again, what was cut off is.
+    Call it again with the same file: finished trials stay, and what was cut off is run again.
     The file may grow by attempts, tasks, agents and models. Each attempt goes over the whole
     matrix before the next begins, so early results are balanced.
 
@@ -52,8 +52,8 @@ def command(file: Path, only_plan: bool, retry: str | None, jobs_dir: Path, as_j
       benchflow sweep first-look.toml
       benchflow sweep first-look.toml --retry error
 
-    A sweep whose budget is spent ends, says what it did not start, and goes on when max_usd or
-    max_tokens is raised in FILE.
+    A sweep whose budget is spent ends and says what it did not start. Raise max_usd or max_tokens
+    in FILE and call it again to continue.
 
     Exit status: 0 when every trial that was started was judged, whatever the verdict; 4 when one
     could not be.
@@ -145,11 +145,10 @@ def _print_budget(found: Sweep, left: int) -> None:
     if known:
         click.echo(f"spent: {', '.join(known)}.")
     if spent.unknown:
-        click.echo(f"not in it: {spent.unknown} answers without a price or a count.")
+        click.echo(f"not counted: {plural(spent.unknown, 'answer')} without a price or a count.")
     why = found.stopped or purse.over(spent)
     if why and left:
-        many = "1 trial was" if left == 1 else f"{left} trials were"
-        click.echo(f"{many} not started: {why}. Raise it in the file to go on.")
+        click.echo(f"{plural(left, 'trial')} not started: {why}. Raise it in the file to continue.")
 
 
 def _cell(cell: Cell, found: Sweep) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @json_option
 @click.pass_context
 def command(context: click.Context, as_json: bool) -> None:
-    """List, show, check and export the tasks.
+    """List, show, validate and export the tasks.
 
     A task is named as in the catalogue (repair/dead-server), by a glob ('repair/*') or by the path
     of any Harbor task folder.
@@ -33,13 +33,13 @@ def command(context: click.Context, as_json: bool) -> None:
         context.invoke(list_command, as_json=as_json)
     elif as_json:
         name = context.invoked_subcommand
-        raise click.UsageError(f"--json goes behind {name}: benchflow tasks {name} … --json")
+        raise click.UsageError(f"put --json behind {name}: benchflow tasks {name} … --json")
 
 
 @command.command("list")
 @json_option
 def list_command(as_json: bool) -> None:
-    """One line a task, by topic, with the gates that it is recorded to have passed."""
+    """List the tasks by topic, one a line, with the gates that each has passed."""
     from benchflow.cli.table import colour, table
     from benchflow.tasks import catalogue
 
@@ -110,7 +110,7 @@ def _state(task: Task) -> str:
 @click.argument("task")
 @json_option
 def show_command(task: str, as_json: bool) -> None:
-    """What one task asks for, and how it is proved.
+    """Show what one task asks for, and how it is proved.
 
     \b
     Example:
@@ -214,7 +214,12 @@ def validate_command(task: tuple[str, ...], as_json: bool) -> int:
 @command.command("export")
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
 @click.argument("task", nargs=-1)
-@click.option("--hint", type=click.IntRange(0, 3), default=0, help="Hints to add (0-3).")
+@click.option(
+    "--hint",
+    type=click.IntRange(0, 3),
+    default=0,
+    help="Number of hints to add to the instruction (0-3).",
+)
 @json_option
 def export_command(directory: Path, task: tuple[str, ...], hint: int, as_json: bool) -> None:
     """Write tasks as a self-contained Harbor dataset that runs without us.

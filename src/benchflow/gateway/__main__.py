@@ -4,7 +4,7 @@ FOLDER holds `config.json` (`benchflow.gateway.config.Config`, and where the led
 writes `gateway.json` there once it answers: {"url", "pid", "started", "secret"}. The keys come in
 its environment, and stay in its memory: it makes itself unreadable for others (not dumpable). When
 it ends by itself or is told to, `gateway.json` and its secret go with it; after a kill they stay,
-so that the next one goes on with the same tokens.
+so that the next one continues with the same tokens.
 """
 
 from __future__ import annotations

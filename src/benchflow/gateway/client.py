@@ -145,7 +145,7 @@ def find(folder: Path) -> GatewayClient | None:
 def ensure(
     folder: Path, config: Config, ledger: Path, keys: Mapping[str, str] | None = None
 ) -> GatewayClient:
-    """The gateway of a folder: the one that runs, else a new one that goes on with the ledger.
+    """The gateway of a folder: the one that runs, else a new one that continues the ledger.
 
     `keys`: the providers' keys by the names that `config` uses (default: this environment). They
     are passed on in the new process's environment and written nowhere. Raises

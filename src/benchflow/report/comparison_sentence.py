@@ -31,4 +31,4 @@ def sentence(pair: Pair) -> str:
         if need.attempts
         else "; no number of attempts at these tasks would"
     )
-    return f"{text}; about {need.tasks:,} tasks would tell them apart{attempts}"
+    return f"{text}; about {plural(need.tasks, 'task')} would tell them apart{attempts}"

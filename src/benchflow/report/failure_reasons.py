@@ -106,7 +106,7 @@ def phases(found: Findings) -> Section:
 
 
 def rungs(found: Findings) -> Section:
-    """Mean share of rungs, and who climbs better."""
+    """Mean share of milestones, and who climbs better."""
     part = found.rungs
     if isinstance(part, Refused):
         return Section("How far", (f"Not known: {part.refused}",), essential=False)
@@ -120,14 +120,14 @@ def rungs(found: Findings) -> Section:
     if isinstance(climb, Refused):
         notes.append(f"Ladder model: {climb.refused}.")
     else:
-        columns.append("effect on each rung")
+        columns.append("effect on each milestone")
         ladder = {
             who: f"{signed(climb.effect[i], 2)} "
             f"({signed(climb.low[i], 2)} to {signed(climb.high[i], 2)})"
             for i, who in enumerate(climb.groups)
         }
         notes.append(
-            "Effect: log-odds of passing the next rung once it is reached, against the mean. "
+            "Effect: log-odds of passing the next milestone once it is reached, against the mean. "
             + basis(**vars(climb.basis))
         )
     rows = tuple(

@@ -26,7 +26,7 @@ def collect(
     `repeats` and `said_done` stay None. Raises UsageError for a path that no reader knows.
 
     `workers`: processes that read large jobs. With more than one, a program that calls this needs
-    the guard `if __name__ == "__main__"`, because each process imports the program anew.
+    the guard `if __name__ == "__main__"`, because each process imports the program again.
 
     `keeper`: is shown trials in job folders, the only ones that come in such numbers. What it
     gave for one stands in the record's `kept`.

@@ -1,4 +1,4 @@
-"""The DuckDB index over finished work, and its export. Disposable: made anew from the files."""
+"""The DuckDB index over finished work, and its export. Disposable: made again from the files."""
 
 from __future__ import annotations
 

@@ -37,9 +37,9 @@ class Rung(Struct, frozen=True, gc=False):
 
     status: passed, failed, not reached. `message` says why the first failed check failed.
 
-    Three clocks, seldom all known. `minutes`: the agent's working minutes when the rung was
+    Three clocks, seldom all known. `minutes`: the agent's working minutes when the milestone was
     reached; a verifier that looks once, at the end, cannot know it, so only sources that measured
-    it have it. `by_minutes`: an upper bound for a rung that passed, the agent's working minutes
+    it have it. `by_minutes`: an upper bound for one that passed, the agent's working minutes
     until its work was handed over (per step in a task of several steps). `verified_seconds`: when
     the *verifier* decided, in seconds from its start; says nothing about the agent.
     """
@@ -125,12 +125,12 @@ class Record(Struct, frozen=True):
 
     @property
     def n_passed(self) -> int:
-        """How many rungs passed."""
+        """How many milestones passed."""
         return sum(rung.passed for rung in self.rungs)
 
     @property
     def furthest(self) -> str:
-        """Id of the last rung, in ladder order, that passed; empty when none did."""
+        """Id of the last milestone, in ladder order, that passed; empty when none did."""
         return next((rung.id for rung in reversed(self.rungs) if rung.passed), "")
 
 
@@ -184,7 +184,7 @@ class Keeper(Protocol):
     def keep(
         self, record: Record, checks: Mapping[str, tuple[Check, ...]], steps: Iterator[Step]
     ) -> Kept | None:
-        """Takes what it wants of a trial: the checks of each rung, the steps. None: nothing."""
+        """Takes what it wants of a trial: checks by milestone, the steps. None: nothing."""
 
     def drop(self, uid: str) -> None:
         """Forgets it: more than one trial asked for this uid."""

@@ -109,7 +109,7 @@ def discard(name: str) -> None:
 
 
 def end_own() -> None:
-    """End what runs in the sandboxes of this process: whoever waits for them finds them dead."""
+    """End what runs in the sandboxes of this process: who waits for them finds them dead."""
     for state in paths.sandboxes().iterdir():
         owner = _owner_of(state) if state.is_dir() else {}
         if owner.get("pid") == os.getpid() and _is_owned(state):

@@ -61,7 +61,7 @@ class IdMap:
 
 
 def current() -> IdMap:
-    """The map for whoever calls: root's fixed range, or the caller's subordinate ids."""
+    """The map for the caller: root's fixed range, or the caller's subordinate ids."""
     if os.geteuid() == 0:
         return IdMap(ROOT_BASE, ROOT_BASE, privileged=True)
     for tool in ("newuidmap", "newgidmap"):

@@ -1,6 +1,6 @@
 """Decides what the scripted model answers. What it needs to know stands in the request itself:
 each answer bears a mark, and the last mark of a conversation says where in the policy it is. So an
-agent that is killed and continued goes on, and one that starts anew starts at the first turn."""
+agent that is killed and resumed carries on, and one that starts again starts at the first turn."""
 
 from __future__ import annotations
 

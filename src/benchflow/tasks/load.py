@@ -1,4 +1,4 @@
-"""Reads a task folder. Every problem is named at once: file, key, what is wrong, what mends it."""
+"""Reads a task folder. Every problem is named at once: file, key, what is wrong, what fixes it."""
 
 from __future__ import annotations
 
@@ -87,7 +87,9 @@ def _text(path: Path) -> str:
 def _error(folder: Path, problems: list[Problem]) -> TaskError:
     lines = "\n".join(f"  {problem}" for problem in problems)
     count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-    return TaskError(f"{folder}: {count}\n{lines}", hint="docs/design.md, “A task on disk”")
+    return TaskError(
+        f"{folder}: {count}\n{lines}", hint="docs/reference/task-toml.md has every key"
+    )
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -240,7 +242,7 @@ def _scan(folder: Path, path: Path, problems: list[Problem]) -> tuple[MilestoneS
         milestones = tuple(scan(path))
     except ChecksError as error:
         where = f"line {error.line}" if error.line else ""
-        problems.append(Problem(relative, where, error.problem, error.fix or "mend it"))
+        problems.append(Problem(relative, where, error.problem, error.fix or "fix it"))
         return ()
     total = sum(milestone.weight for milestone in milestones)
     problems += [
@@ -316,7 +318,7 @@ def _assemble(
             for e in ours.common_exploits
         ),
         variants=tuple(
-            Variant(path.stem, path, _said(path), path.stem in variants_on)
+            Variant(path.stem, path, script_says(path), path.stem in variants_on)
             for path in sorted((folder / "variants").glob("*.sh"))
         ),
         steps=steps,
@@ -330,7 +332,7 @@ def _assemble(
     )
 
 
-def _said(script: Path) -> str:
+def script_says(script: Path) -> str:
     """The comment that a script begins with, as one line."""
     lines = _text(script).splitlines()
     lines = lines[1:] if lines and lines[0].startswith("#!") else lines

@@ -33,9 +33,9 @@ class Resources:
 
 @dataclass(frozen=True)
 class Exploit:
-    """A cheat shipped with the task. `allowed`: milestones that it may reach, and `why`.
+    """An exploit shipped with the task. `allowed`: milestones that it may reach, and `why`.
 
-    `goes_on`: it may be run where others that go on have run, after what they built, and leaves
+    `goes_on`: it may be run where others like it have run, after what they built, and leaves
     nothing there that would change what the next one delivers.
     """
 
@@ -74,7 +74,7 @@ class Task:
 
     A plain Harbor folder (`is_benchflow` false) has no milestones, deliverables or skills here:
     Harbor itself knows how to run and grade it. Times are in seconds or minutes as named.
-    `common_exploits`: what cheats common to all tasks may gain here (they have no path).
+    `common_exploits`: what exploits common to all tasks may gain here (they have no path).
     `further_arches`: what else the verifier's image has QEMU for, beside `arch`.
     `oracle_goes_on`: solve.sh may run again in its own sandbox, to a later milestone.
     `generator`: what drew the task from a seed; "" for one written by hand.

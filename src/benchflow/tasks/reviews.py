@@ -1,8 +1,8 @@
 """`reviews.toml` of a task: what strangers did with it, attempts and attacks, each adjudicated.
 
-Gates show that our own solution passes and that our own exploits fail. Whether a stranger's right
-work passes and a stranger's wrong work fails shows only when strangers try, so a task counts as
-verified when both were done with the version that it has now. No part of the task's digest.
+Gates show that our own solution passes and that our own exploits fail. Whether a stranger's correct
+work passes, and a stranger's incorrect submission fails, shows only when strangers try. So a task
+counts as verified when both were done with the version that it has now. No part of the digest.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchflow.base.home import home
+from benchflow.base.numbers import plural
 from benchflow.boot.memory import OWN_MB, QEMU_MB, TOOL_MB
 from benchflow.boot.runner.debian_packages import packages
 from benchflow.errors import UsageError
@@ -51,7 +52,8 @@ def stage(task: Task, hint: int = 0) -> Staged:
         return Staged(task, task.path)
     if hint > len(task.hints):
         raise UsageError(
-            f"{task.name} has {len(task.hints)} hints", hint=f"use --hint 0-{len(task.hints)}"
+            f"{task.name} has {plural(len(task.hints), 'hint')}",
+            hint=f"use --hint 0-{len(task.hints)}",
         )
     boot = boot_zipapp()
     key = hashlib.sha256(f"{_FORMAT} {task.digest} {boot.stem} {hint}".encode()).hexdigest()[:20]

@@ -1,4 +1,4 @@
-"""The journal of a job, `<job>/phases.jsonl`: which trial is in which phase, for who looks on.
+"""The journal of a job, `<job>/phases.jsonl`: which trial is in which phase, to follow it.
 
 One line an event, appended by the process that runs the job; nothing of a job depends on it.
 Other harnesses write none.

@@ -61,7 +61,7 @@ class Unfinished:
 
     @property
     def n_passed(self) -> int:
-        """How many rungs are known to have passed."""
+        """How many milestones are known to have passed."""
         return sum(status == "passed" for _, status in self.rungs)
 
 

@@ -1,4 +1,4 @@
-"""The rungs of a Harbor trial, and what is known of when."""
+"""The milestones of a Harbor trial, and what is known of when."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchflow.results.safe_files import UnreadableRecord, read_object, read_obj
 
 
 def rungs_of(trial: Trial, problems: list[Problem]) -> tuple[Rung, ...]:
-    """The rungs of a trial, with what is known of when each was reached."""
+    """The milestones of a trial, with what is known of when each was reached."""
     if not trial.milestones:
         return ()
     by_step = _minutes_by_step(trial)

@@ -5,10 +5,10 @@ oracle, nop, claude-code …     Harbor's own, by name; in the namespace sandbox
 module.path:Class              any Harbor agent that can be imported
 ladder:MILESTONE               the oracle, stopped at a milestone   (or: ladder with --stop-after)
 ladder:*                       the oracle, stopped at each in turn in one sandbox (oracle_goes_on)
-exploit:NAME                   one of the task's cheats in place of a solution
-exploit:*                      those that go on where others were run, in turn in one sandbox
+exploit:NAME                   one of the task's exploits in place of a solution
+exploit:*                      those that may share a sandbox, in turn in one sandbox
 variant:NAME                   one of the task's honest other solutions
-variant:*                      those that go on where others were run, in turn in one sandbox
+variant:*                      those that may share a sandbox, in turn in one sandbox
 external, external:LABEL       waits for a driver from outside (docs/external.md)
 scripted:FILE                  plays commands from a file           (or: scripted with --script)
 """
@@ -177,7 +177,7 @@ def _going_on(kind: str, tasks: list[Staged]) -> list[str]:
     names = [script.name for script in shipped if script.goes_on]
     if not names:
         raise UsageError(
-            f"{task.name}: none of its {kind}s says that it goes on where others were run",
+            f"{task.name}: none of its {kind}s declares goes_on",
             hint=f"goes_on = true in its [[metadata.benchflow.{kind}s]], or --agent {kind}:NAME",
         )
     return names
@@ -187,7 +187,7 @@ def _climb(tasks: list[Staged]) -> list[str]:
     for planned in tasks:
         if not planned.task.oracle_goes_on:
             raise UsageError(
-                f"{planned.task.name}: its oracle does not say that it goes on where it stopped",
+                f"{planned.task.name}: its oracle cannot continue where it stopped",
                 hint="oracle_goes_on = true in [metadata.benchflow], or --agent ladder:MILESTONE",
             )
     if len(tasks) != 1:

@@ -251,7 +251,7 @@ class TrialEnvironment(NamespaceEnvironment):
 
     @contextmanager
     def _affordable(self, source: Path) -> Generator[Path]:
-        """`source`, hollow when it would fill the disk of whoever judges it (see `handover`)."""
+        """`source`, hollow when it would fill the verifier's disk (see `handover`)."""
         disk_mb = self._effective_storage_mb
         if self._is_agents() or not disk_mb:
             yield source

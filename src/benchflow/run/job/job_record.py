@@ -96,7 +96,7 @@ def of_sweep(name: str, jobs_dir: Path) -> list[Path]:
 
 
 def host() -> dict[str, Any]:
-    """What the machine is, for whoever compares times later."""
+    """What the machine is, for comparing times later."""
     from importlib.metadata import version
 
     return {

@@ -1,6 +1,6 @@
 """Keeps a board true: from a job's journal, its trials' records and the verifiers' own progress.
 
-All of it is read from files, so that whoever did not start a job can show it, too.
+All of it is read from files, so that a process that did not start a job can show it, too.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from benchflow.base.numbers import plural
 from benchflow.base.text import one_line
 from benchflow.gateway import ledger
 from benchflow.gateway.totals import Meter
@@ -212,7 +213,7 @@ def _running(job: Path, name: str, task: str, agent: str, seen: _Seen) -> Runnin
     tally = seen.meter.tallies.get(name)
     note = "".join(notes)
     if tally is not None and tally.failing:
-        note = f"{tally.failing} calls failed: {one_line(tally.last_failure, 80)}"
+        note = f"{plural(tally.failing, 'call')} failed: {one_line(tally.last_failure, 80)}"
     limit = event.get("limit")
     return Running(
         name=one_line(name, 120),

@@ -1,4 +1,4 @@
-"""Writes down which trial of a job is in which phase, from Harbor's events, for who looks on."""
+"""Writes down which trial of a job is in which phase, from Harbor's events, to be followed."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class TrialState:
     result: Trial | None = None
 
     def enter(self, phase: Phase, limit: float = 0.0, since: datetime | None = None) -> None:
-        """The trial goes on to `phase`, which may last `limit` seconds; it did so at `since`, a
+        """The trial moves to `phase`, which may last `limit` seconds; it did so at `since`, a
         time with its zone, or just now."""
         ago = (datetime.now(UTC) - since).total_seconds() if since and since.tzinfo else 0.0
         self.phase, self.limit = phase, limit

@@ -161,7 +161,7 @@ def _write_totals(trial: Path, totals: dict[str, Any]) -> None:
 
 
 def prepare(job: Path, config: Config | None) -> None:
-    """Write down which gateway a job needs, before the job itself is: so whoever is killed in
+    """Write down which gateway a job needs, before the job itself is: a process killed in
     between leaves a job that can be resumed, or none."""
     if config is not None:
         process.prepare(folder(job), config, job / LEDGER)
@@ -178,7 +178,7 @@ def start(job: Path, config: Config | None) -> Models | None:
 
 
 def again(job: Path, change: Callable[[Config], Config]) -> Models | None:
-    """The gateway of a job that is gone on with; None when the job has none.
+    """The gateway of a job that is resumed; None when the job has none.
 
     One that still runs is found again, unless `change` makes another configuration of its own, or
     a key was corrected meanwhile.

@@ -1,4 +1,4 @@
-"""Sweeps: agents × models × tasks × hints × attempts from one file, gone on with after anything.
+"""Sweeps: agents × models × tasks × hints × attempts from one file, continued after any stop.
 
 A sweep is an ordinary set of jobs, `<name>-1`, `<name>-2` …, that carry its name in their record.
 What is left to do is read from their trials each time, so there is no state of the sweep's own to
@@ -135,7 +135,7 @@ def run(
     """Runs what is missing; never a finished trial again. Returns the sweep as it then stands,
     `stopped` where its budget is spent.
 
-    `on_job` is told each job's folder and number of trials before it starts or goes on, `on_mended`
+    `on_job` is told each job's folder and number of trials before it starts, `on_mended`
     what `jobs.resume` tells. Raises JobInUse when another process works on this sweep, and what
     `jobs.start` raises.
     """
@@ -147,7 +147,7 @@ def run(
         except BudgetSpent as end:
             return replace(survey(file, jobs_dir), stopped=end.message)
         except Interrupted as stop:
-            raise Interrupted(stop.message, hint="go on with the same benchflow sweep") from None
+            raise Interrupted(stop.message, hint="continue with the same benchflow sweep") from None
     return survey(file, jobs_dir)
 
 

@@ -46,7 +46,7 @@ class Attempt:
     kept: Path | None = None
 
     def enter(self, phase: Phase, limit: float = 0.0) -> None:
-        """Goes on to `phase`; the time of the one before is kept."""
+        """Moves to `phase`; the time of the one before is kept."""
         self.leave()
         self.state.enter(phase, limit)
         self.listener.phase(self.board, self.state)
@@ -187,7 +187,7 @@ def _limits(task: Task) -> Limits:
 def _follow(attempt: Attempt, work: Callable[[], object]) -> None:
     """Does `work` in a thread and shows the verifier's progress from this one, until it ends.
 
-    Raises what `work` raised. An exception here (Ctrl-C) leaves the thread to whoever ends the
+    Raises what `work` raised. An exception here (Ctrl-C) leaves the thread to the end of the
     process that it waits for.
     """
     failures: list[BaseException] = []

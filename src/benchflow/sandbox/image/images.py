@@ -152,7 +152,7 @@ def _save(record: Path, image: Image) -> None:
 
 @contextmanager
 def _storage(id_map: IdMap, progress: OnProgress) -> Iterator[Builder]:
-    """The builder; several build side by side. Whoever finds nobody else at work cleans up what a
+    """The builder; several build side by side. One that is alone at work cleans up what a
     killed build left behind. All locks here die with their holders."""
     builder = Builder(id_map, progress)
     with (paths.storage(id_map.name) / "lock").open("a") as file:

@@ -27,7 +27,7 @@ _MAX_PACKED = 64 << 10
 
 
 class Own(Struct, frozen=True):
-    """Blocks of one trial's page, and what proves each rung."""
+    """Blocks of one trial's page, and what proves each milestone."""
 
     proofs: dict[str, tuple[Proof, ...]]
     consoles: tuple[Console, ...]

@@ -225,7 +225,7 @@ async def escape__kernel_settings(rig: Rig) -> None:
 
 @check
 async def escape__remounted_settings(rig: Rig) -> None:
-    """Nor can they after /proc or /sys was mounted anew or remounted writable inside"""
+    """Nor can they after /proc or /sys was mounted again or remounted writable inside"""
     written = await rig.out(
         "mkdir -p /srv/c/p /srv/c/s; unshare --mount sh -c '"
         "mount -t proc proc /srv/c/p; mount -t sysfs sysfs /srv/c/s; "

@@ -14,7 +14,7 @@ _MIB = 1 << 20
 
 
 def _stated(environment: BaseEnvironment, kind: Literal["memory", "pids", "disk", "cpus"]) -> None:
-    """Go on only if the environment says that it enforces this limit."""
+    """Continue only if the environment says that it enforces this limit."""
     report = getattr(environment, "limits_report", None)
     if report is not None:
         said = report().get(kind)
@@ -71,7 +71,7 @@ async def limits__memory_files(rig: Rig) -> None:
 
 @check
 async def limits__processes(rig: Rig) -> None:
-    """A fork bomb stops at the limit on processes, and the host goes on"""
+    """A fork bomb stops at the limit on processes, and the host keeps running"""
     async with rig.fresh(pids=256) as environment:
         _stated(environment, "pids")
         program = (

@@ -12,11 +12,7 @@ get download ca-certificates 20230311+deb12u1
 get "source --download-only" busybox 1:1.35.0-4+deb12u1
 sha256sum -c SHA256SUMS || moved "the inputs" "other content"
 
-mkdir -p /app/bench /tmp/kernel
-dpkg-deb -x linux-image-*.deb /tmp/kernel
-cp /tmp/kernel/boot/vmlinuz-* /app/bench/vmlinuz
-dpkg-deb --fsys-tarfile busybox-static_*.deb | tar -xO ./bin/busybox > /app/bench/busybox
-chmod 755 /app/bench/busybox
+from-tasks-lib bench-kernel.sh
 mv tzdata_*.deb /app/bench/tzdata.deb
 mv ca-certificates_*.deb /app/bench/ca-certificates.deb
 rm -rf /tmp/kernel linux-image-*.deb busybox-static_*.deb fetch.sh SHA256SUMS
