@@ -1,16 +1,15 @@
-"""Secrets that must not be in something, looked for in the forms in which they would be of use.
-
-What is packed is unpacked first, up to a depth and a sum of bytes, wherever in it a stream begins.
-"""
+"""A secret that must not be there: looked for in every form that is of use, packed too."""
 
 from __future__ import annotations
 
 import base64
 import bz2
+import hashlib
 import itertools
 import lzma
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from benchflow.boot import BadDeliverable, decompress
@@ -129,3 +128,23 @@ def holds(places: Iterable[bytes], secrets: Mapping[str, bytes]) -> str:
 def _pieces(data: bytes) -> Iterator[bytes]:
     for at in range(0, len(data), _PIECE):
         yield data[max(0, at - _BEFORE) : at + _PIECE]
+
+
+def of_ed25519(seed: bytes) -> dict[str, bytes]:
+    """What a private key of Ed25519 could be kept as, for `holds`: its seed, or what signs."""
+    scalar = hashlib.sha512(seed).digest()[:32]
+    clamped = bytes([scalar[0] & 248, *scalar[1:31], scalar[31] & 63 | 64])
+    return {"the private key": seed, "its scalar": scalar, "its scalar, clamped": clamped}
+
+
+def pieces(path: Path, piece: int = 96 << 20, before: int = 16 << 20) -> Iterator[bytes]:
+    """A large file for `unpacked`, in pieces that begin with the end of the one before; those that
+    are all zeros are left out."""
+    size = path.stat().st_size
+    with path.open("rb") as stream:
+        for at in range(0, size, piece):
+            start = max(0, at - before)
+            stream.seek(start)
+            data = stream.read(min(at + piece, size) - start)
+            if data.count(0) != len(data):
+                yield data
