@@ -96,7 +96,7 @@ def test_a_spent_budget_starts_nothing_more_and_a_raised_one_goes_on(sweep: Path
     assert len(before) == 2
 
     plan = call(sweep, small, "--plan")
-    assert "spent: $0.0060, 4,200 of 2,101 tokens." in plan
+    assert "spent: $0.006, 4,200 of 2,101 tokens." in plan
     assert "2 trials not started: the sweep has spent 4,200 tokens of 2,101." in plan
     assert "2 trials not started" in call(sweep, small)
     assert results(sweep.parent) == before
