@@ -39,9 +39,9 @@ def seconds(item: pytest.Item) -> float:
     return max([_OTHERS, *(_SECONDS.get(name, 0) for name in names)])
 
 
-def unit(nodeid: str) -> str:
-    """What is given to a worker as a whole."""
-    if nodeid.endswith(ALONE):
+def unit(nodeid: str, alone: frozenset[str] = frozenset()) -> str:
+    """What is given to a worker as a whole; `alone`: the tests that no other may run beside."""
+    if nodeid in alone:
         return ALONE
     file = nodeid.partition("::")[0]
     return next((group for group in GROUPS if file.startswith(group)), file)
@@ -54,13 +54,20 @@ def is_alone(item: pytest.Item) -> bool:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Units by what they take; the longest test of a unit does not move within it."""
-    if hasattr(config, "workerinput"):
-        for item in filter(is_alone, items):
-            item._nodeid += ALONE  # all that the controller is told of a test is its name
+    alone = frozenset(item.nodeid for item in filter(is_alone, items))
+    if (workerinput := getattr(config, "workerinput", None)) is not None:
+        # All that the controller is told of a test is its name.
+        _listed(Path(workerinput["at_work"])).write_text("\n".join(sorted(alone)))
+    units = {item.nodeid: unit(item.nodeid, alone) for item in items}
     sums: dict[str, float] = {}
     for item in items:
-        sums[unit(item.nodeid)] = sums.get(unit(item.nodeid), 0.0) + seconds(item)
-    items.sort(key=lambda item: (is_alone(item), -sums[unit(item.nodeid)], unit(item.nodeid)))
+        sums[units[item.nodeid]] = sums.get(units[item.nodeid], 0.0) + seconds(item)
+    items.sort(key=lambda item: (is_alone(item), -sums[units[item.nodeid]], units[item.nodeid]))
+
+
+def _listed(folder: Path) -> Path:
+    """Where workers, which all collect the same, write down which tests are alone."""
+    return folder.with_suffix(".alone")
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
@@ -76,7 +83,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class ByUnit(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            return unit(nodeid)
+            return unit(nodeid, frozenset(_listed(config.stash[_folder]).read_text().split("\n")))
 
     config.option.loadscopereorder = False
     return ByUnit(config, log)
