@@ -14,8 +14,7 @@ from tests.run.ours import words
 from tests.run.plain import benchflow, run_json
 
 from benchflow.errors import InfrastructureError
-from benchflow.run.resume.proc_activity import cpu_seconds, log_state
-from benchflow.run.resume.stall import (
+from benchflow.run.job.stall import (
     CPU_SHARE,
     RECEIVED,
     AgentStalled,
@@ -23,6 +22,7 @@ from benchflow.run.resume.stall import (
     Stillness,
     ended_when_still,
 )
+from benchflow.run.resume.proc_activity import cpu_seconds, log_state
 
 HERE = Path(__file__).parent
 #: Uses a second of processor time and says so. (The kernel's ticks may count a little less.)

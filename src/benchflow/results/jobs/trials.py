@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from benchflow.base.text import one_line
 from benchflow.results.impossible import in_harbor
-from benchflow.results.jobs import continued, handed, task_facts, verdict
+from benchflow.results.jobs import continued, task_facts, verdict
+from benchflow.results.jobs import left_out as handed
 from benchflow.results.jobs.evidence import evidence_in
 from benchflow.results.jobs.faults import first_fault
 from benchflow.results.jobs.ladder import read_ladder
