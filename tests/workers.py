@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 GROUPS = ("tests/analysis/", "tests/site/")
 ALONE = "@alone"
 #: Seconds that a test takes, about: the order of files follows from their sums.
-_SECONDS = {"long": 1000.0, "slow": 60.0, "qemu": 8.0, "sandbox": 8.0, "browser": 3.0}
+_SECONDS = {"long": 1000.0, "slow": 60.0, "time": 10.0, "qemu": 8.0, "sandbox": 8.0, "browser": 3.0}
 _OTHERS = 0.2
 #: A worker needs this much at least (a site with a trajectory of 50,000 steps).
 _GIB_A_WORKER = 2

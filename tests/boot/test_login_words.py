@@ -17,6 +17,8 @@ from benchflow.boot.errors import GuestTimeout, LoginFailed
 from benchflow.boot.machine.guest import Watch
 from benchflow.boot.machine.shell import Shell
 
+pytestmark = pytest.mark.needs("time")  # prompts are waited for
+
 LOGIN = (sys.executable, str(Path(__file__).with_name("terminal_login.py")))
 RUSSIAN = [os.fsdecode(text.encode("koi8-r")) for text in ("gw логин: ", "Пароль: ", "Нет")]
 WORDS = {
