@@ -55,9 +55,11 @@ def is_alone(item: pytest.Item) -> bool:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Units by what they take; the longest test of a unit does not move within it."""
     alone = frozenset(item.nodeid for item in filter(is_alone, items))
-    if (workerinput := getattr(config, "workerinput", None)) is not None:
-        # All that the controller is told of a test is its name.
-        _listed(Path(workerinput["at_work"])).write_text("\n".join(sorted(alone)))
+    workerinput = getattr(config, "workerinput", None)
+    if workerinput is None:
+        return  # one process keeps the order of files: a browser's loop is none for what follows
+    # All that the controller is told of a test is its name.
+    _listed(Path(workerinput["at_work"])).write_text("\n".join(sorted(alone)))
     units = {item.nodeid: unit(item.nodeid, alone) for item in items}
     sums: dict[str, float] = {}
     for item in items:
