@@ -57,7 +57,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     alone = frozenset(item.nodeid for item in filter(is_alone, items))
     workerinput = getattr(config, "workerinput", None)
     if workerinput is None:
-        return  # one process keeps the order of files: a browser's loop is none for what follows
+        return  # one process keeps the order of files
     # All that the controller is told of a test is its name.
     _listed(Path(workerinput["at_work"])).write_text("\n".join(sorted(alone)))
     units = {item.nodeid: unit(item.nodeid, alone) for item in items}

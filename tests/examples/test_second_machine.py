@@ -21,6 +21,7 @@ poweroff -f
 """
 
 
+@pytest.mark.needs("qemu", "guests")
 @pytest.mark.parametrize(("server", "passes"), [("httpd", True), ("true", False)])
 def test_a_second_machine_asks_the_delivered_one(server: str, passes: bool, tmp_path: Path) -> None:
     shutil.copy(debian_kernel(), tmp_path / "kernel")

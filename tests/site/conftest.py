@@ -45,7 +45,9 @@ def site(built: Built) -> Path:
     return built.folder
 
 
-@pytest.fixture(scope="session")
+# Not of the session: as long as it is open, its event loop is this process's, and what calls
+# asyncio.run in another file fails.
+@pytest.fixture(scope="module")
 @needs("browser")
 def opened() -> Iterator[Browser]:
     with browser() as running:
