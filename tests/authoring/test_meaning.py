@@ -67,6 +67,7 @@ def test_what_says_nothing_makes_nothing_due(sources: Path) -> None:
     assert due(sources) == {}
 
 
+@pytest.mark.needs("time")
 def test_a_new_method_that_nobody_names_makes_nothing_due(sources: Path) -> None:
     edit(
         sources / BOOT / "machine/shell.py",
@@ -238,6 +239,7 @@ def test_records_that_were_carried_over_meant_the_same(tmp_path: Path) -> None:
         assert entry["key"] == key_of(meant)
 
 
+@pytest.mark.needs("time")
 def test_bench_is_followed_as_boot_is(sources: Path) -> None:
     """A word of no meaning makes nothing due, a comparison exactly those that come to it."""
     tar = sources / BENCH / "tar_canon.py"

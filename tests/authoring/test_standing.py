@@ -61,6 +61,7 @@ def state(top: Path) -> str:
     return gates
 
 
+@pytest.mark.needs("time")
 def test_what_passed_is_recorded_until_the_task_changes(top: Path) -> None:
     assert state(top) == "no gates recorded"
     call = ("check", "test/words", "--gate", "coverage", "--record")
@@ -108,6 +109,7 @@ def test_what_no_trial_reads_makes_no_trial_due(odd: Path) -> None:
     assert kept.with_name(f"{kept.name}.1").is_dir(), "what was cut off stays as evidence"
 
 
+@pytest.mark.needs("time")
 def test_an_older_run_does_not_replace_a_newer_one(top: Path) -> None:
     call = ("check", "test/words", "--gate", "coverage", "--record")
     benchflow(top, *call)
@@ -121,6 +123,7 @@ def test_an_older_run_does_not_replace_a_newer_one(top: Path) -> None:
         assert state(top).startswith(f"{wanted} gates")
 
 
+@pytest.mark.needs("time")
 def test_due_gates_are_those_that_are_not_recorded_as_passed(top: Path) -> None:
     def ran(*gates: str) -> list[str]:
         asked = [word for gate in gates for word in ("--gate", gate)]
@@ -207,6 +210,7 @@ def test_the_common_cheats_are_those_of_the_record(top: Path) -> None:
     assert state(top) == f"1/{ALL} gates"
 
 
+@pytest.mark.needs("time")
 def test_a_changed_cheat_makes_what_is_about_cheats_due_and_no_other_gate(top: Path) -> None:
     calls = ("check", "test/words", "--gate", "coverage", "--gate", "leaks", "--record")
     assert benchflow(top, *calls).returncode == 0

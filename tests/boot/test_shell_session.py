@@ -166,6 +166,7 @@ def test_nobody_has_to_turn_pages(local: LocalShell) -> None:
     assert local.shell.run("echo $PAGER $SYSTEMD_PAGER").stdout == "cat cat\n"
 
 
+@pytest.mark.needs("time")
 @pytest.mark.parametrize("limit", ["TMOUT=3", "readonly TMOUT=999"])
 def test_a_session_outlives_the_time_that_a_terminal_may_be_left(
     tmp_path: Path, limit: str

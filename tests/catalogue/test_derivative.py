@@ -232,6 +232,7 @@ def test_an_archive_of_this_run(helpers: dict[str, ModuleType], key: Any, tmp_pa
         publisher.close()
 
 
+@pytest.mark.needs("time")
 def test_a_guest_cannot_have_connections_without_end(helpers: dict[str, ModuleType]) -> None:
     module = helpers["publisher"]
     publisher = module.Publisher({}, {})

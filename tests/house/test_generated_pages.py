@@ -40,6 +40,7 @@ def test_nothing_is_left_out_of_the_reference() -> None:
     assert tuple(ABOUT) == GATES
 
 
+@pytest.mark.needs("time")
 def test_the_catalogue_has_a_page_a_task(pages: dict[str, str]) -> None:
     assert set(pages) == {"index.md", *(f"{name}.md" for name in names(ROOT / "tasks"))}
     for name in pages.keys() - {"index.md"}:

@@ -87,6 +87,7 @@ def test_a_count_of_any_size_that_is_read_can_be_written(tmp_path: Path) -> None
         assert index.execute("SELECT hint, steps FROM trials").fetchone() == (2**40, 2**50)
 
 
+@pytest.mark.needs("time")
 def test_a_step_with_a_million_calls_is_still_one_row(tmp_path: Path) -> None:
     calls = [{"tool_call_id": str(n), "function_name": "x" * 80} for n in range(300_000)]
     document = {

@@ -447,6 +447,7 @@ json_values = st.recursive(
 
 @settings(max_examples=200, deadline=None)
 @given(value=json_values)
+@pytest.mark.needs("time")
 def test_no_json_whatever_breaks_a_reader(
     value: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
