@@ -86,12 +86,12 @@ def the_slots_are_as_they_were(host, disk, layout) -> None:
 
 def a_start_without_a_carrier(host, machines, shared) -> None:
     host.up()
-    host.power_off()
+    host.power_off(why="[R27]")
     alone = Host(on_bench(machines, "alone", host.machine.flatten(), None))
     alone.start()
     found = alone.status()
     assert (found[0]["carrier"], found[1]) == ("absent", {}), f"without a carrier [R6]: {found}"
-    alone.power_off()
+    alone.power_off(why="[R27]")
     shared["disk"] = alone.machine.flatten()
 
 
@@ -102,7 +102,7 @@ def a_start_with_a_malformed_list(site, machines, shared, work) -> None:
     astray.start()
     found = astray.status()
     assert (found[0]["carrier"], found[1]) == ("malformed", {}), f"[R9] asks otherwise: {found}"
-    astray.power_off()
+    astray.power_off(why="[R27]")
     shared["disk"] = astray.machine.flatten()
 
 

@@ -90,8 +90,8 @@ def test_no_other_password_and_an_unchanged_slot(bare, layout, vendor):
     bare.machine.reboot(timeout=60)
     wrong = questions.passwords_that_let_in(bare.machine, PASSWORD)
     assert not wrong, f"root got in with {wrong}; one password alone is due [R4]"
-    bare.login()
-    bare.power_off()
+    bare.enter()
+    bare.power_off(why="[R27]")
 
 
 # ---- runs ----------------------------------------------------------------------------------

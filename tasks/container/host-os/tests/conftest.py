@@ -3,7 +3,7 @@
 Machines: `bare` has no carrier; `host` has the first one, and is asked through the ports of its
 containers from `runs` to `keeps`; its disk goes on in `alone` (no carrier), `astray` (a carrier
 whose list is malformed) and `later` (a second carrier, with bundles).
-Files: layouts.py, programs.py and site_data.py make images, declarations and the first carrier,
+Files: programs.py and site_data.py make images, declarations and the first carrier,
 bundle.py and media.py the second one; host.py asks a cabinet; questions.py, confinement.py,
 bounds.py, changes.py and versions.py are what is asked; delivered.py reads the disk as it came.
 Order: list of the first carrier, `next` applied, back to the first, a power cut, off; started twice

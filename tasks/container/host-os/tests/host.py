@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-import re
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from bundle import digest_of
 from programs import PORT
 
+from benchflow.bench.guest import Guest
 from benchflow.boot import (
     BadDeliverable,
     CheckMisuse,
     Disk,
     GuestError,
-    GuestPanic,
     Image,
     LoginFailed,
     Machine,
@@ -74,53 +72,22 @@ def on_bench(machines, name: str, disk: Path, carrier: Path | None) -> Machine:
     return machines.create(name, disks=disks, nics=[Nic(forwards=PORTS)])
 
 
-class Host:
+class Host(Guest):
     """`machine`, and what is asked of it."""
 
     def __init__(self, machine: Machine) -> None:
-        self.machine = machine
+        super().__init__(machine, PASSWORD)
 
     # -- life ---------------------------------------------------------------------------------
 
-    def start(self, seconds: float = 60) -> None:
-        self.machine.boot()
-        self.login(seconds)
-
-    def login(self, seconds: float = 60) -> None:
+    def log_in(self, seconds: float) -> None:
         """Wait for a confirmed version, through any number of tries that panic."""
-        through = partial(self._through_panics, seconds, self._log_in)
         try:
-            through()
+            self.through_panics(super().log_in, seconds)
         except LoginFailed:
             # Programs that ask for a password first throw away what was typed before: on a busy
             # host they throw away a part of it.
-            through()
-
-    def _log_in(self, left: float) -> object:
-        return self.machine.login("root", PASSWORD, left)
-
-    def await_word(self, word: str, seconds: float = 60) -> None:
-        """Wait for a word of this run on the console, through panics."""
-        self._through_panics(seconds, lambda left: self.machine.expect(re.escape(word), left))
-
-    def _through_panics(self, seconds: float, wait: Callable[[float], object]) -> None:
-        """`wait` is given what is left of `seconds`, in reference seconds too."""
-        deadline = self.machine.deadline(seconds)
-        while True:
-            try:
-                wait(max(1.0, deadline.seconds - deadline.used()))
-                return
-            except GuestPanic:
-                if deadline.remaining() <= 0:
-                    raise
-
-    def power_off(self, seconds: float = 60) -> None:
-        """Have it switch itself off in order."""
-        self.machine.send("poweroff\n")
-        deadline = self.machine.deadline(seconds)
-        while self.machine.alive:
-            assert deadline.remaining() > 0, "poweroff does not switch it off [R27]"
-            time.sleep(0.2)
+            self.through_panics(super().log_in, seconds)
 
     def up(self, seconds: float = 120) -> None:
         """See to it that somebody is logged in, whatever an earlier check has come to."""
@@ -131,17 +98,7 @@ class Host:
                 self.machine.power_cut()
             self.start(seconds)
 
-    def restart(self, seconds: float = 60) -> None:
-        self.machine.reboot(timeout=60)
-        self.login(seconds)
-
     # -- on the console -----------------------------------------------------------------------
-
-    def say(self, command: str, seconds: float = 60) -> str:
-        return self.machine.shell.run(command, timeout=seconds, check=True).stdout.strip()
-
-    def code(self, command: str, seconds: float = 60) -> int:
-        return self.machine.shell.run(command, timeout=seconds).status
 
     def status(self) -> tuple[dict, dict]:
         """What `hostctl status` says of the host and of the containers. [R7]

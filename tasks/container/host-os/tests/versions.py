@@ -49,7 +49,7 @@ def it_is_installed(later, media, layout, vendor, shared, nonce) -> None:
 def the_next_start_runs_it(later, media, layout, vendor, shared) -> None:
     later.machine.reboot(timeout=60)
     later.await_word(media.words["good"], 90)
-    later.login()
+    later.enter()
     good = media.releases["good"]
     runs(later, good, "b", other="good", other_version=1)
     keeps(later, shared)
@@ -88,7 +88,7 @@ def versions_that_do_not_come_up(later, media, vendor, layout, shared) -> None:
         assert code == 0, f"{name}: a good bundle ended with {code}, 0 is due [R30]"
         mark = machine.console.end
         machine.reboot(timeout=60)
-        later.login(BACK_SECONDS)
+        later.enter(BACK_SECONDS)
         said = machine.console.since(mark)
         tries = said.count(media.words[name])
         # A try that the host spoilt counts, and the version said nothing in it.
