@@ -50,10 +50,10 @@ def test_the_private_key_is_not_on_the_disk(disk, vendor):
 def test_it_starts(unit, metric, shared):
     unit.machine.boot()
     try:
-        unit.login(START_SECONDS)
+        unit.enter(START_SECONDS)
         shared["in time"] = True
     except GuestTimeout:
-        unit.login(120)
+        unit.enter(120)
     metric("boot_seconds", unit.machine.elapsed)
 
 

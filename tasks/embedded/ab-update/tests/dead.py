@@ -22,7 +22,7 @@ def given_up(unit: Unit, media: Media, what: str) -> int:
     unit.installs(media.path(what))
     mark = unit.machine.console.end
     unit.leave()
-    unit.login(GIVEN_UP_SECONDS)
+    unit.enter(GIVEN_UP_SECONDS)
     left_behind(unit, media.releases[what], runs)
     return mark
 
@@ -68,7 +68,7 @@ class DeadVersions:
         for number in range(1, TRIES + 1):
             what = f"the first process ended in try {number} [R17]"
             unit.awaits_restart(TRY_SECONDS + LOADER_SECONDS, what)
-        unit.login()
+        unit.enter(60)
         left_behind(unit, self._media.releases["ends"], runs)
         tries = self._machine.console.since(mark).count(word)
         assert tries == TRIES, f"its first process was started {tries} times, {TRIES} are due [R16]"
@@ -79,17 +79,17 @@ class DeadVersions:
         self._runs = unit.now()
         unit.installs(self._media.path("hangs"))
         unit.leave()
-        unit.await_text(word)
+        unit.await_word(word)
         for _ in range(TRIES - 1):
             machine.power_cut()
             machine.boot()
-            unit.await_text(word)
+            unit.await_word(word)
         self._mark = machine.console.end
 
     def _restarts(self) -> None:
         unit, word = self._unit, self._media.words["hangs"]
         unit.awaits_restart(HANG_SECONDS, "its first process hangs [R18]")
-        unit.login(90)
+        unit.enter(90)
         assert word not in self._machine.console.since(self._mark), "a fourth try was made [R16]"
         assert self._runs is not None
         left_behind(unit, self._media.releases["hangs"], self._runs)

@@ -82,7 +82,7 @@ class Cuts:
         unit.add(secrets.token_hex(8))
         boots = self._machine.boots
         self._machine.shell.leave("echo c >/proc/sysrq-trigger")
-        unit.login(90)
+        unit.enter(90)
         assert self._machine.boots > boots, "a crash did not restart it [R19]"
         after = unit.status()
         assert after == before, f"after a crash it says {after}, and {before} is due [R19]"
@@ -157,7 +157,7 @@ class Cuts:
         unit.add(secrets.token_hex(8))
         unit.leave()
         if name == "at its confirmation":
-            unit.await_text(self._media.words["cuts"])
+            unit.await_word(self._media.words["cuts"])
             time.sleep(secrets.randbelow(1000) / 1000)
         else:
             time.sleep((1 + 2 * (name == "late")) + secrets.randbelow(2000) / 1000)

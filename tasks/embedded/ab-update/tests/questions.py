@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath
 
-from unit import SPOILT, parse_status, same
+from unit import parse_status, same
+
+from benchflow.bench.guest import SPOILT
 
 #: A script's ten seconds, and what a restart may take that begins then. [R20]
 SCRIPT_SECONDS, RESTART_SECONDS = 10, 10
@@ -94,10 +96,10 @@ def a_version_that_is_healthy_at_the_third_try(unit, media) -> None:
         unit.say(f"rm -f {media.place}/flaky")
         unit.installs(media.path("flaky"))
         unit.leave()
-        unit.await_text(media.words["flaky"], 90)
+        unit.await_word(media.words["flaky"], 90)
         what = "a script that did not end was not stopped, or it did not restart [R20]"
         unit.awaits_restart(SCRIPT_SECONDS + RESTART_SECONDS, what)
-        unit.login(TRIALS_SECONDS)
+        unit.enter(TRIALS_SECONDS)
         unit.runs(media.releases["flaky"])
         same(unit.say(f"cat {media.place}/flaky"), "3", "tries that it took [R16]")
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from bundle import SLOT, Release, digest_of
 
+from benchflow.bench.guest import Guest
 from benchflow.boot import (
     BadDeliverable,
     CheckMisuse,
     Disk,
     GuestError,
-    GuestPanic,
-    GuestTimeout,
     Image,
     LoginFailed,
     Machine,
@@ -30,9 +27,6 @@ NAMES = (*SLOTS, "data")
 START_SECONDS = 30
 WATCHDOG = ["-device", "i6300esb"]
 SECTOR = 512
-#: A kernel's word for a host that kept its timer from it. `boot` starts the machine anew then, but
-#: the boot loader has counted a try (docs/boot.md).
-SPOILT = "IO-APIC + timer doesn't work!"
 KEYS = ("slot", "version", "state", "try", "other", "other_version", "floor")
 VALUES = {"slot": ("a", "b"), "state": ("trial", "confirmed"), "try": ("0", "1", "2", "3"),
           "other": ("good", "ready", "failed", "none")}  # fmt: skip
@@ -116,46 +110,27 @@ class Layout:
         return found
 
 
-class Unit:
+class Unit(Guest):
     """`machine` with what is known of its disk, its releases and its records."""
 
     def __init__(
         self, machine: Machine, layout: Layout, releases: Mapping[int, Release], records: list[str]
     ) -> None:
-        self.machine = machine
+        super().__init__(machine, PASSWORD, login_seconds=START_SECONDS)
         self.layout = layout
         self.releases = releases
         self.records = records
 
     # -- life ---------------------------------------------------------------------------------
 
-    def login(self, seconds: float = 60) -> None:
+    def log_in(self, seconds: float) -> None:
         """Wait for a confirmed version, through any number of tries that panic."""
-        through = partial(self._through_panics, seconds, self._log_in)
         try:
-            through()
+            self.through_panics(super().log_in, seconds)
         except LoginFailed:
             # Programs that ask for a password first throw away what was typed before: on a busy
             # host they throw away a part of it.
-            through()
-
-    def _log_in(self, left: float) -> object:
-        return self.machine.login("root", PASSWORD, timeout=left)
-
-    def _through_panics(self, seconds: float, wait: Callable[[float], object]) -> None:
-        """`wait` is given what is left of `seconds`, in reference seconds too."""
-        deadline = self.machine.deadline(seconds)
-        while True:
-            try:
-                wait(max(1.0, deadline.seconds - deadline.used()))
-                return
-            except GuestPanic:
-                if deadline.remaining() <= 0:
-                    raise
-
-    def start(self, seconds: float = START_SECONDS) -> None:
-        self.machine.boot()
-        self.login(seconds)
+            self.through_panics(super().log_in, seconds)
 
     def up(self, seconds: float = 90) -> None:
         """See to it that somebody is logged in, whatever an earlier check has come to."""
@@ -185,31 +160,7 @@ class Unit:
         """Restart in order, and wait until the old start is over."""
         self.machine.reboot(timeout=60)
 
-    def restart(self, seconds: float = START_SECONDS) -> None:
-        self.leave()
-        self.login(seconds)
-
-    def await_text(self, text: str, seconds: float = 60) -> None:
-        """Wait for a word of this run on the console, through panics."""
-        self._through_panics(
-            seconds, lambda left: self.machine.expect(re.escape(text), timeout=left)
-        )
-
-    def unspoilt(self, step: Callable[[], object]) -> None:
-        """A step that counts tries, begun again where the host spoilt one of them."""
-        for more in (True, True, False):
-            mark = self.machine.console.end
-            try:
-                step()
-                return
-            except (AssertionError, GuestTimeout):
-                if not more or SPOILT not in self.machine.console.since(mark):
-                    raise
-
     # -- questions ----------------------------------------------------------------------------
-
-    def say(self, command: str, seconds: float = 60) -> str:
-        return self.machine.shell.run(command, timeout=seconds, check=True).stdout.strip()
 
     def status(self) -> dict[str, str]:
         return parse_status(self.say("update status"))
