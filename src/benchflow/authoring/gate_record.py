@@ -51,11 +51,6 @@ class Standing:
         return bool(self.changed)
 
     @property
-    def same_task(self) -> bool:
-        """Whether nothing of the task itself has changed."""
-        return all(part.startswith(_VERIFIER) for part in self.changed)
-
-    @property
     def good(self) -> int:
         """How many gates passed or do not apply; 0 when the record is stale."""
         return 0 if self.stale else self._passed
@@ -65,13 +60,13 @@ class Standing:
         return sum(result.status in _GOOD for result in self.gates.values())
 
     def __str__(self) -> str:
-        if self.stale and not self.same_task:
+        if self.stale:
             own = [part for part in self.changed if not part.startswith(_VERIFIER)]
-            return f"changed since its gates: {_some(own)}"
+            before = f"{self._passed} before " if self._passed else ""
+            return f"0 of {len(GATES)} gates ({before}{_some(own or self.changed)} changed)"
         failed = [name for name, result in self.gates.items() if result.status not in _GOOD]
-        told = f"{self._passed}/{len(GATES)} gates"
-        told += f", failed: {', '.join(failed)}" if failed else ""
-        return f"stale: {told} before {_some(self.changed)} changed" if self.stale else told
+        told = f"{self._passed} of {len(GATES)} gates"
+        return told + (f", failed: {', '.join(failed)}" if failed else "")
 
 
 def standing(task: Task) -> Standing | None:
