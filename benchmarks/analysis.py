@@ -14,7 +14,8 @@ import numpy as np
 from timing import BENCHFLOW, cost_of, headline, row
 
 from benchflow.report.document import as_markdown
-from benchflow.results.records import Collection, collect
+from benchflow.results.collect import collect
+from benchflow.results.records import Collection
 from benchflow.study.findings import findings
 
 PUBLISHED = Path(__file__).parents[2] / "shared" / "data" / "terminal-bench-core-0.1.1.jsonl"

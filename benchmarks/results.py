@@ -37,7 +37,7 @@ PRELUDE = """
 import json, os, resource, sys
 from pathlib import Path
 from benchflow.results.index import export
-from benchflow.results.records import collect
+from benchflow.results.collect import collect
 """
 
 

@@ -26,7 +26,7 @@ from benchflow.results.synthetic import Design, write_job
 
 #: trials → agents, tasks and attempts whose product they are
 DESIGNS = {1_000: (10, 20, 5), 10_000: (10, 100, 10), 100_000: (20, 200, 25)}
-READ = "import sys; from pathlib import Path; from benchflow.results.records import collect; "
+READ = "import sys; from pathlib import Path; from benchflow.results.collect import collect; "
 READ += "collect([Path(sys.argv[1])])"
 _LOOK_SECONDS = 2.0
 

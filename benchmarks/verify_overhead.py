@@ -40,8 +40,8 @@ cpus = 2
 memory_mb = 1024
 storage_mb = 4096
 [metadata.benchflow]
-family = "benchmark"
-variant = "boots"
+topic = "benchmark"
+name = "boots"
 skills = ["bootloader"]
 arch = "x86_64"
 firmware = "bios"

@@ -23,8 +23,8 @@ timeout_sec = 300
 memory_mb = 1024
 network_mode = "no-network"
 [metadata.benchflow]
-family = "embedded"
-variant = "lamp"
+topic = "embedded"
+name = "lamp"
 skills = ["init"]
 arch = "x86_64"
 firmware = "bios"

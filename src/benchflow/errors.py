@@ -2,7 +2,7 @@
 
     BenchflowError              message + hint; shown to a person without a traceback
     ├── UsageError              the command line or a path given to us is wrong
-    ├── TaskError               the *task* is wrong: its author mends it
+    ├── TaskError               the *task* is wrong: its author fixes it
     └── InfrastructureError     the machine, the mirror, a tool: verdict `error`, never `failed`
         └── MissingTool         a program or kernel feature is absent; the hint says how to get it
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from layered_trials import ACCESS, COMMANDS, KEY, break_and_go_on, play, write_task
 
-from benchflow.results.records import collect, steps
+from benchflow.results.collect import collect, steps
 from benchflow.scripted_model import of_commands
 
 pytestmark = [

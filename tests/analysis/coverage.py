@@ -117,8 +117,8 @@ def _paired(g: Generator) -> list[float]:
     return [_holds(paired(*simulate.two(g, 1.0), draws=10).difference, _paired_truth())]
 
 
-def _paired_families(g: Generator) -> list[float]:
-    return [_holds(paired(*simulate.two_in_families(g, 15, 4), draws=10).difference, 0.15)]
+def _paired_generators(g: Generator) -> list[float]:
+    return [_holds(paired(*simulate.two_in_generators(g, 15, 4), draws=10).difference, 0.15)]
 
 
 def _within(g: Generator) -> list[float]:
@@ -224,8 +224,8 @@ def _votes(g: Generator) -> list[float]:
     return _inside(found.low, found.high, _vote_truth())
 
 
-def _families(n_families: int) -> Callable[[Generator], list[float]]:
-    return lambda g: [_holds(rate(simulate.in_families(g, n_families, 4)).total, TRUE_RATE)]
+def _generators(n_generators: int) -> Callable[[Generator], list[float]]:
+    return lambda g: [_holds(rate(simulate.in_generators(g, n_generators, 4)).total, TRUE_RATE)]
 
 
 def _bootstrap(g: Generator) -> list[float]:
@@ -236,22 +236,24 @@ SCENARIOS = (
     Scenario("success rate, total", "80 tasks × 5", _total(80, simulate.SHAPE)),
     Scenario("success rate, total", "20 tasks × 5", _total(20, simulate.SHAPE)),
     Scenario("success rate, total", "80 hard tasks × 5, rate 10 %", _total(80, simulate.HARD)),
-    Scenario("success rate, total", "30 families of 4 tasks × 5", _families(30)),
-    Scenario("success rate, total", "12 families of 4 tasks × 5", _families(12)),
-    Scenario("success rate, total", "8 families of 4 tasks × 5", _families(8), draws=3000, seed=3),
+    Scenario("success rate, total", "30 generators of 4 tasks × 5", _generators(30)),
+    Scenario("success rate, total", "12 generators of 4 tasks × 5", _generators(12)),
+    Scenario(
+        "success rate, total", "8 generators of 4 tasks × 5", _generators(8), draws=3000, seed=3
+    ),
     Scenario("success rate, total", "8 tasks × 5", _total(8, simulate.SHAPE), draws=3000),
     Scenario("success rate, bootstrap over tasks", "80 tasks × 5", _bootstrap),
     Scenario("success rate, re-run noise only", "60 tasks × 5, the same ones", _rerun),
     Scenario("pass@3 and pass^3", "60 tasks × 5", _pass_k),
     Scenario("paired difference", "60 tasks × 5", _paired),
-    Scenario("paired difference", "15 families of 4 tasks × 5", _paired_families),
+    Scenario("paired difference", "15 generators of 4 tasks × 5", _paired_generators),
     Scenario("rate within a budget", "60 tasks × 5", _within),
     Scenario("agents, models, additivity", "5 cells of 3 × 2, 60 tasks × 5", _decompose, slow=True),
     Scenario("behaviour, factors within tasks", "3 agents, 50 tasks, gaps", _behave, slow=True),
     Scenario("claims: said, wrong, silent", "60 tasks × 5", _claims),
     Scenario("one milestone of one task (Jeffreys)", "24 runs", _one_milestone),
-    Scenario("chance of the next rung", "40 tasks × 6, 4 rungs", _rungs),
-    Scenario("ladder effect of an agent", "40 tasks × 6, 4 rungs", _climb, slow=True),
+    Scenario("chance of the next milestone", "40 tasks × 6, 4 milestones", _rungs),
+    Scenario("ladder effect of an agent", "40 tasks × 6, 4 milestones", _climb, slow=True),
     Scenario("cumulative incidence", "30 tasks × 4, at 3 amounts", _soon, slow=True),
     Scenario("Rasch abilities and difficulties", "3 models, 40 tasks × 3", _rasch, slow=True),
     Scenario("model × skill effects", "3 × 3, 20 tasks a skill × 5", _skills),

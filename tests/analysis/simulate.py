@@ -37,13 +37,13 @@ def outcomes(
     )
 
 
-def in_families(generator: Generator, n_families: int, each: int) -> Outcomes:
-    """Tasks that share families; the true rate over families is TRUE_RATE."""
-    family = np.clip(generator.beta(*SHAPE, size=n_families), 1e-6, 1 - 1e-6).repeat(each)
-    chance = generator.beta(4 * family, 4 * (1 - family))
-    n = n_families * each
+def in_generators(generator: Generator, n_generators: int, each: int) -> Outcomes:
+    """Tasks that share generators; the true rate over generators is TRUE_RATE."""
+    level = np.clip(generator.beta(*SHAPE, size=n_generators), 1e-6, 1 - 1e-6).repeat(each)
+    chance = generator.beta(4 * level, 4 * (1 - level))
+    n = n_generators * each
     labels = tuple(f"f{i // each}" for i in range(n))
-    return Outcomes(names(n), generator.binomial(5, chance), np.full(n, 5), families=labels)
+    return Outcomes(names(n), generator.binomial(5, chance), np.full(n, 5), generators=labels)
 
 
 def two(
@@ -62,14 +62,16 @@ def two(
     return made[0], made[1]
 
 
-def two_in_families(generator: Generator, n_families: int, each: int) -> tuple[Outcomes, Outcomes]:
-    """Two models whose difference is a family's own; 0.15 over families."""
-    base = generator.uniform(0.2, 0.6, size=n_families).repeat(each)
-    gap = generator.uniform(0, 0.3, size=n_families).repeat(each)
-    n = n_families * each
+def two_in_generators(
+    generator: Generator, n_generators: int, each: int
+) -> tuple[Outcomes, Outcomes]:
+    """Two models whose difference is a generator's own; 0.15 over generators."""
+    base = generator.uniform(0.2, 0.6, size=n_generators).repeat(each)
+    gap = generator.uniform(0, 0.3, size=n_generators).repeat(each)
+    n = n_generators * each
     labels = tuple(f"f{i // each}" for i in range(n))
     made = [
-        Outcomes(names(n), generator.binomial(5, chance), np.full(n, 5), families=labels)
+        Outcomes(names(n), generator.binomial(5, chance), np.full(n, 5), generators=labels)
         for chance in (base + gap, base)
     ]
     return made[0], made[1]

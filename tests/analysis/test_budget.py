@@ -46,7 +46,7 @@ def test_a_score_on_the_front_has_the_interval_of_its_own_tasks() -> None:
     front = pareto({"a": won, "b": won}, {"a": won + 1, "b": won + 2}, level=0.9)
     expected = stats.t.interval(0.9, 7, loc=won.mean(), scale=stats.sem(won))
     assert (front.low[0], front.high[0]) == pytest.approx(expected)
-    with pytest.raises(NotEnoughData, match="families"):
+    with pytest.raises(NotEnoughData, match="generators"):
         pareto({"a": won}, {"a": won}, units=["one"] * 8)
 
 

@@ -10,7 +10,7 @@ from statsmodels.stats.multitest import multipletests
 from benchflow.analysis.compare import all_pairs, holm, needed, paired, smallest_detectable, tiers
 from benchflow.analysis.estimate import NotEnoughData, Outcomes
 
-from .simulate import two, two_in_families
+from .simulate import two, two_in_generators
 
 DRAWS = 1000
 
@@ -113,7 +113,7 @@ def test_no_tiers_put_the_loser_of_the_common_tasks_above_the_winner() -> None:
 
 
 def test_differences_of_one_family_are_one_unit() -> None:
-    a, b = two_in_families(np.random.default_rng(3), 20, 4)
+    a, b = two_in_generators(np.random.default_rng(3), 20, 4)
     found = paired(a, b)
     whole = (a.shares - b.shares).reshape(20, 4).mean(axis=1)
     expected = stats.ttest_1samp(whole, 0)

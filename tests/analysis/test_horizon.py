@@ -58,14 +58,14 @@ def test_tasks_of_a_family_are_one_unit() -> None:
         copies,
         np.repeat(data.successes, 4),
         np.repeat(data.trials, 4),
-        families=tuple(task for task in data.tasks for _ in range(4)),
+        generators=tuple(task for task in data.tasks for _ in range(4)),
     )
     one, four = horizon(data, minutes).estimate, horizon(again, np.repeat(minutes, 4)).estimate
     assert one and four
     assert four.value == pytest.approx(one.value)
     assert (four.low, four.high) == pytest.approx((one.low, one.high), rel=0.05)
-    few = Outcomes(copies, again.successes, again.trials, families=("a", "b") * 60)
-    assert horizon(few, np.repeat(minutes, 4)).refused == "fewer than 10 families of tasks"
+    few = Outcomes(copies, again.successes, again.trials, generators=("a", "b") * 60)
+    assert horizon(few, np.repeat(minutes, 4)).refused == "fewer than 10 generators of tasks"
 
 
 def test_the_interval_agrees_with_redrawn_tasks() -> None:

@@ -12,7 +12,7 @@ from benchflow.analysis.estimate import NotEnoughData, Outcomes
 from benchflow.analysis.passk import pass_k
 from benchflow.analysis.rates import bootstrap_rate, noise_of, rate
 
-from .simulate import TRUE_RATE, in_families, outcomes
+from .simulate import TRUE_RATE, in_generators, outcomes
 
 DRAWS = 1000
 
@@ -51,11 +51,11 @@ def test_the_half_widths_are_the_same_three_at_the_level() -> None:
 
 
 def test_tasks_of_one_family_are_one_unit() -> None:
-    data = in_families(np.random.default_rng(2), 20, 4)
+    data = in_generators(np.random.default_rng(2), 20, 4)
     alone = Outcomes(data.tasks, data.successes, data.trials)
     assert rate(data).total.value == rate(alone).total.value
     assert rate(data).total.half_width > 1.3 * rate(alone).total.half_width
-    assert rate(data).total.method == "t over families (ratio)"
+    assert rate(data).total.method == "t over generators (ratio)"
     resampled = bootstrap_rate(data).half_width
     assert resampled == pytest.approx(rate(data).total.half_width, rel=0.15)
     whole = np.bincount(np.arange(80) // 4, weights=data.shares) / 4

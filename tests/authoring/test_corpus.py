@@ -71,6 +71,18 @@ def test_words_are_the_literals_of_the_checks(edit: Edit) -> None:
     assert words.index("glow") < words.index("forty watts")
 
 
+def test_words_of_the_shared_library_are_known_too(edit: Edit) -> None:
+    """What moves from a task into `bench` stays known to the exploit that carries every word."""
+    folder = edit("task.toml", "1.0.0", "1.0.0")
+    assert "pam_rootok" not in known.words(folder)
+    taken = "from benchflow.bench import (\n    apt_archive,\n    login_rules,\n)\n"
+    (folder / "tests/helper.py").write_text(taken)
+    words = set(known.words(folder))
+    assert "pam_rootok" in words and " has no package " in words
+    assert "InRelease" in words and "control.tar.gz" in words, "what that imports counts"
+    assert not any("slot image" in word for word in words)
+
+
 def test_answers_are_read_from_a_recording(tmp_path: Path) -> None:
     frame = (
         ' printf "\\n%s[\\n" "$((1+2))"; ( eval "$__b" ) </dev/null 2>&1; set -- $?; '

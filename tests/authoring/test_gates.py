@@ -205,7 +205,7 @@ def test_too_few_variants_are_a_finding_and_none_fails(task: Task) -> None:
         varied(task, "tin"), {"tin": trial("variant:tin", passed=("lit", "warm"))}
     )
     assert one.status is Status.FAILED
-    assert one.findings[0].startswith("1 variants, 4 are asked for: write 3 more")
+    assert one.findings[0].startswith("1 variant, 4 are asked for: write 3 more")
     none = gate_rules.variants(task, {})
     assert none.status is Status.FAILED
     assert "variants/NAME.sh" in none.findings[0]

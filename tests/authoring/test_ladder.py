@@ -83,7 +83,7 @@ def test_each_rung_begins_anew(task: Path) -> None:
 def test_one_sandbox_climbs_and_its_own_trial_is_the_last_rung(task: Path) -> None:
     goes_on(task, GOES_ON)
     found = gates(task, "ladder")["ladder"]
-    assert (found["status"], found["summary"]) == ("passed", "3 rungs"), found
+    assert (found["status"], found["summary"]) == ("passed", "3 milestones"), found
     (rungs,) = (home() / "checks").glob(f"embedded-{task.name}-*-rungs")
     assert sorted(path.name for path in rungs.iterdir()) == ["lit", "switched"]
 

@@ -24,7 +24,7 @@ from benchflow.tasks.digest import digest_of
 from benchflow.tasks.load import SCORED_PARTS
 
 ROOT = Path(__file__).parents[2]
-BOOT = Path("benchflow/boot")
+BOOT, BENCH = Path("benchflow/boot"), Path("benchflow/bench")
 #: The content address of `boot` that records keyed by bytes were made for.
 BYTES = "71d8ed943e6642bb2b6f"
 
@@ -32,7 +32,8 @@ BYTES = "71d8ed943e6642bb2b6f"
 @pytest.fixture
 def sources(tmp_path: Path) -> Path:
     """A copy of what travels into the verifier, to be changed."""
-    shutil.copytree(SOURCES / BOOT, tmp_path / "src" / BOOT)
+    for package in (BOOT, BENCH):
+        shutil.copytree(SOURCES / package, tmp_path / "src" / package)
     (tmp_path / "src/benchflow/__init__.py").touch()
     return tmp_path / "src"
 
@@ -229,3 +230,33 @@ def test_records_that_were_carried_over_meant_the_same(tmp_path: Path) -> None:
         meant = parts_of(folder, then / "src", Renames())
         assert changed(meant, entry["meaning"]) == [], name
         assert entry["key"] == key_of(meant)
+
+
+def test_bench_is_followed_as_boot_is(sources: Path) -> None:
+    """A word of no meaning makes nothing due, a comparison exactly those that come to it."""
+    tar = sources / BENCH / "tar_canon.py"
+    edit(tar, '"""One form of tar', '"""A form of tar')
+    edit(tar, "BLOCK = 512", "BLOCK = 512  # bytes")
+    (sources / BENCH / "nobody.py").write_text("print('never imported')\n")
+    assert due(sources) == {}
+    edit(tar, "if len(header) < BLOCK:", "if len(header) <= BLOCK:")
+    users = {
+        n for n in names() if ("benchflow.bench.tar_canon", "read") in reached(root() / n / "tests")
+    }
+    assert 0 < len(users) < len(names())
+    # Another table of the same content: what was read with the first is kept.
+    assert due(sources, table()) == {name: ["tests/tarform"] for name in users}
+
+
+def test_what_a_task_had_before_the_library_is_the_same(tmp_path: Path) -> None:
+    """The record of container/oci-base holds: its modules moved, and that is all."""
+    task = root() / "container/oci-base"
+    shutil.copytree(root() / "lib", tmp_path / "lib")
+    copy = shutil.copytree(task, tmp_path / "container/oci-base")
+    assert parts_of(copy) == now("container/oci-base")
+    moved = copy / "tests/tarform.py"
+    moved.write_text((SOURCES / BENCH / "tar_canon.py").read_text())
+    edit(copy / "tests/checks.py", "import zones\n", "import tarform\nimport zones\n")
+    edit(copy / "tests/checks.py", "MOST = 960 << 10", "MOST = tarform.BLOCK * 1920")
+    with pytest.raises(UsageError, match="both"):  # two of that name: its own, and that of `bench`
+        parts_of(copy)

@@ -14,12 +14,29 @@ from tests.guests import debian_kernel
 from benchflow.authoring.meaning.key import SOURCES, reached
 
 CHECKS = """
+import urllib.request
+
+from benchflow.bench.guest import until
+from benchflow.bench.http_files import HttpFiles
+from benchflow.bench.lanes import Lane
 from benchflow.boot import milestone
 
 @milestone("kernel", proves=["R1"])
 def test_kernel_starts(machine, metric):
     machine.boot().expect_kernel()
     metric("boots", machine.boots)
+    assert until(machine, lambda: machine.alive, 60, "life")
+    with Lane({"served": served}, lambda: None) as lane:
+        assert lane.result("served") == b"content"
+
+def served():
+    server = HttpFiles("127.0.0.1")
+    server.put("a", b"content")
+    try:
+        with urllib.request.urlopen(f"{server.url}/a", timeout=60) as answer:
+            return answer.read()
+    finally:
+        server.close()
 
 @milestone("cut", requires=["kernel"], proves=["R2"])
 def test_it_comes_back(machine):
@@ -62,7 +79,8 @@ def test_nothing_is_called_that_the_key_does_not_know(tmp_path: Path) -> None:
     known = {f"{module}:{name}" for module, name in reached(tests)}
     called = {name for file, qualified in seen if (name := named(file, qualified, tests))}
     assert called - known == set()
-    assert "benchflow.boot.machine.virtual_machine:Machine.power_cut" in called
+    for name in ("boot.machine.virtual_machine:Machine.power_cut", "bench.lanes:Lane.result"):
+        assert f"benchflow.{name}" in called
     assert len(called) > 150, "nearly nothing was seen"
 
 

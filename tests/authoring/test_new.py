@@ -43,7 +43,7 @@ def test_nothing_is_overwritten_and_a_wrong_name_is_said(tmp_path: Path) -> None
     with pytest.raises(UsageError, match="exists"):
         new("embedded/router", top=tmp_path)
     for name in ("router", "a/b/c", "../x/y", "Embedded/Router"):
-        with pytest.raises(UsageError, match="FAMILY/NAME"):
+        with pytest.raises(UsageError, match="TOPIC/NAME"):
             new(name, top=tmp_path)
 
 

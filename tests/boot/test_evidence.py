@@ -12,7 +12,7 @@ from verifier_runs import run, write_task, zipapp
 
 from benchflow.boot.runner.cast import Cast
 from benchflow.boot.runner.evidence import Evidence, safe_name, write_json
-from benchflow.boot.sanitize import StreamFilter, clean, one_line
+from benchflow.boot.sanitize import StreamFilter, clean, first_line
 
 CHECKS = """
 from benchflow.boot import check, milestone
@@ -201,7 +201,7 @@ def test_cleaned_text_is_short_and_plain(text: str) -> None:
     assert len(cleaned) <= 220
     assert not any(ord(c) < 32 and c not in "\n\t" for c in cleaned)
     assert "\u202e" not in cleaned
-    assert "\n" not in one_line(text) and len(one_line(text)) <= 200
+    assert "\n" not in first_line(text) and len(first_line(text)) <= 200
     cleaned.encode()
 
 

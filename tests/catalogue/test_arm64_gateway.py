@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ from tests.catalogue import checkers
 
 TASK = Path(__file__).parents[2] / "tasks/embedded/arm64-gateway"
 ROOTFS = TASK / "solution/rootfs"
-HELPERS = ("frames", "streams", "dhcp", "names", "hosts", "site_data", "bench")
+HELPERS = ("frames", "streams", "dhcp", "names", "hosts", "site_data", "site_texts", "bench")
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,7 @@ def helpers() -> Iterator[dict[str, ModuleType]]:
 def checked(text: str, tmp_path: Path) -> tuple[int, str]:
     """Status and words of the oracle's check of a configuration, with the board's own awk."""
     path = tmp_path / "site.conf"
-    path.write_bytes(text.encode())
+    path.write_bytes(text.encode().replace(b"\0", b"\1"))  # as `site apply` does
     command = ["busybox", "awk", "-f", str(ROOTFS / "usr/sbin/site-check"), str(path)]
     done = subprocess.run(command, capture_output=True, text=True)
     return done.returncode, done.stdout.strip()
@@ -40,16 +41,43 @@ def drawn(helpers: dict[str, ModuleType]) -> object:
 def test_the_oracle_finds_the_first_wrong_line(
     helpers: dict[str, ModuleType], tmp_path: Path
 ) -> None:
-    for _ in range(5):
+    texts = helpers["site_texts"]
+    for _ in range(2):
         site = drawn(helpers)
         assert checked(site.text(), tmp_path) == (0, "")  # type: ignore[attr-defined]
-        for text, number in helpers["site_data"].wrong(site):
+        for text, number in texts.wrong(site):
             assert checked(text, tmp_path) == (1, f"line {number}"), text
+        last = texts.too_large(site).count("\n")
+        assert checked(texts.too_large(site), tmp_path) == (1, f"line {last}")
 
 
-def test_the_factorys_configuration_is_right(tmp_path: Path) -> None:
+def test_the_oracle_takes_what_is_allowed(helpers: dict[str, ModuleType], tmp_path: Path) -> None:
+    texts, mac = helpers["site_texts"], helpers["site_data"].drawn_mac()
+    for _ in range(5):
+        for _, text in (texts.smallest(mac), texts.largest(mac)):
+            assert len(text) <= texts.SIZE_MAX
+            assert checked(text, tmp_path) == (0, ""), text
+
+
+@pytest.mark.parametrize("bits", range(16, 29))
+def test_what_is_drawn_is_a_configuration(
+    helpers: dict[str, ModuleType], tmp_path: Path, bits: int
+) -> None:
+    data = helpers["site_data"]
+    for _ in range(20):
+        site = data.Site.draw(data.drawn_mac(), data.drawn_mac(), (bits,))
+        assert site.net.prefixlen == bits and not site.pooled(site.free())
+        address, router, size = data.Carrier.draw().overlapping(site.net)
+        offered = ipaddress.IPv4Network(f"{address}/{size}", strict=False)
+        assert offered.overlaps(site.net) and ipaddress.IPv4Address(router) in offered
+    assert checked(site.text(), tmp_path) == (0, "")
+
+
+def test_the_factorys_configuration_is_right(
+    helpers: dict[str, ModuleType], tmp_path: Path
+) -> None:
     text = (TASK / "environment/order/site.conf").read_text()
-    assert checked(text, tmp_path) == (0, "")
+    assert checked(text, tmp_path) == (0, "") and text == helpers["site_data"].FACTORY
 
 
 def test_the_watchmans_examples(helpers: dict[str, ModuleType]) -> None:
@@ -90,6 +118,7 @@ def changed_files(script: str, tmp_path: Path) -> set[str]:
     shutil.copytree(TASK / "solution/rootfs/usr/lib/gw", root / "usr/lib/gw", dirs_exist_ok=True)
     shutil.copy(TASK / "solution/initrd-init", tmp_path / "initrd/init")
     (root / "etc/shadow").write_text("root:x:19000:0:99999:7:::\n")
+    (root / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
     (root / "lib/modules").mkdir(parents=True)
     (tmp_path / "tree").mkdir()
     for name in ("llc", "stp", "bridge"):

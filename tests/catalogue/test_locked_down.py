@@ -22,7 +22,18 @@ import pytest
 from tests.catalogue import checkers
 
 TASK = Path(__file__).parents[2] / "tasks/embedded/locked-down"
-HELPERS = ("rsa", "pe", "verity", "probes", "variables", "gcrypt", "luks2", "leaks", "at_rest")
+HELPERS = (
+    "rsa",
+    "pe",
+    "verity",
+    "probes",
+    "variables",
+    "gcrypt",
+    "luks2",
+    "leaks",
+    "disk",
+    "at_rest",
+)
 
 
 @pytest.fixture(scope="module")

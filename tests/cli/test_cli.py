@@ -50,7 +50,7 @@ def test_the_reference_is_what_the_commands_say() -> None:
         check=True,
     )
     assert done.stdout == (ROOT / "docs" / "cli.md").read_text(), (
-        "make it anew: python -m benchflow.cli.reference > docs/cli.md"
+        "make it again: python -m benchflow.reference"
     )
 
 
@@ -71,7 +71,7 @@ def test_every_verb_teaches_by_example_and_speaks_json(verb: str) -> None:
         (["run", ".", "-k", "0"], 2, "-k", "see benchflow run --help"),
         (["results", "no-such-job"], 2, "no job 'no-such-job'", ""),
         (["resume", "no-such-job"], 2, "no job 'no-such-job'", ""),
-        (["tasks", "show", "/etc"], 2, "no task '/etc'", ""),
+        (["tasks", "show", "/etc"], 2, "/etc: no task here", ""),
     ],
 )
 def test_an_error_is_a_sentence_and_a_hint(

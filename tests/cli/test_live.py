@@ -14,12 +14,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from benchflow.base.numbers import duration
 from benchflow.base.text import printable
 from benchflow.cli.gate_progress import GateLine
 from benchflow.cli.live import Plain, panel
-from benchflow.cli.table import duration, table
+from benchflow.cli.table import table
+from benchflow.results.jobs.progress_events import Phase
 from benchflow.results.model import Check, Milestone, Trial, Verdict
-from benchflow.run.live.progress import Board, Phase, TrialState
+from benchflow.run.live.progress import Board, TrialState
 
 ROOT = Path(__file__).parents[2]
 

@@ -37,10 +37,17 @@ def tasks(*arguments: str, catalogue: Path, status: int = 0) -> str:
 
 def test_the_list_says_what_a_person_chooses_by(catalogue: Path) -> None:
     text = tasks(catalogue=catalogue)
-    header, family, line, *_ = text.splitlines()
+    header, topic, line, *_ = text.splitlines()
     assert " ".join(header.split()) == "task machine milestones expert oracle state skills"
-    assert family == "test"
-    columns = ["test/words", "x86_64 bios", "3", "1 min 00 s", "6.0 s", "no gates recorded"]
+    assert topic == "test"
+    columns = [
+        "test/words",
+        "x86_64 bios",
+        "3",
+        "1 min 00 s",
+        "6.0 s",
+        "no gates recorded; 0 attempts, 0 attacks",
+    ]
     assert re.split(" {2,}", line.strip()) == [*columns, "recovery"]
     (listed,) = json.loads(tasks("--json", catalogue=catalogue))["tasks"]
     assert (listed["name"], listed["is_benchflow"]) == ("test/words", True)
@@ -50,7 +57,7 @@ def test_show_tells_how_it_is_proved(catalogue: Path) -> None:
     text = tasks("show", "words", catalogue=catalogue)
     assert "three      1       1       two       the third word" in text
     assert "time limits   agent 1 min 00 s, verifier 2 min 00 s" in text
-    assert "--json goes behind show" in tasks(
+    assert "put --json behind show" in tasks(
         "--json", "show", "words", catalogue=catalogue, status=2
     )
 

@@ -15,10 +15,10 @@ import pytest
 from gateways import PROTOCOLS, running
 from model_clients import TALKS, refused, status_of
 
+from benchflow.base.process_identity import Process
 from benchflow.errors import UsageError
 from benchflow.gateway.client import find
 from benchflow.gateway.config import Budget, Limits, Patience
-from benchflow.gateway.netns_listener import Inhabitant
 from benchflow.gateway.totals import fold, replay
 from benchflow.scripted_model import Fault, Policy, Tokens, Turn, of_commands
 from benchflow.scripted_model.policy import Pace
@@ -228,7 +228,7 @@ def test_calls_at_once_are_limited_for_the_whole_job(tmp_path: Path) -> None:
 def test_a_gateway_that_nobody_needs_ends(tmp_path: Path) -> None:
     with running(tmp_path, {"m": of_commands(["true"])}) as bench:
         bench.client.stop()
-        process = Inhabitant.of(bench.client.pid)
+        process = Process.of(bench.client.pid)
         assert process is None or not process.alive
         assert find(bench.folder / "state") is None
         bench.again()

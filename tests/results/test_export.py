@@ -13,9 +13,10 @@ from click.testing import CliRunner
 from benchflow.cli.app import benchflow
 from benchflow.errors import UsageError
 from benchflow.results import schema
+from benchflow.results.collect import collect, steps
 from benchflow.results.index import export
 from benchflow.results.model import Problem, Usage, Verdict
-from benchflow.results.records import Collection, Format, Record, Rung, collect, steps
+from benchflow.results.records import Collection, Format, Record, Rung
 from benchflow.results.synthetic import Design, write_job
 
 DOCS = Path(__file__).parents[2] / "docs"

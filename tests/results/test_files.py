@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from benchflow.base.atomic import write_json
 from benchflow.results.jobs.lock import JobInUse, hold, is_held
-from benchflow.results.safe_files import UnreadableRecord, read_object, write_json
+from benchflow.results.safe_files import UnreadableRecord, read_object
 
 HOLDER = """
 import sys, time
@@ -35,7 +36,7 @@ def test_a_full_disk_leaves_the_old_record(tmp_path: Path) -> None:
     write_json(path, {"a": 1})
     script = (
         "import resource, signal, sys; from pathlib import Path;"
-        "from benchflow.results.safe_files import write_json;"
+        "from benchflow.base.atomic import write_json;"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096));"
         "write_json(Path(sys.argv[1]), {'a': 'x' * 10000})"

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchflow.results.collect import collect
 from benchflow.results.jobs.trials import read_job
 from benchflow.results.model import Verdict
-from benchflow.results.records import Collection, collect
+from benchflow.results.records import Collection
 from benchflow.results.versions import apart
 from benchflow.study.summary import comparable, summarize
 
@@ -245,3 +248,32 @@ def test_who_is_compared_with_nobody_has_no_tier_and_the_others_keep_theirs() ->
     assert comparable(["a", "b", "c"], [("a", "b"), ("b", "c"), ("a", "c")]) == ["a", "b", "c"]
     assert comparable(["a", "b", "c", "d"], [("a", "b"), ("c", "d"), ("b", "c")]) == ["a", "b"]
     assert len(comparable(["a", "b"], [])) == 1
+
+
+def test_a_summary_whose_rows_name_no_trial_is_read(tmp_path: Path) -> None:
+    rows = [{"task_id": f"t{i % 2}", "is_resolved": i < 3} for i in range(4)]
+    (tmp_path / "final.json").write_text(json.dumps({"results": rows}))
+    found = collect([tmp_path])
+    assert [r.trial for r in found.records] == ["t0.1", "t1.2", "t0.3", "t1.4"]
+    assert sum(r.verdict is Verdict.RESOLVED for r in found.records) == 3
+
+
+@pytest.mark.parametrize("name", ["list.jsonl", "summary.json"])
+def test_a_byte_order_mark_hides_nothing(name: str, tmp_path: Path) -> None:
+    line = {"agent": "a", "task": "t", "trial": "1", "resolved": True}
+    summary = {"results": [{"task_id": "t", "trial_name": "1", "is_resolved": True}]}
+    text = json.dumps(line if name.endswith("l") else summary)
+    (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + text.encode() + b"\r\n")
+    assert [r.verdict for r in collect([tmp_path]).records] == [Verdict.RESOLVED]
+
+
+def test_thousands_of_the_same_complaint_are_one_line(tmp_path: Path) -> None:
+    rows = [{"task_id": "t", "trial_name": "1", "is_resolved": True}, *[{}] * 2000]
+    (tmp_path / "x.json").write_text(json.dumps({"results": rows}))
+    (tmp_path / "y.jsonl").write_text('{"agent": "a"}\n' * 40)
+    command = [str(Path(sys.executable).parent / "benchflow"), "export", ".", "-o", "table"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "is no result of a Terminal-Bench trial (2,000 times)" in done.stderr
+    assert len(done.stderr.splitlines()) == 21
+    assert "more such things: table/problems.csv" in done.stderr
+    assert done.stdout.startswith("table: 1 trial, ")

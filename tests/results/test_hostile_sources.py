@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from jobfolders import trial
 
 from benchflow.results import safe_zip
+from benchflow.results.collect import collect, steps
 from benchflow.results.model import Verdict
 from benchflow.results.readers import atif_document, atif_steps, jsonl
-from benchflow.results.records import Collection, collect, steps
+from benchflow.results.records import Collection
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\u202eevil\x9b31m\x00\ud800<b>"
 LINE = {"agent": "a", "model": "m", "task": "t", "trial": "t.1", "resolved": True}
@@ -50,8 +51,8 @@ def write_log(
 def test_no_name_carries_control_characters_or_directions(tmp_path: Path) -> None:
     line = {
         **LINE, "agent": EVIL, "model": EVIL, "task": EVIL, "trial": EVIL, "submission": EVIL,
-        "failure_mode": EVIL, "family": EVIL, "skills": [EVIL], "tests": {EVIL: True},
-        "resolved": True,
+        "failure_mode": EVIL, "topic": EVIL, "generator": EVIL, "skills": [EVIL],
+        "tests": {EVIL: True}, "resolved": True,
     }  # fmt: skip
     found = collect([write_list(tmp_path / "a.jsonl", line)])
     text = repr(found.records[0])
@@ -321,7 +322,9 @@ def test_progress_without_end_is_one_problem(tmp_path: Path) -> None:
     ladder = [{"id": "a", "status": "passed"}]
     folder = trial(tmp_path / "job", rewards={"reward": 1}, milestones=ladder)
     path = folder / "verifier" / "progress.jsonl"
-    path.write_text("x\n" * 3000 + '{"t": 2, "event": "milestone", "id": "a"}\n')
+    path.write_text(
+        "x\n" * 3000 + '{"t": 2, "event": "milestone", "id": "a", "status": "passed"}\n'
+    )
     found = collect([tmp_path / "job"])
     assert found.records[0].rungs[0].verified_seconds == 2
     (said,) = messages(found)

@@ -24,8 +24,9 @@ from jobfolders import trial
 from msgspec.structs import asdict, replace
 
 from benchflow.errors import UsageError
+from benchflow.results.collect import collect, steps
 from benchflow.results.model import Verdict
-from benchflow.results.records import Collection, Format, Record, collect, steps
+from benchflow.results.records import Collection, Format, Record
 from benchflow.results.safe_zip import Archive
 from benchflow.results.synthetic import Design, write_job
 from benchflow.results.versions import apart
@@ -256,7 +257,7 @@ def test_in_a_task_of_several_steps_the_bound_is_the_end_of_the_step(tmp_path: P
 def test_a_list_may_carry_milestones_with_measured_minutes(tmp_path: Path) -> None:
     line = {
         "submission": "s", "agent": "a", "model": "m", "task": "t", "trial": "t.1",
-        "resolved": False, "family": "repair", "skills": ["boot"], "hint": 1, "said_done": True,
+        "resolved": False, "topic": "repair", "skills": ["boot"], "hint": 1, "said_done": True,
         "cost_usd": 1.5, "agent_seconds": 90, "steps": 7,
         "milestones": [
             {"id": "kernel", "status": "passed", "weight": 2, "minutes": 12.5},
@@ -266,17 +267,17 @@ def test_a_list_may_carry_milestones_with_measured_minutes(tmp_path: Path) -> No
     path = tmp_path / "trials.jsonl"
     path.write_text(json.dumps(line) + "\n")
     record = only(collect([path]))
-    assert (record.family, record.skills, record.hint, record.steps) == ("repair", ("boot",), 1, 7)
+    assert (record.topic, record.skills, record.hint, record.steps) == ("repair", ("boot",), 1, 7)
     assert (record.rung_kind, record.furthest, record.n_passed) == ("milestone", "kernel", 1)
     assert (record.rungs[0].minutes, record.rungs[0].weight) == (12.5, 2)
     assert (record.phases.agent, record.usage.cost_usd, record.said_done) == (90, 1.5, True)
 
 
-def test_our_job_says_version_family_skills_and_hint_of_its_tasks(tmp_path: Path) -> None:
+def test_our_job_says_version_topic_skills_and_hint_of_its_tasks(tmp_path: Path) -> None:
     job, task = tmp_path / "job", tmp_path / "staged"
     task.mkdir()
     (task / "task.toml").write_text(
-        '[task]\nversion = "9"\n[metadata.benchflow]\nfamily = "repair"\n'
+        '[task]\nversion = "9"\n[metadata.benchflow]\ntopic = "repair"\n'
         'skills = ["boot"]\nexpert_minutes = 90\n'
     )
     trial(job, rewards={"reward": 1}, config={"task": {"path": str(task)}})
@@ -286,7 +287,7 @@ def test_our_job_says_version_family_skills_and_hint_of_its_tasks(tmp_path: Path
     assert (record.format, record.task, record.task_version) == (
         Format.BENCHFLOW, "repair/x", "1.2"
     )  # fmt: skip
-    assert (record.family, record.skills, record.expert_minutes) == ("repair", ("boot",), 90)
+    assert (record.topic, record.skills, record.expert_minutes) == ("repair", ("boot",), 90)
     assert record.hint == 2
 
 
@@ -377,7 +378,7 @@ def test_the_synthetic_job_is_the_same_each_time_and_says_what_it_is(tmp_path: P
     assert len(one) == 72
     assert {record.verdict for record in one} == set(Verdict)
     assert all(record.who.count("synthetic") == 2 for record in one)
-    assert all(record.family.startswith("synthetic") for record in one)
+    assert all(record.topic.startswith("synthetic") for record in one)
     assert all(len(record.skills) == 2 and record.expert_minutes for record in one)
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from benchflow.results.collect import collect
 from benchflow.results.jobs import journal, task_facts
 from benchflow.results.jobs.lock import hold
 from benchflow.results.jobs.unfinished import Unfinished, look, state
-from benchflow.results.records import collect
 from benchflow.results.synthetic import Design, write_job
 
 
@@ -44,7 +44,7 @@ def _phase(trial: Path) -> str:
 
 def test_phases_and_rungs_follow_the_folder(trial: Path) -> None:
     seen = _look(trial)
-    assert (seen.task, seen.who, seen.phase) == ("synthetic/task-01", "ladder:x", "sandbox")
+    assert (seen.task, seen.who, seen.phase) == ("synthetic/task-01", "ladder:x", "image")
     assert seen.rungs == (("image", ""), ("kernel", ""), ("login", ""))
     (trial / "agent" / "script.txt").write_text("")
     assert _phase(trial) == "agent"
@@ -58,7 +58,7 @@ def test_phases_and_rungs_follow_the_folder(trial: Path) -> None:
     lines = [*map(json.dumps, progress), '{"event": "milestone", "id": "ker']
     (trial / "verifier" / "progress.jsonl").write_text("\n".join(lines))
     seen = _look(trial)
-    assert (seen.phase, seen.note, seen.n_passed) == ("verifier", "test_kernel: running", 1)
+    assert (seen.phase, seen.note, seen.n_passed) == ("verifier", "check test_kernel", 1)
     assert seen.rungs == (("image", "passed"), ("kernel", ""), ("login", ""))
     assert state(trial) != before
 

@@ -21,8 +21,8 @@ cpus = 1
 memory_mb = 256
 storage_mb = 1024
 [metadata.benchflow]
-family = "test"
-variant = "words"
+topic = "test"
+name = "words"
 skills = ["recovery"]
 arch = "x86_64"
 firmware = "bios"

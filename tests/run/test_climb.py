@@ -147,14 +147,14 @@ def test_an_oracle_that_starts_over_is_its_own_last_rung(climbing: Callable[[str
     config.write_text(config.read_text().replace("oracle_goes_on = true\n", ""))
     assert gate(folder, "oracle")["status"] == "passed"
     result = gate(folder)
-    assert (result["status"], result["summary"]) == ("passed", "3 rungs")
+    assert (result["status"], result["summary"]) == ("passed", "3 milestones")
     job = next(path for path in set(left()) - before if path.name.endswith("-ladder"))
     agents = sorted(trial.agent for trial in read_job(job).trials)
     assert agents == ["ladder:one", "ladder:two"]
 
 
 def test_an_oracle_that_starts_over_cannot_climb(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="goes on where it stopped"):
+    with pytest.raises(UsageError, match="cannot continue where it stopped"):
         plan(RunRequest(tasks=(str(words(tmp_path)),), agents=("ladder:*",)))
 
 
@@ -290,5 +290,5 @@ def test_variants_are_judged_alone_and_in_turn(climbing: Callable[[str], Path]) 
 
 
 def test_cheats_that_start_anew_share_no_sandbox(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="none of its exploits says that it goes on"):
+    with pytest.raises(UsageError, match="none of its exploits declares goes_on"):
         plan(RunRequest(tasks=(str(words(tmp_path)),), agents=("exploit:*",)))

@@ -119,7 +119,7 @@ def test_the_session_goes_on_in_the_sandbox_that_was_kept(
     cleanup.gc()  # what every next command does
     assert sandbox_name(trial) in cleanup.kept()
     found, said = resume(place)
-    assert "its agent's session goes on in the sandbox that was kept" in said
+    assert "its agent's session continues in the sandbox that was kept" in said
     assert (found["name"], found["verdict"]) == (trial.name, "resolved")
     # Had it started anew, the policy's first command would have been asked for once more.
     calls = [json.loads(line) for line in (job / "calls.jsonl").read_text().splitlines()]
@@ -150,7 +150,7 @@ def test_a_session_that_cannot_be_read_is_an_error_and_then_begun_anew(place: Pa
     assert found["verdict"] == "error"
     assert "could not continue its session" in found["cause_message"]
     found, said = resume(place, "--errors")
-    assert "it starts anew" in said
+    assert "it starts from scratch" in said
     assert (found["name"] != trial.name, found["verdict"]) == (True, "resolved")
 
 
@@ -164,7 +164,7 @@ def test_a_sandbox_that_died_is_gone_on_with_on_demand(place: Path) -> None:
     assert json.loads((trial / "result.json").read_text())["exception_info"]
     assert sandbox_name(trial) in cleanup.kept()
     found, said = resume(place, "--errors")
-    assert "its agent's session goes on" in said
+    assert "its agent's session continues" in said
     assert (found["name"], found["verdict"]) == (trial.name, "resolved")
 
 
@@ -175,7 +175,7 @@ def test_an_agent_without_sessions_starts_anew_and_it_is_said(place: Path) -> No
     kill_worker(process, job)
     process.communicate()
     found, said = resume(place)
-    assert "it starts anew: its agent was not at work, or cannot continue a session" in said
+    assert "it starts from scratch: its agent was not at work, or cannot continue a session" in said
     assert found["verdict"] == "resolved"
     assert found["name"] != trial.name
     assert not (paths.sandboxes() / sandbox_name(trial)).exists()
@@ -328,7 +328,7 @@ def test_work_that_a_failing_model_ended_is_begun_anew(
         capture_output=True,
         text=True,
     )
-    assert "it starts anew" in done.stderr
+    assert "it starts from scratch" in done.stderr
     assert only_trial(job).name != trial.name
     assert answers(job) == 4
 
@@ -369,7 +369,7 @@ def test_a_real_agent_goes_on_with_its_session(place: Path, agent: str) -> None:
     kill_worker(process, job)
     process.communicate()
     found, said = resume(place)
-    assert "its agent's session goes on in the sandbox that was kept" in said
+    assert "its agent's session continues in the sandbox that was kept" in said
     assert (found["name"], found["verdict"]) == (trial.name, "resolved"), found["cause_message"]
     done = (trial / "agent" / "trajectory.json").read_text()
     assert "echo x >> /root/once" in done

@@ -8,8 +8,8 @@ import plain
 import pytest
 from plain import benchflow, run_json
 
+from benchflow.results.collect import collect
 from benchflow.results.jobs import handed
-from benchflow.results.records import collect
 from benchflow.sandbox.trial_files import leading_out
 from benchflow.site.pages.trial import _why
 

@@ -13,7 +13,7 @@ import pytest
 from tests.run.ours import words
 from tests.run.plain import BENCHFLOW, kill_all, run_json
 
-from benchflow.gateway.netns_listener import Inhabitant
+from benchflow.base.process_identity import Process
 from benchflow.gateway.totals import replay
 from benchflow.run.sweep.sweep_budget import spent_in
 
@@ -88,7 +88,7 @@ def test_a_killed_job_goes_on_and_every_trial_has_its_own_totals(place: Path) ->
     (kept,) = job.glob("*/model.json")
     stood = {name: (kept.parent / name).stat() for name in ("result.json", "model.json")}
     address = json.loads((job.parent / ".gateway" / "job" / "gateway.json").read_text())
-    gateway = Inhabitant(address["pid"], address["started"])
+    gateway = Process(address["pid"], address["started"])
     assert gateway.alive
 
     found = run_json("resume", "job", cwd=place, PYTHONPATH=str(HERE))

@@ -152,7 +152,7 @@ def test_an_image_that_cannot_be_built_is_an_error_and_not_a_failure(tmp_path: P
         (["-a", "ladder"], "which milestone?", "--stop-after MILESTONE"),
         (["-a", "exploit:x"], "task has no exploit 'x'", "it has: none"),
         (["-a", "variant:x"], "task has no variant 'x'", "it has: none"),
-        (["-a", "variant:*"], "none of its variants says that it goes on", "variant:NAME"),
+        (["-a", "variant:*"], "none of its variants declares goes_on", "variant:NAME"),
         (["-a", "scripted"], "needs a file of commands", "--script FILE"),
         (["--sandbox", "dcoker"], "no sandbox 'dcoker'", "docker"),
         (["--sandbox", "no.such:Box"], "no sandbox 'no.such:Box'", "no.such"),

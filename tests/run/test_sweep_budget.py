@@ -96,8 +96,8 @@ def test_a_spent_budget_starts_nothing_more_and_a_raised_one_goes_on(sweep: Path
 
     plan = call(sweep, small, "--plan")
     assert "spent: $0.0060, 4,200 of 2,101 tokens." in plan
-    assert "2 trials were not started: the sweep has spent 4,200 tokens of 2,101." in plan
-    assert "2 trials were not started" in call(sweep, small)
+    assert "2 trials not started: the sweep has spent 4,200 tokens of 2,101." in plan
+    assert "2 trials not started" in call(sweep, small)
     assert results(sweep.parent) == before
 
     limit = '\n[trial]\nmax_turns = 9\n[[limit]]\nmodel = "scripted/policy.toml"\nrpm = 1000'

@@ -6,9 +6,9 @@ import json
 import os
 from pathlib import Path
 
+from benchflow.results.jobs.tail import Tail
 from benchflow.run.live.follow import apply_progress
 from benchflow.run.live.progress import Board, Silence, TrialState
-from benchflow.run.live.tail import Tail
 
 
 def test_lines_are_read_once_and_only_when_complete(tmp_path: Path) -> None:

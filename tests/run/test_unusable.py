@@ -128,6 +128,26 @@ UNUSABLE = {
     "negative-memory": (
         toml("memory_mb = 256", "memory_mb = -256"), "task.toml", "environment.memory_mb"
     ),
+    "no-memory": (toml("memory_mb = 256", "memory_mb = 1"), "task.toml", "environment.memory_mb"),
+    "variable-with-an-equals-sign": (
+        added('[environment.env]\n"A=B" = "1"\n'), "task.toml", "environment.env.A=B"
+    ),
+    "variable-with-a-nul": (
+        added('[environment.env]\nA = "1\\u0000"\n'), "task.toml", "environment.env.A"
+    ),
+    "empty-test": (written("tests/test.sh", "\n"), "tests/test.sh", "the file is empty"),
+    "test-from-windows": (
+        written("tests/test.sh", "#!/bin/bash\r\necho 1 > /logs/verifier/reward.txt\r\n"),
+        "tests/test.sh", "CR LF",
+    ),
+    "byte-order-mark": (
+        lambda task: plain.write(
+            task / "task.toml", "\ufeff" + (task / "task.toml").read_text()
+        ), "", "byte order mark",
+    ),
+    "lists-without-end": (
+        at_the_top("a = " + "[" * 5000 + "]" * 5000 + "\n"), "", "deeper than can be read"
+    ),
     "endless-disk": (
         toml("storage_mb = 1024", "storage_mb = 99999999999999"),
         "task.toml",
@@ -257,6 +277,16 @@ DOUBTFUL = {
         written("environment/Dockerfile", "FROM registry.corp.example/base:1\n"),
         "environment/Dockerfile", "registry.corp.example",
     ),
+    "solution-from-windows": (
+        written("solution/solve.sh", "#!/bin/bash\r\ntrue\r\n"), "solution/solve.sh", "sed -i"
+    ),
+    "compose-by-another-name": (
+        written("environment/compose.yaml", "services: {main: {build: .}, db: {image: redis}}\n"),
+        "environment/compose.yaml", "rename it to docker-compose.yaml",
+    ),
+    "artifacts-that-overlap": (
+        at_the_top('artifacts = ["/"]\n'), "Artifact sources overlap", "Harbor's documentation"
+    ),
     "no-from": (written("environment/Dockerfile", "RUN true\n"), "environment/Dockerfile", "FROM"),
 }  # fmt: skip
 
@@ -329,6 +359,12 @@ def test_every_wrong_task_of_a_folder_is_named_at_once(tmp_path: Path) -> None:
     assert told["problems"][2]["is_fatal"] is True
 
 
+def test_a_folder_without_a_task_is_no_name_that_was_misspelt(tmp_path: Path) -> None:
+    (tmp_path / "bad" / "task.toml").mkdir(parents=True)
+    said = benchflow("tasks", "validate", "bad", cwd=tmp_path, status=2).stderr
+    assert said.startswith("error: bad: no task here: neither task.toml nor folders that have one")
+
+
 def test_a_trial_that_cannot_begin_is_its_own_error_and_the_others_run(tmp_path: Path) -> None:
     """Here it is the agent that cannot be made, and for one of two."""
     plain.shared(tmp_path / "task")
@@ -358,6 +394,14 @@ def test_a_user_that_only_the_image_knows_to_be_missing_is_no_failure(tmp_path: 
     (trial,) = run_json("run", "task", cwd=tmp_path, status=4)["trials"]
     assert (trial["verdict"], trial["cause"]) == ("error", "TaskError")
     assert "no user 'ghost'" in trial["cause_message"]
+
+
+def test_an_image_without_a_shell_is_no_failure(tmp_path: Path) -> None:
+    task = plain.shared(tmp_path / "empty")
+    plain.write(task / "environment" / "Dockerfile", "FROM scratch\nCOPY Dockerfile /\n")
+    (trial,) = run_json("run", "empty", "-a", "oracle", cwd=tmp_path, status=4)["trials"]
+    assert (trial["verdict"], trial["cause"]) == ("error", "TaskError")
+    assert trial["cause_message"].startswith("the image has no /bin/sh")
 
 
 def test_links_in_a_build_context_are_taken_as_docker_takes_them(tmp_path: Path) -> None:

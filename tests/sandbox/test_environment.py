@@ -15,7 +15,7 @@ from harbor_trials import run, write_task
 
 from benchflow.errors import InfrastructureError, TaskError
 from benchflow.sandbox.environment import CommandTimeout, NamespaceEnvironment
-from benchflow.testing.sandbox_conformance.bench import host_processes
+from benchflow.testing.sandbox_conformance.rig import host_processes
 
 # Harbor warns of its own Task.checksum, which it calls in every trial.
 pytestmark = pytest.mark.filterwarnings("ignore:Task.checksum:DeprecationWarning")

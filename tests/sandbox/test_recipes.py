@@ -82,7 +82,24 @@ def test_a_dockerfile_of_today_builds_as_docker_builds_it(tmp_path: Path) -> Non
 def test_what_the_builder_knows_is_left_to_the_letter() -> None:
     text = 'from  debian:bookworm\nRUN echo a \\\n  # why\n  && echo $((1<<2)) <<< x\nCMD ["a"]\n'
     assert adapted(text).text == text
+    copied = "FROM a AS b\nCOPY --from=b x y\nCOPY --chown=1 --from=r.io/c x y\nCOPY --from=0 x y\n"
+    assert base_references(copied) == ["a", "r.io/c"]
     assert base_references("FROM a\nRUN <<EOF\nFROM b\nEOF\nFROM c\n") == ["a", "c"]
+
+
+def test_a_run_after_shell_is_that_shells(tmp_path: Path) -> None:
+    (tmp_path / "Dockerfile").write_text(
+        "FROM --platform=linux/amd64 debian:bookworm\n"
+        'SHELL ["/bin/bash", "-o", "pipefail", "-c"]\n'
+        "RUN set -o | \\\n  # a comment\n  grep -q 'pipefail.*on' && echo $0 ${BASH##*/} >/shell\n"
+        'RUN ["cp", "/shell", "/copy"]\n'
+        "FROM debian:bookworm\n"
+        "COPY --from=0 /copy /copy\n"
+        "RUN echo $BASH. >/default\n"
+    )
+    with Sandbox.start(build(tmp_path)) as box:
+        assert box.exec(["cat", "/copy"]).text.split()[-1] == "bash"
+        assert box.exec(["cat", "/default"]).text == ".\n"
 
 
 @pytest.mark.parametrize(
@@ -90,6 +107,8 @@ def test_what_the_builder_knows_is_left_to_the_letter() -> None:
     [
         ("COPY --parents a b /c/", "Dockerfile:2: the builder here has no COPY --parents", "COPY"),
         ("ADD --checksum=sha256:0 http://x /y", "no ADD --checksum", "sha256sum"),
+        ("FROM --platform=linux/s390x debian:12", "FROM --platform=linux/s390x: images", "leave"),
+        ("FROM --platform=windows/amd64 debian:12", "Dockerfile:2: FROM --platform", "leave"),
         ("RUN <<EOF\necho\n", "Dockerfile:2: the here-document does not end", "EOF"),
     ],
 )

@@ -12,7 +12,7 @@ from hostile_job import write_hostile_job
 from made_up import LONG
 from playwright.sync_api import Browser
 
-from benchflow.results.records import collect
+from benchflow.results.collect import collect
 from benchflow.results.synthetic import Design, write_job
 from benchflow.site.build import Built, build
 from benchflow.site.study import Study

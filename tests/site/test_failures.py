@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from made_up import ladder, record
 
-from benchflow.results.records import collect
+from benchflow.results.collect import collect
 from benchflow.study.failures import LOOP, PHASES, RULES, TITLES, label, labels, phase, rules_table
 
 PAGE = Path(__file__).parents[2] / "docs" / "analysis.md"

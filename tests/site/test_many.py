@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from benchflow.results.collect import collect
 from benchflow.results.readers import harbor
-from benchflow.results.records import collect
 from benchflow.results.synthetic import Design, write_job
 from benchflow.site import writer
 from benchflow.site.build import build

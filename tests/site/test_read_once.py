@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from benchflow.results.collect import collect
 from benchflow.results.readers import atif
-from benchflow.results.records import Collection, collect
+from benchflow.results.records import Collection
 from benchflow.results.synthetic import Design, write_job
 from benchflow.site.build import Built, begin, build, finish
 from benchflow.site.study import Study

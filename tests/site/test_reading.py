@@ -13,13 +13,14 @@ from click.testing import CliRunner
 from made_up import collection, ladder, record
 
 from benchflow.base import numbers
+from benchflow.base.numbers import points
 from benchflow.cli.compare import command as compare
 from benchflow.cli.report import command as report
 from benchflow.report import tasks
 from benchflow.report.document import as_markdown, in_terminal
-from benchflow.report.figures import points
 from benchflow.report.section import Section, Table, escape, markdown, terminal
-from benchflow.results.records import Record, collect
+from benchflow.results.collect import collect
+from benchflow.results.records import Record
 from benchflow.study.findings import findings, findings_json
 from benchflow.study.statistics import Difficulty
 
@@ -64,7 +65,7 @@ def test_where_the_shared_tasks_allow_no_order_no_tier_is_told() -> None:
     assert "2 of 3 agents and models form 2 tiers (the others" in in_terminal(
         findings(collection(*common, *apart))
     )
-    assert "form 2 tiers: 1 of 1" in in_terminal(findings(collection(*common)))
+    assert "form 2 tiers: the difference is supported" in in_terminal(findings(collection(*common)))
 
 
 def test_milestones_claims_and_causes_are_reported_for_jobs_like_ours() -> None:
@@ -92,7 +93,7 @@ def test_milestones_claims_and_causes_are_reported_for_jobs_like_ours() -> None:
     text, page = in_terminal(found), as_markdown(found, [Path("jobs")])
     assert "the machine panicked, exited or restarted without end" in text
     assert "milestones passed" in text
-    assert "1 infrastructure errors left out" in text
+    assert "1 infrastructure error left out" in text
     assert "a m beats b m by" in text
     assert "half of the milestones" in page
     assert "moments are the latest possible ones" in page
@@ -155,7 +156,7 @@ def test_what_cannot_be_read_is_named_in_one_safe_line(tmp_path: Path) -> None:
     for command_, arguments in ((report, []), (compare, ["a m", "b m"])):
         said = run(command_, [*arguments, str(source)])
         assert said.exit_code == 0
-        (line,) = [x for x in said.stderr.splitlines() if x.startswith("not read as it should be")]
+        (line,) = [x for x in said.stderr.splitlines() if x.startswith("problem: ")]
         assert str(source) in line and "\x1b" not in line
 
 
@@ -192,7 +193,7 @@ def test_odd_sets_of_trials_are_reported_or_refused_and_never_break_it(seed: int
             said_done=one_of(None, True, False),
             ended_itself=one_of(None, True, False),
             steps=one_of(None, 1, 5),
-            family=one_of("", "f", "g"),
+            generator=one_of("", "f", "g"),
             skills=one_of((), ("x",), ("x", "y")),
             expert_minutes=one_of(None, 10.0, 500.0),
         )

@@ -14,11 +14,11 @@ import pytest
 from browser import page
 from playwright.sync_api import Browser, Error, Page
 
+from benchflow.results.collect import collect
 from benchflow.results.jobs import journal
 from benchflow.results.jobs.lock import hold
-from benchflow.results.records import collect
 from benchflow.results.synthetic import Design, write_job
-from benchflow.run.models.job_gateway import LEDGER
+from benchflow.run.models.gateway_access import LEDGER
 from benchflow.site.build import build
 from benchflow.site.server import Live, serve
 from benchflow.site.study import Study
@@ -154,7 +154,7 @@ def test_a_running_trial_is_followed_to_its_end(
             progress.write('{"event": "milestone", "id": "<b>image", "status": "passed"}\n')
             progress.write('{"event": "check", "name": "test_<i>", "status": "running"}\n')
         _until(tab, f"{row}.innerText.includes('1 of 1')")
-        assert "test_<i>: running" in tab.locator("#under-way").inner_text()
+        assert "check test_<i>" in tab.locator("#under-way").inner_text()
         with (job / LEDGER).open("a") as ledger:
             ledger.write('{"schema": 1}\n')
         journal.enter(job, trial.name, "boot", 600.0)

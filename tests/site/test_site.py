@@ -16,8 +16,8 @@ from hostile_job import IMAGE, SCRIPT
 from msgspec.structs import replace
 
 from benchflow.errors import UsageError
+from benchflow.results.collect import collect
 from benchflow.results.model import Verdict
-from benchflow.results.records import collect
 from benchflow.results.synthetic import Design, write_job
 from benchflow.site.build import Built, build
 from benchflow.site.markdown_json import to_json

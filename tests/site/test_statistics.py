@@ -17,9 +17,9 @@ from benchflow.site.pages import agent as agent_page
 from benchflow.site.pages import overview
 from benchflow.site.pages import skills as skills_page
 from benchflow.site.study import Study
-from benchflow.study.arrays import MIN_FAMILIES, Trials, one_spelling
+from benchflow.study.arrays import Trials, one_spelling
 from benchflow.study.budget_stats import budgets, reach, worth
-from benchflow.study.caveats import IF_FAMILIES, changes, doubted, gaps, mixtures
+from benchflow.study.caveats import IF_GENERATORS, changes, doubted, gaps, mixtures
 from benchflow.study.findings import findings, findings_json
 from benchflow.study.ladder_stats import rungs, steps
 from benchflow.study.statistics import (
@@ -76,13 +76,18 @@ def test_contents_and_hint_levels_of_a_task_are_never_mixed() -> None:
     assert apart(apart(made)) == apart(made)
 
 
-def test_families_are_units_where_there_are_enough_of_them() -> None:
-    def made(n: int) -> Trials:
-        return Trials.of(record(f"{f}.{v}", True, family=f"f{f}") for f in range(n) for v in "ab")
+def test_tasks_of_a_generator_are_one_unit_however_few_that_leaves() -> None:
+    drawn = [record(f"g#{n}", True, generator="repair/server", topic="repair") for n in range(9)]
+    by_hand = [record(f"h{n}", True, topic="repair") for n in range(3)]
+    trials = Trials.of([*drawn, *by_hand])
+    assert set(trials.units) == {"generator repair/server", "h0", "h1", "h2"}
+    assert "12 tasks, 1 generator, 4 units" in mixtures(trials)[0]
+    assert Trials.of([drawn[0], *by_hand]).units == ("g#0", "h0", "h1", "h2"), "one draw is a task"
 
-    assert set(made(MIN_FAMILIES).units) == {f"family f{i}" for i in range(MIN_FAMILIES)}
-    assert not made(MIN_FAMILIES - 1).in_families
-    assert "too few to be units" in mixtures(made(MIN_FAMILIES - 1))[0]
+
+def test_topics_are_no_units() -> None:
+    filed = [record(f"{n}.{v}", True, topic=f"t{n}") for n in range(20) for v in "ab"]
+    assert not Trials.of(filed).in_generators
 
 
 def test_spellings_of_a_model_are_one_model_and_said_to_be() -> None:
@@ -282,12 +287,12 @@ def test_doubts_and_gaps_are_counted() -> None:
 
 
 def test_a_conclusion_that_hangs_on_copies_of_a_task_is_named() -> None:
-    """Eight alike tasks that one wins: many tasks, but one family."""
+    """Eight alike tasks that one wins: many tasks, but one generator."""
     rows = [record(f"one.{i}", agent == "a", agent=agent) for i in range(10) for agent in "ab"]
     rows += [record(f"t{i}", i % 2 == 0, agent=agent) for i in range(10) for agent in "ab"]
     found = changes(Trials.of(rows), {("a m", "b m"): True}, 0.95)
     assert [(one.a, one.b, one.decided, one.if_) for one in found] == [
-        ("a m", "b m", False, IF_FAMILIES)
+        ("a m", "b m", False, IF_GENERATORS)
     ]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from benchflow.errors import UsageError
 from benchflow.report.document import in_terminal
-from benchflow.results.records import collect
+from benchflow.results.collect import collect
 from benchflow.study.findings import findings
 from benchflow.study.summary import compare, summarize, to_json
 

@@ -25,7 +25,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_harbor_accepts_the_staged_folder(lamp: Path) -> None:
     from harbor.models.task.task import Task as HarborTask
 
-    staged = stage(load(lamp))
+    staged = stage(load(lamp)).folder
     config = HarborTask(staged).config
     assert config.verifier.environment is not None
     assert config.verifier.environment.network_mode.value == "no-network"
@@ -39,7 +39,7 @@ def test_harbor_accepts_the_staged_folder(lamp: Path) -> None:
 def test_everything_the_verifier_needs_is_inside_and_nothing_that_it_must_not_have(
     lamp: Path,
 ) -> None:
-    staged = stage(load(lamp))
+    staged = stage(load(lamp)).folder
     names = {path.relative_to(staged).as_posix() for path in staged.rglob("*") if path.is_file()}
     assert {"tests/boot.pyz", "tests/test.sh", "tests/Dockerfile", "tests/checks.py"} <= names
     assert not [name for name in names if name.startswith(("exploits", "hints"))]
@@ -54,7 +54,7 @@ def test_the_verifier_has_room_for_every_deliverable_that_is_allowed(lamp: Path)
     """Its disk filled to the end by a guest, a copy of it, and what checks write; or as is said."""
 
     def granted() -> tuple[int, int]:
-        folder = stage(load(lamp))
+        folder = stage(load(lamp)).folder
         given = tomllib.loads((folder / "task.toml").read_text())["verifier"]["environment"]
         known = json.loads((folder / "tests" / "task.json").read_text())["storage_mb"]
         assert known == given["storage_mb"]
@@ -78,7 +78,7 @@ def test_the_verifier_has_room_for_every_deliverable_that_is_allowed(lamp: Path)
 
 
 def test_the_staged_boot_runs_on_debian_12s_python(lamp: Path) -> None:
-    staged = stage(load(lamp))
+    staged = stage(load(lamp)).folder
     done = subprocess.run(
         ["/usr/bin/python3", str(staged / "tests" / "boot.pyz"), "--help"],
         capture_output=True,
@@ -90,18 +90,18 @@ def test_the_staged_boot_runs_on_debian_12s_python(lamp: Path) -> None:
 
 
 def test_equal_tasks_are_staged_once_and_changed_ones_again(lamp: Path) -> None:
-    first = stage(load(lamp))
-    assert stage(load(lamp)) == first
+    first = stage(load(lamp)).folder
+    assert stage(load(lamp)).folder == first
     (lamp / "instruction.md").write_text("A brighter lamp. [R1] Light. [R2] Warmth.\n")
-    assert stage(load(lamp)) != first
+    assert stage(load(lamp)).folder != first
 
 
 def test_hints_are_added_up_to_the_level_asked_for(lamp: Path) -> None:
     task = load(lamp)
-    text = (stage(task, hint=1) / "instruction.md").read_text()
+    text = (stage(task, hint=1).folder / "instruction.md").read_text()
     assert "electricity" in text
     assert "socket" not in text
-    assert "socket" in (stage(task, hint=2) / "instruction.md").read_text()
+    assert "socket" in (stage(task, hint=2).folder / "instruction.md").read_text()
     with pytest.raises(UsageError, match="2 hints"):
         stage(task, hint=3)
 
@@ -127,5 +127,5 @@ def test_the_verifier_has_qemu_for_each_architecture_of_the_task(lamp: Path) -> 
     (lamp / "task.toml").write_text(
         text.replace('arch = "x86_64"', 'arch = "x86_64"\nfurther_arches = ["riscv64"]')
     )
-    staged = stage(load(lamp))
+    staged = stage(load(lamp)).folder
     assert "qemu-system-misc" in (staged / "tests/Dockerfile").read_text()

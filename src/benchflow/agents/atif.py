@@ -6,8 +6,6 @@ be shown in a sandbox: nothing that stands in it is followed or opened, it is on
 
 from __future__ import annotations
 
-import os
-import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,8 @@ from harbor.models.trajectories import (
     ToolCall,
     Trajectory,
 )
+
+from benchflow.base import atomic
 
 #: Where Harbor and our reports look for it, below the trial's folder for the agent.
 NAME = "trajectory.json"
@@ -122,11 +122,7 @@ class TrajectoryWriter:
             totals.total_prompt_tokens = sum(m.prompt_tokens or 0 for m in spent)
             totals.total_completion_tokens = sum(m.completion_tokens or 0 for m in spent)
         trajectory = Trajectory(agent=self._agent, steps=self._steps, final_metrics=totals)
-        descriptor, draft = tempfile.mkstemp(prefix=".trajectory-", dir=self._path.parent)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            os.fchmod(descriptor, 0o644)
-            file.write(trajectory.model_dump_json(exclude_none=True, indent=1) + "\n")
-        Path(draft).replace(self._path)
+        atomic.write(self._path, trajectory.model_dump_json(exclude_none=True, indent=1) + "\n")
 
 
 def _metrics(tokens: tuple[int, int] | None) -> Metrics | None:

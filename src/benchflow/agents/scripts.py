@@ -1,4 +1,4 @@
-"""Agents that run a script of the task: the oracle stopped at a milestone, a cheat, a variant."""
+"""Agents that run a script of the task: the oracle up to a milestone, an exploit, a variant."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class LadderAgent(ScriptAgent):
 class InTurnAgent(ScriptAgent):
     """Runs scripts in turn in one sandbox, and keeps the deliverables of each.
 
-    For what builds for long and goes on where it stopped. What was delivered after N lies in
+    For what builds for long and continues where it stopped. What was delivered after N lies in
     `rungs/N/` of the trial's folder, at the deliverable's own path (the agent's own folder is the
     sandbox's while it runs), as far as it was delivered; the trial itself ends like the last.
     """
@@ -212,7 +212,7 @@ class ShippedAgent(ScriptAgent):
 
 
 class ExploitAgent(ShippedAgent):
-    """One of the task's cheats; see ShippedAgent."""
+    """One of the task's exploits; see ShippedAgent."""
 
     KIND = "exploit"
 
@@ -234,7 +234,7 @@ class VariantAgent(ShippedAgent):
 
 
 class ShippedInTurnAgent(InTurnAgent):
-    """The scripts of one kind that go on, in turn; see ShippedAgent.
+    """The scripts of one kind that may share a sandbox, in turn; see ShippedAgent.
 
     What one of them has delivered is gone before the next begins, but for what lay there at first.
     """
@@ -272,7 +272,7 @@ class ShippedInTurnAgent(InTurnAgent):
 
 
 class ExploitsAgent(ShippedInTurnAgent):
-    """The cheats that go on."""
+    """The exploits that may share a sandbox."""
 
     KIND = "exploit"
 
@@ -283,7 +283,7 @@ class ExploitsAgent(ShippedInTurnAgent):
 
 
 class VariantsAgent(ShippedInTurnAgent):
-    """The variants that go on."""
+    """The variants that may share a sandbox."""
 
     KIND = "variant"
 

@@ -43,7 +43,7 @@ def adjusted(
     """One row a trial; trials of a group on a task are averaged first, so tasks weigh the same.
 
     `ratio` compares logarithms: for amounts above 0 (minutes, tokens, dollars, steps). `units`:
-    families, where tasks share one. Raises NotEnoughData below two groups or two tasks that more
+    generators, where tasks share one. Raises NotEnoughData below two groups or two tasks that more
     than one group ran, ValueError for an amount that is not above 0 where logarithms are asked.
     """
     values = np.asarray(values, float)

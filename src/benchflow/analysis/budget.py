@@ -50,9 +50,9 @@ def budgeted(
         raise NotEnoughData(f"{unknown} of {won.sum()} successes have no record of what they spent")
     known = np.where(np.isnan(spent), np.inf, spent)
     names, index = labels(tasks)
-    families = _families(names, tasks, units)
+    generators = _generators(names, tasks, units)
     rates = [
-        _rate(won & (known <= budget), names, index, families, level, errors)
+        _rate(won & (known <= budget), names, index, generators, level, errors)
         for budget in np.asarray(at, float)
     ]
     return Budgeted(np.asarray(at, float), tuple(rates), unknown)
@@ -74,27 +74,27 @@ def rate_within(
     """
     won = np.asarray(resolved, dtype=bool) & (np.asarray(spent, float) <= budget)
     names, index = labels(tasks)
-    return _rate(won, names, index, _families(names, tasks, units), level, errors)
+    return _rate(won, names, index, _generators(names, tasks, units), level, errors)
 
 
-def _families(
+def _generators(
     names: Sequence[str], tasks: Sequence[str], units: Sequence[str] | None
 ) -> tuple[str, ...]:
-    family = dict(zip(tasks, units, strict=True)) if units else {}
-    return tuple(family[name] for name in names) if units else ()
+    generator = dict(zip(tasks, units, strict=True)) if units else {}
+    return tuple(generator[name] for name in names) if units else ()
 
 
 def _rate(
     won: np.ndarray,
     names: tuple[str, ...],
     index: Ints,
-    families: tuple[str, ...],
+    generators: tuple[str, ...],
     level: float,
     errors: int,
 ) -> Estimate:
     successes = np.bincount(index, weights=won, minlength=len(names)).astype(np.int64)
     trials = np.bincount(index, minlength=len(names))
-    return rate(Outcomes(names, successes, trials, errors, families), level).total
+    return rate(Outcomes(names, successes, trials, errors, generators), level).total
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def pareto(
 ) -> Front:
     """The front of mean share against mean cost, both per task over the same tasks.
 
-    Whole `units` (families; default: tasks) are redrawn, the same for all, so that what models
+    Whole `units` (generators; default: tasks) are redrawn, the same for all, so that what models
     have in common stays in common. Raises NotEnoughData below two tasks or units, ValueError when
     the names or lengths differ.
     """

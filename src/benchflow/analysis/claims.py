@@ -51,7 +51,7 @@ def claims(
             n_tasks=len(set(names[bottom])),
             n_trials=int(bottom.sum()),
             n_errors=errors,
-            method="t over tasks or families (ratio, logit scale)",
+            method="t over tasks or generators (ratio, logit scale)",
         )
 
     def maybe(top: np.ndarray, bottom: np.ndarray) -> Estimate | None:

@@ -1,6 +1,6 @@
 """The one formula under most intervals here: a ratio of sums over clusters of dependent rows.
 
-Clusters are the units of inference: tasks, or families where tasks share one.
+Clusters are the units of inference: tasks, or generators where tasks share one.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def ratio(top: Floats | Ints, bottom: Floats | Ints, units: Sequence[str]) -> Ra
     n_clusters = int(index.max()) + 1 if len(index) else 0
     whole = float(np.sum(bottom))
     if n_clusters < 2:
-        raise NotEnoughData("an interval over tasks needs two tasks (or families) or more")
+        raise NotEnoughData("an interval over tasks needs two tasks (or generators) or more")
     if whole <= 0:
         raise NotEnoughData("nothing to divide by")
     value = float(np.sum(top)) / whole

@@ -68,7 +68,7 @@ def paired(
         n_tasks=len(differences),
         n_trials=n_trials,
         n_errors=a.errors + b.errors,
-        method=f"paired t over common {'families' if a.families else 'tasks'}",
+        method=f"paired t over common {'generators' if a.generators else 'tasks'}",
         seed=seed,
     )
     return Comparison(
@@ -163,7 +163,7 @@ def needed(a: Outcomes, b: Outcomes, level: float = 0.95, power: float = 0.8) ->
     """How many tasks, or how many attempts a task, would separate the two as they now look.
 
     The variance of a task's difference is split into re-run noise (falls with attempts) and what
-    stays between tasks. Where tasks share families, `tasks` means more families of today's size.
+    stays between tasks. Where tasks share generators, `tasks` means more generators of that size.
     The observed difference stands for the true one, which it seldom equals: an order of magnitude.
     Raises NotEnoughData below two common tasks or without repeated trials.
     """

@@ -55,8 +55,8 @@ class Outcomes:
     """One agent and model: successes out of trials per task (equal lengths, same order).
 
     `errors` counts the trials that the infrastructure lost; they are in neither array.
-    `families`: what each task was drawn with (variants of one generator, say); tasks of a family
-    are one unit of inference. Empty: each task is its own.
+    `generators`: what each task was drawn by; tasks of one generator are one unit of inference.
+    Empty: each task is its own.
     Raises ValueError when lengths differ or a count is impossible.
     """
 
@@ -64,13 +64,13 @@ class Outcomes:
     successes: Ints
     trials: Ints
     errors: int = 0
-    families: tuple[str, ...] = ()
+    generators: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not len(self.tasks) == len(self.successes) == len(self.trials):
             raise ValueError("tasks, successes and trials differ in length")
-        if self.families and len(self.families) != len(self.tasks):
-            raise ValueError("families: one entry per task, or none")
+        if self.generators and len(self.generators) != len(self.tasks):
+            raise ValueError("generators: one entry per task, or none")
         if len(set(self.tasks)) != len(self.tasks):
             raise ValueError("a task stands twice: add its trials up first")
         if np.any(self.trials < 1) or np.any(self.successes < 0):
@@ -85,8 +85,8 @@ class Outcomes:
 
     @property
     def units(self) -> tuple[str, ...]:
-        """The unit of inference of each task: its family, or itself."""
-        return self.families or self.tasks
+        """The unit of inference of each task: its generator, or itself."""
+        return self.generators or self.tasks
 
     @property
     def shares(self) -> Floats:

@@ -1,7 +1,7 @@
 """How long a task, in minutes of an expert, an agent solves half the time — or a refusal.
 
-Logistic regression of success on log2 of expert minutes, trials clustered by task (or family), as
-in Kwa et al. 2025 (arXiv:2503.14499). The interval is Fieller's, on the log scale. A horizon is
+Logistic regression of success on log2 of expert minutes, trials clustered by task (or generator),
+as in Kwa et al. 2025 (arXiv:2503.14499). The interval is Fieller's, on the log scale. A horizon is
 refused where it would be invented: too few tasks, no fall of success with length, a value outside
 the lengths that were tried, or an interval that leaves them far behind.
 """
@@ -43,7 +43,7 @@ def horizon(
         return Horizon(None, "fewer than 10 tasks", float("nan"), float("nan"))
     unit_names, unit = labels(outcomes.units)
     if len(unit_names) < 10:
-        return Horizon(None, "fewer than 10 families of tasks", float("nan"), float("nan"))
+        return Horizon(None, "fewer than 10 generators of tasks", float("nan"), float("nan"))
     if np.ptp(np.log2(minutes)) < 2:
         return Horizon(None, "the tasks differ less than fourfold in length", np.nan, np.nan)
     solved = int(outcomes.successes.sum())
@@ -52,7 +52,7 @@ def horizon(
     counts = np.column_stack([outcomes.successes, outcomes.trials - outcomes.successes])
     length = np.log2(minutes)
     model = GLM(counts, np.column_stack([np.ones(len(length)), length]), family=Binomial())
-    if outcomes.families:
+    if outcomes.generators:
         fitted = model.fit(cov_type="cluster", cov_kwds={"groups": unit})
     else:
         fitted = model.fit(cov_type="HC1")
@@ -71,7 +71,7 @@ def horizon(
     if low < length.min() - _FARTHEST or high > length.max() + _FARTHEST:
         why = "its interval would reach a thousandfold beyond the lengths that were tried"
         return Horizon(None, why, float(slope), slope_error)
-    by = "family" if outcomes.families else "task"
+    by = "generator" if outcomes.generators else "task"
     return Horizon(
         Estimate(
             value=float(2**at),

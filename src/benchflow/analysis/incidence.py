@@ -53,7 +53,7 @@ def cumulative_incidence(
     Per trial: `amounts` spent when it ended or reached the milestone; `status` 1 = reached,
     2 = ended for good without it (a competing end), 0 = cut off from outside and could have gone
     on. Aalen–Johansen; the interval is made on the complementary log-log scale with the standard
-    error of resampled `units` (tasks, or families). `n_tasks`: how many tasks they are, where a
+    error of resampled `units` (tasks, or generators). `n_tasks`: how many tasks they are, where a
     unit is not one. Raises NotEnoughData below two units.
     """
     amounts, status = np.asarray(amounts, float), np.asarray(status)

@@ -1,4 +1,4 @@
-"""How far each gets: the chance of the next rung once it is reached, and who climbs better."""
+"""How far each gets: the chance of the next milestone once it is reached, and who climbs better."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from benchflow.analysis.rates import rate
 
 @dataclass(frozen=True)
 class RungModel:
-    """A continuation-ratio logit: log-odds of passing the next rung = rung + group.
+    """A continuation-ratio logit: log-odds of passing the next milestone = milestone + group.
 
     `effect` per group (in the order of `groups`) is against the mean group, in logits, with
-    intervals from errors clustered by task. Rungs that all or none passed carry no information on
+    intervals from errors clustered by task. Milestones that all or none passed say nothing of
     groups and are listed in `left_out`. `smallest_detectable`: in 80 % of draws, uncorrected.
     """
 
@@ -37,9 +37,9 @@ class RungModel:
 def rung_chances(
     furthest: Ints, n_rungs: int, tasks: Sequence[str], level: float = 0.95
 ) -> list[Estimate | None]:
-    """Chance of passing rung k given that it was reached, for k = 1…n_rungs.
+    """Chance of passing milestone k given that it was reached, for k = 1…n_rungs.
 
-    `furthest`: rungs passed per trial, 0…n_rungs. A rung that fewer than two tasks reached is
+    `furthest`: milestones passed per trial, 0…n_rungs. One that fewer than two tasks reached is
     None. Ratio estimator with tasks as clusters, as in `rates.rate`.
     """
     furthest = np.asarray(furthest)
@@ -64,9 +64,9 @@ def sequential_logit(
     tasks: Sequence[str],
     level: float = 0.95,
 ) -> RungModel:
-    """Who climbs better, over all rungs of a straight ladder at once; one row a trial.
+    """Who climbs better, over all milestones of a straight ladder at once; one row a trial.
 
-    `furthest`: rungs passed per trial, 0…n_rungs. Otherwise as `climb_logit`.
+    `furthest`: milestones passed per trial, 0…n_rungs. Otherwise as `climb_logit`.
     """
     furthest = np.asarray(furthest)
     rungs = np.arange(1, n_rungs + 1)
@@ -92,12 +92,12 @@ def climb_logit(
     errors: int = 0,
     level: float = 0.95,
 ) -> RungModel:
-    """Continuation-ratio logit (Tutz 1991); one row a rung that a trial reached.
+    """Continuation-ratio logit (Tutz 1991); one row a milestone that a trial reached.
 
     `rungs`: which one it was (a position, or any number for a strand of its own), each with its
     own intercept. Errors are clustered by `units` (default: tasks). The effect is the one over the
     population of tasks (a marginal effect), smaller than the effect within one task. Raises
-    NotEnoughData below two groups or two tasks, or when no rung separates trials.
+    NotEnoughData below two groups or two tasks, or when no milestone separates trials.
     """
     from statsmodels.genmod.families import Binomial
     from statsmodels.genmod.generalized_linear_model import GLM
@@ -114,7 +114,7 @@ def climb_logit(
     )
     kept = ~np.isin(rungs, left_out)
     if not kept.any():
-        raise NotEnoughData("no rung was passed by some and failed by others")
+        raise NotEnoughData("no milestone was passed by some and failed by others")
     used = np.unique(rungs[kept])
     contrast = np.vstack([np.eye(len(names) - 1), -np.ones(len(names) - 1)])
     # Rows of one rung, group and unit have the same regressors and the same cluster: counted
@@ -126,7 +126,7 @@ def climb_logit(
     successes = np.bincount(which.ravel(), weights=passed[kept])
     design = np.hstack([(alike[0][:, None] == used).astype(float), contrast[alike[1]]])
     if np.linalg.matrix_rank(design) < design.shape[1]:
-        raise NotEnoughData("some group never reached a rung that separates trials")
+        raise NotEnoughData("some group never reached a milestone that separates trials")
     with warnings.catch_warnings():
         # Perfect separation is refused below, with the reason.
         warnings.simplefilter("ignore")
@@ -137,7 +137,9 @@ def climb_logit(
     n_units, n_rows, n_columns = len(np.unique(alike[2])), int(counts.sum()), design.shape[1]
     effect = contrast @ fitted.params[len(used) :]
     if n_units < 2 or not np.isfinite(effect).all() or np.abs(effect).max() > 15:
-        raise NotEnoughData("some group passed all rungs or none: its effect has no finite size")
+        raise NotEnoughData(
+            "some group passed all milestones or none: its effect has no finite size"
+        )
     covariance = contrast @ fitted.cov_params()[len(used) :, len(used) :] @ contrast.T
     if n_rows == n_columns or not (np.diag(covariance) >= 0).all():  # also: not a number
         raise NotEnoughData("the tasks are too few for a clustered standard error")

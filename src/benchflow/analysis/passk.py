@@ -49,5 +49,5 @@ def pass_k(
         n_tasks=n_tasks,
         n_trials=int(trials.sum()),
         n_errors=outcomes.errors,
-        method=f"{name}, unbiased per task, t over tasks or families on the logit scale",
+        method=f"{name}, unbiased per task, t over tasks or generators on the logit scale",
     )

@@ -72,7 +72,7 @@ def rasch(
 ) -> Rasch:
     """Fits successes out of trials, both of shape (models, tasks); trials may be 0.
 
-    Tasks are taken as independent draws: families of near-copies make it look surer than it is.
+    Tasks are taken as independent draws: generators of near-copies make it look surer than it is.
     Raises NotEnoughData below two models or five tasks, and for a model that solved all or
     nothing (its ability has no finite estimate), or when the likelihood has no clear maximum.
     """

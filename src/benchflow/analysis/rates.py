@@ -53,11 +53,11 @@ class Rate:
 
 
 def rate(outcomes: Outcomes, level: float = 0.95) -> Rate:
-    """Successes over trials, with the task (or family) as the unit.
+    """Successes over trials, with the task (or generator) as the unit.
 
     The value is the plain count, sum of successes over sum of trials. Its total error is that of a
     ratio estimator over clusters (`cluster.ratio`); with equal trials per task it is exactly the t
-    interval on task means. Raises NotEnoughData below two tasks or families.
+    interval on task means. Raises NotEnoughData below two tasks or generators.
     """
     found = ratio(outcomes.successes, outcomes.trials, outcomes.units)
     noise = noise_of(outcomes)
@@ -71,7 +71,7 @@ def rate(outcomes: Outcomes, level: float = 0.95) -> Rate:
             low, high = no_spread(found.value, repeated, level)
             half = (high - low) / 2
         rerun_only = _estimate(outcomes, found.value, low, high, level, "normal, re-run noise only")
-    unit = "families" if outcomes.families else "tasks"
+    unit = "generators" if outcomes.generators else "tasks"
     low, high = plain_interval(found, level)
     whole = wide * noise.total if noise.total else (high - low) / 2
     return Rate(
@@ -106,10 +106,10 @@ def noise_of(outcomes: Outcomes) -> Noise:
 def bootstrap_rate(
     outcomes: Outcomes, level: float = 0.95, draws: int = 4000, seed: int = 0
 ) -> Estimate:
-    """The same rate by resampling tasks or families (percentile interval): a check on `rate`."""
+    """The same rate by resampling tasks or generators (percentile interval): a check on `rate`."""
     names, index = labels(outcomes.units)
     if len(names) < 2:
-        raise NotEnoughData("resampling tasks needs two tasks (or families) or more")
+        raise NotEnoughData("resampling tasks needs two tasks (or generators) or more")
     successes = np.bincount(index, weights=outcomes.successes)
     trials = np.bincount(index, weights=outcomes.trials)
     picks = np.random.default_rng(seed).integers(0, len(names), size=(draws, len(names)))

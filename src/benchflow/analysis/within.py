@@ -66,7 +66,7 @@ def fit(values: Floats, design: Floats, tasks: Sequence[str], units: Sequence[st
     task = labels([tasks[at] for at in kept])[1]
     n_clusters = len(names)
     if n_clusters < 2:
-        raise NotEnoughData("two tasks (or families) or more that several ran are needed")
+        raise NotEnoughData("two tasks (or generators) or more that several ran are needed")
     counts = np.bincount(task)
     inside = design - _means(design, task, counts)
     left = values - np.bincount(task, weights=values)[task] / counts[task]

@@ -1,9 +1,8 @@
-"""Runs the gates of a task, remembers what has not changed, goes on after anything."""
+"""Runs the gates of a task, remembers what has not changed, continues after anything."""
 
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ from benchflow.authoring.cpu_load import busy_cores
 from benchflow.authoring.gate import GateResult, Status, judged, not_applicable
 from benchflow.authoring.nop_job import Nops
 from benchflow.authoring.trials import FROM_ORACLE, JOBS, ORACLE_TIMES, Trials
+from benchflow.base.atomic import write_json
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.results.model import Trial
 from benchflow.run.live.progress import Listener, Silence
@@ -62,7 +62,7 @@ def check(
     `again`, with new trials then, the old ones beside them; one that ended in `error` always is.
     What was known of a gate is forgotten as soon as it is run again, and of those that look at the
     oracle's trials as soon as the oracle is.
-    One that the machine could not run (no mirror, no QEMU) is an `error`, too; the others go on.
+    One that the machine could not run (no mirror, no QEMU) is an `error`, too; the others are run.
     `nops`: where the trial in which nothing is done comes from when other tasks need theirs too.
     Raises UsageError for an unknown gate, and TaskError.
     """
@@ -137,7 +137,7 @@ class _Gates:
     def _offline(self) -> GateResult:
         import tomllib
 
-        text = (stage(self.task) / "task.toml").read_text(encoding="utf-8")
+        text = (stage(self.task).folder / "task.toml").read_text(encoding="utf-8")
         verifier = tomllib.loads(text).get("verifier", {})
         if verifier.get("environment_mode") != "separate":
             return not_applicable("offline", "the verifier shares the agent's sandbox")
@@ -149,7 +149,7 @@ class _Gates:
         from benchflow import sandbox
         from benchflow.authoring import image
 
-        context = self.task.path / "environment"
+        context = stage(self.task).folder / "environment"
         if not (context / "Dockerfile").is_file():
             return not_applicable("image", "no Dockerfile: the image was made elsewhere")
         return image.search(self.task.path, sandbox.build(context).layers)
@@ -160,7 +160,7 @@ class _Gates:
 
         if not self.task.is_benchflow:
             return not_applicable("size", "a plain Harbor task states no sizes")
-        layers = sandbox.build(self.task.path / "environment").layers
+        layers = sandbox.build(stage(self.task).folder / "environment").layers
         oracle = self.trials.reference()
         return size.size(self.task, size.stored(layers), [oracle] if oracle else [])
 
@@ -174,7 +174,7 @@ class _Gates:
         scripts = [] if self.task.is_benchflow else sorted(self.task.path.glob("exploits/*.sh"))
         cheats = self.task.exploits or tuple(Exploit(path.stem, path) for path in scripts)
         if not cheats:
-            return not_applicable("exploits", "the task ships no cheats")
+            return not_applicable("exploits", "the task ships no exploits")
         return gate_rules.exploits(
             cheats, self.trials.shipped("exploits", [cheat.name for cheat in cheats])
         )
@@ -250,6 +250,4 @@ class _Gates:
             return
         path = self.trials.memory(result.gate)
         path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = path.with_suffix(f".{os.getpid()}")
-        scratch.write_text(json.dumps(result.to_json(), indent=1))
-        scratch.replace(path)
+        write_json(path, result.to_json())

@@ -18,7 +18,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class GateResult:
-    """One gate of one task: `findings` say what is weak and what mends it; empty when passed.
+    """One gate of one task: `findings` say what is weak and what fixes it; empty when passed.
 
     `evidence`: where to look (a job folder, a file), "" for none. `seconds` of work it took.
     """

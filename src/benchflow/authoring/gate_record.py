@@ -3,8 +3,8 @@
 `benchflow check --record` writes it. An entry holds for what the gates depend on as it was
 (`meaning`, part by part, of which `key` is made): once a part changes in meaning, the entry is
 about something else and says nothing. What it says of gates that read the task's files as they
-stand holds for those bytes (`task`), of the task's own cheats and variants for those scripts
-(`cheats`, `variants`), of the cheats common to all tasks for those (`corpus`), and of any cheat for
+stand holds for those bytes (`task`), of the task's own exploits and variants for those scripts
+(`cheats`, `variants`), of the exploits common to all tasks for those (`corpus`), and of any for
 the gains that were declared (`declared`).
 """
 
@@ -24,6 +24,7 @@ from benchflow.authoring.check import GATES, remembered
 from benchflow.authoring.gate import GateResult, Status
 from benchflow.authoring.meaning.key import changed
 from benchflow.authoring.trials import CHEATED, DECLARED, READ, VARIED, Trials, corpus_digest
+from benchflow.base import atomic
 from benchflow.errors import UsageError
 from benchflow.run.live.progress import Silence
 from benchflow.tasks import Task
@@ -90,6 +91,12 @@ def standing(task: Task) -> Standing | None:
         raise _broken(_file(task), task.name) from error
 
 
+def dates(task: Task) -> dict[str, str]:
+    """The day (ISO) on which each recorded gate was run, held or not; empty where none is."""
+    gates = _read(_file(task)).get(task.name, {}).get("gates", {})
+    return {name: str(result.get("recorded", ""))[:10] for name, result in gates.items()}
+
+
 def due(task: Task, gates: Sequence[str]) -> tuple[str, ...]:
     """Those of `gates` that the record does not hold as passed (or not applicable) for `task`."""
     found = standing(task)
@@ -110,7 +117,7 @@ def record(task: Task) -> Path:
     if task.path.parts[-2:] != tuple(task.name.split("/")):
         raise UsageError(
             f"{task.path} is not in a catalogue",
-            hint="a catalogue's tasks lie in FAMILY/VARIANT, as their task.toml says",
+            hint="a catalogue's tasks lie in TOPIC/NAME, as their task.toml says",
         )
     path = _file(task)
     with _alone(path.parent):
@@ -149,9 +156,7 @@ def _record(task: Task, path: Path) -> None:
         "gates": ordered,
     }
     text = json.dumps({"schema": SCHEMA, "tasks": dict(sorted(entries.items()))}, indent=1)
-    scratch = path.with_suffix(".new")
-    scratch.write_text(text + "\n", encoding="utf-8")
-    scratch.replace(path)
+    atomic.write(path, text + "\n")
 
 
 @contextmanager
@@ -207,5 +212,5 @@ def _broken(path: Path, name: str) -> UsageError:
     where = f"{path}: {name}" if name else str(path)
     return UsageError(
         f"{where}: this record of gates cannot be read",
-        hint="take the file (or the task's entry) out, and: benchflow check TASK --record",
+        hint="remove the file (or the task's entry), then: benchflow check TASK --record",
     )

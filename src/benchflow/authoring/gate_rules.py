@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from benchflow.authoring.gate import GateResult, Status, judged
 from benchflow.authoring.machine_memory import sizes
+from benchflow.base.numbers import plural
 from benchflow.results.jobs.sandboxes import USED_UP, crowded, others_share
 from benchflow.results.jobs.script_end import script_end
 from benchflow.results.jobs.verdict import NO_REWARD_LEFT
@@ -21,7 +22,7 @@ LEAST_VARIANTS = 4
 _SAME_SHARE = 0.1
 #: Characters of a check's message.
 _MOST_OF_A_MESSAGE = 300
-MEASURE_AGAIN = "--gate oracle --gate budget --again measures anew"
+MEASURE_AGAIN = "--gate oracle --gate budget --again measures it again"
 
 
 def errors(gate: str, trials: Sequence[Trial]) -> GateResult | None:
@@ -101,12 +102,16 @@ def ladder(task: Task, stopped: dict[str, Trial]) -> GateResult:
             beside = _beside(stopped[name])
             findings.append(f"stopped after {name}, {', '.join(missing)} do not pass{beside}")
     return errors("ladder", trials) or judged(
-        "ladder", f"{len(order)} rungs", findings, evidence=_where(trials), seconds=_seconds(trials)
+        "ladder",
+        plural(len(order), "milestone"),
+        findings,
+        evidence=_where(trials),
+        seconds=_seconds(trials),
     )
 
 
 def exploits(cheats: Sequence[Exploit], tried: dict[str, Trial]) -> GateResult:
-    """Each cheat gains the milestones that the task declares for it, with a why, and no other.
+    """Each exploit gains the milestones that the task declares for it, with a why, and no other.
 
     One whose script failed on the way (no mirror, a mistake in it) was not tried.
     One that gains less than declared either declares too much, which would hide a hole, or was
@@ -147,7 +152,7 @@ def exploits(cheats: Sequence[Exploit], tried: dict[str, Trial]) -> GateResult:
         elif trial.reward and not trial.milestones:
             findings.append(f"{cheat.name} gains a reward of {trial.reward:g}")
     declared = sum(bool(cheat.allowed) for cheat in cheats)
-    summary = f"{len(cheats)} cheats, {declared} with a declared gain"
+    summary = f"{plural(len(cheats), 'exploit')}, {declared} with a declared gain"
     return errors("exploits", trials) or judged(
         "exploits", summary, findings, evidence=_where(trials), seconds=_seconds(trials)
     )
@@ -156,16 +161,17 @@ def exploits(cheats: Sequence[Exploit], tried: dict[str, Trial]) -> GateResult:
 def variants(task: Task, tried: dict[str, Trial]) -> GateResult:
     """Each honest other solution resolves the task, and there are as many as are asked for.
 
-    Where one stops, the check refuses right work or the variant is wrong: the finding says which
+    Where one stops, the check refuses correct work or the variant is wrong: the finding says which
     check, with its message. One that has the verifier use up its disk or memory is judged wrongly
-    too: an agent's right work would end without a verdict.
+    too: an agent's correct work would end without a verdict.
     """
     short = LEAST_VARIANTS - len(task.variants)
     findings = []
     if short > 0:
         findings.append(
-            f"{len(task.variants)} variants, {LEAST_VARIANTS} are asked for: write {short} more "
-            "honest other solutions as variants/NAME.sh (docs/authoring.md, “The variants”)"
+            f"{plural(len(task.variants), 'variant')}, {LEAST_VARIANTS} are asked for: write "
+            f"{short} more honest other solutions as variants/NAME.sh (docs/authoring.md, “The "
+            "variants”)"
         )
     for variant in task.variants:
         if not variant.what:
@@ -198,7 +204,7 @@ _NO_VERDICT = ("Reward", "Verifier")
 
 
 def common(task: Task, cheats: Sequence[Exploit], tried: dict[str, Trial]) -> GateResult:
-    """The common cheats gain nothing either; nor may one keep a plain task from being judged.
+    """The common exploits gain nothing either; nor may one keep a plain task from being judged.
 
     A trial without a verdict never counts against an agent: who can bring that about has gained.
     (Our own verifier shares nothing with the agent: where it breaks, but for what it may
@@ -215,7 +221,7 @@ def common(task: Task, cheats: Sequence[Exploit], tried: dict[str, Trial]) -> Ga
             judged_trials[cheat.name] = trial
     known = {cheat.name for cheat in cheats}
     unknown = [e.name for e in task.common_exploits if e.name not in known]
-    findings += [f"common_exploits: there is no cheat {name!r} for this task" for name in unknown]
+    findings += [f"common_exploits: there is no exploit {name!r} for this task" for name in unknown]
     rest = [cheat for cheat in cheats if cheat.name in judged_trials or cheat.name not in tried]
     found = exploits(rest, judged_trials)
     if found.status is Status.ERROR:

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from benchflow.authoring.gate import GateResult, judged
 from benchflow.authoring.search import MIB, Searched, files_of
 from benchflow.authoring.similarity import SHINGLE, Secrets
+from benchflow.base.numbers import plural
 
 #: A line that so many different files of an image hold is common stock (a default configuration,
 #: a licence), whoever else wrote it down.
@@ -69,5 +70,5 @@ def search(root: Path, layers: tuple[Path, ...]) -> GateResult:
     if len(findings) > _SHOWN:
         findings[_SHOWN:] = [f"and {len(findings) - _SHOWN} more"]
     unread = f", {len(seen.unread)} unread ({seen.unread[0]})" if seen.unread else ""
-    size = f"{seen.files} files, {seen.stored // MIB} MiB in {len(layers)} layers"
+    size = f"{seen.files} files, {seen.stored // MIB} MiB in {plural(len(layers), 'layer')}"
     return judged("image", f"{size}{unread}", findings)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchflow.errors import UsageError
-from benchflow.tasks import Task, load, root
+from benchflow.tasks import Task, includes, load, root
 from benchflow.tasks.digest import files_below
 
 _TEMPLATE = Path(__file__).parent / "template"
@@ -16,40 +16,44 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]*/[a-z0-9][a-z0-9-]*")
 
 
 def new(name: str, *, like: Task | None = None, author: str = "", top: Path | None = None) -> Task:
-    """Makes `<top>/<family>/<variant>` from the template, or as a copy of the task `like`.
+    """Makes `<top>/<topic>/<name>` from the template, or as a copy of the task `like`.
 
     `top` is the catalogue's folder by default. A copy starts at version 0.1.0, its times are
     called a guess, and `author` is put before those whose work it starts from. Raises UsageError
-    for a name that is not `family/variant`, a folder that exists, or a `like` that is a plain
-    Harbor task.
+    for a name that is not `topic/name`, a folder that exists, or a `like` that is a plain
+    Harbor task. Shared shell pieces are written out in a copy that lies in another catalogue.
     """
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{name!r} is not FAMILY/NAME", hint="small letters, digits and dashes")
+        raise UsageError(f"{name!r} is not TOPIC/NAME", hint="small letters, digits and dashes")
     if like is not None and not like.is_benchflow:
         raise UsageError(f"{like.name} is a plain Harbor task", hint="copy one of the catalogue's")
-    family, variant = name.split("/")
-    folder = (top or root()) / family / variant
+    topic, own = name.split("/")
+    folder = (top or root()) / topic / own
     if folder.exists():
         raise UsageError(f"{folder} exists", hint="choose another name")
     source = like.path if like else _TEMPLATE
+    # A copy in another catalogue has no lib to take from.
+    shares = like is not None and includes.library(like.path) == includes.library(folder.resolve())
     try:
         for path in files_below(source):
             target = folder / path.relative_to(source)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, target)
-        _name(folder / "task.toml", family, variant, author, like)
+            if like and not shares:
+                target.write_bytes(includes.read(path, like.path))
+        _name(folder / "task.toml", topic, own, author, like)
         return load(folder)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
-def _name(path: Path, family: str, variant: str, author: str, like: Task | None) -> None:
+def _name(path: Path, topic: str, own: str, author: str, like: Task | None) -> None:
     import tomlkit
 
     document: Any = tomlkit.parse(path.read_text(encoding="utf-8"))
     package, ours = document["task"], document["metadata"]["benchflow"]
-    package["name"] = f"{package['name'].split('/')[0]}/{variant}"
+    package["name"] = f"{package['name'].split('/')[0]}/{own}"
     package["version"] = "0.1.0"
     people = [dict(person) for person in package["authors"]] if like else []
     if author or not people:
@@ -60,7 +64,7 @@ def _name(path: Path, family: str, variant: str, author: str, like: Task | None)
         table.update(person)
         array.append(table)
     package["authors"] = array
-    ours["family"], ours["variant"] = family, variant
+    ours["topic"], ours["name"] = topic, own
     if like:
         ours["expert_minutes_basis"] = f"a guess, from {like.name}: measure it"
     path.write_text(tomlkit.dumps(document), encoding="utf-8")

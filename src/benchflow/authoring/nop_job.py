@@ -53,6 +53,6 @@ class Nops:
 
         job = whole_job(folder, prepare, len(self._tasks), listener)
         trials = {trial.task_folder: trial for trial in job.trials}
-        staged = {task.path: str(stage(task)) for task in self._tasks}
+        staged = {task.path: str(stage(task).folder) for task in self._tasks}
         # One that was staged otherwise, by an earlier version of ours, is tried again by itself.
         return {path: trials[place] for path, place in staged.items() if place in trials}

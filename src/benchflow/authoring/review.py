@@ -15,7 +15,7 @@ from benchflow.tasks import Task
 
 @dataclass(frozen=True)
 class CheatRow:
-    """One cheat, the task's own or a common one; `gained` is None where nobody judged it yet."""
+    """One exploit, the task's own or a common one; `gained` is None where nobody judged it yet."""
 
     name: str
     common: bool

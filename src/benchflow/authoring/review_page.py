@@ -29,7 +29,7 @@ def text(review: Review) -> str:
     for name, result in review.gates.items():
         lines.append(f"  {_status(result):<14} {name:<12} {_summary(result)}")
         lines += [f"  {'':<14} - {finding}" for finding in (result.findings if result else ())]
-    lines += ["", "Cheats"] + [f"  {_cheat(row)}" for row in review.cheats]
+    lines += ["", "Exploits"] + [f"  {_cheat(row)}" for row in review.cheats]
     lines += ["", "Variants"] + [f"  {_variant(row)}" for row in review.variants]
     lines += ["", "Coverage", *review.matrix, "", "Instruction", review.instruction]
     return printable("\n".join(lines), 1_000_000)
@@ -64,8 +64,8 @@ def html(review: Review) -> str:
 <h2>Gates</h2>
 <p>{review.open_gates} of {len(review.gates)} are open.</p>
 <table><tr><th>gate<th>result<th>what it saw</tr>{gates}</table>
-<h2>Cheats</h2>
-<table><tr><th>cheat<th>gained<th>may gain<th>why</tr>{cheats}</table>
+<h2>Exploits</h2>
+<table><tr><th>exploit<th>gained<th>may gain<th>why</tr>{cheats}</table>
 <h2>Variants</h2>
 <table><tr><th>honest other solution<th>what it does otherwise<th>came to</tr>{variants}</table>
 <h2>Coverage</h2>

@@ -57,8 +57,10 @@ def size(task: Task, image_bytes: int, oracles: Sequence[Trial]) -> GateResult:
     if image > task.image_mb:
         findings.append(f"the image takes {image:.0f} MiB: image_mb = {task.image_mb} is exceeded")
     room = sum(deliverable.max_stored_mb for deliverable in task.deliverables)
-    if room > task.storage_mb:
-        findings.append(f"storage_mb = {task.storage_mb}: deliverables may take {room} MiB")
+    if room > task.resources.storage_mb:
+        findings.append(
+            f"storage_mb = {task.resources.storage_mb}: deliverables may take {room} MiB"
+        )
     largest = []
     for deliverable in task.deliverables:
         sizes = [measure(t.path / "artifacts" / deliverable.path.lstrip("/")) for t in oracles]

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from benchflow.authoring.gate import GateResult, judged, not_applicable
 from benchflow.authoring.similarity import Secrets
+from benchflow.base.numbers import plural
 from benchflow.errors import TaskError
-from benchflow.tasks import Task, load
+from benchflow.tasks import Task, includes, load
 from benchflow.tasks.digest import files_below
 from benchflow.tasks.skills import unknown
 
@@ -28,7 +29,7 @@ class Row:
 
 
 def schema(task_path: Path) -> GateResult:
-    """The task loads, and has as many milestones, checks, cheats and hints as are asked for;
+    """The task loads, and has as many milestones, checks, exploits and hints as are asked for;
     its skills are words of the vocabulary."""
     try:
         task = load(task_path)
@@ -37,13 +38,15 @@ def schema(task_path: Path) -> GateResult:
     if not task.is_benchflow:
         return not_applicable("schema", "a plain Harbor task: Harbor validates it")
     counts = [
-        (len(task.milestones), LEAST_MILESTONES, "milestones"),
-        (task.n_checks, LEAST_CHECKS, "checks"),
-        (len(task.exploits), LEAST_EXPLOITS, "cheats in exploits/"),
-        (len(task.hints), 3, "hints"),
+        (len(task.milestones), LEAST_MILESTONES, "milestone"),
+        (task.n_checks, LEAST_CHECKS, "check"),
+        (len(task.exploits), LEAST_EXPLOITS, "exploit"),
+        (len(task.hints), 3, "hint"),
     ]
     findings = [
-        f"{have} {what}, {least} are asked for" for have, least, what in counts if have < least
+        f"{plural(have, what)}, {least} are asked for"
+        for have, least, what in counts
+        if have < least
     ]
     findings += unknown(task.skills)
     findings += [
@@ -51,7 +54,7 @@ def schema(task_path: Path) -> GateResult:
         "out, or determinism's quarter more reaches no machine"
         for where in _fixed_memory(task)
     ]
-    summary = ", ".join(f"{have} {what}" for have, _, what in counts)
+    summary = ", ".join(plural(have, what) for have, _, what in counts)
     return judged("schema", summary, findings)
 
 
@@ -120,11 +123,15 @@ def coverage(task: Task) -> GateResult:
     ]
     if not task.requirements:
         findings.append("instruction.md numbers no demands: write [R1], [R2] …")
-    return judged("coverage", f"{len(task.requirements)} demands, {len(rows)} checks", findings)
+    return judged(
+        "coverage",
+        f"{plural(len(task.requirements), 'demand')}, {plural(len(rows), 'check')}",
+        findings,
+    )
 
 
 def leaks(task: Task) -> GateResult:
-    """Nothing of solution, checks, cheats and variants is in what the agent is given.
+    """Nothing of solution, checks, exploits and variants is in what the agent is given.
 
     Looks at the instruction and the build context of the environment, by the rules of `likeness`;
     what its Dockerfile makes of that is searched by the gate `image`.
@@ -133,10 +140,10 @@ def leaks(task: Task) -> GateResult:
     findings = []
     given = _given(task)
     for path in given:
-        if hit := secrets.repeated_by(path.read_bytes(), given=path.as_posix()):
+        if hit := secrets.repeated_by(includes.read(path, task.path), given=path.as_posix()):
             where = path.relative_to(task.path).as_posix() + (f":{hit[0]}" if hit[0] else "")
             findings.append(f"{where} repeats {hit[1]}: move it out of reach")
-    return judged("leaks", f"{len(given)} files against the answers", findings)
+    return judged("leaks", f"{plural(len(given), 'file')} against the answers", findings)
 
 
 def _given(task: Task) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The trials that gates judge: started, gone on with, or read where they are whole already."""
+"""The trials that gates judge: started, resumed, or read where they are whole already."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Trials:
 
     @functools.cached_property
     def scripts(self) -> str:
-        """The task's own cheats and how they are run, as one word; `key` does not depend on it."""
+        """The task's own exploits and how they are run, as one word; no part of `key`."""
         return self._scripts("exploits")
 
     @functools.cached_property
@@ -85,7 +85,7 @@ class Trials:
 
     @functools.cached_property
     def declared(self) -> str:
-        """What the task says that cheats gain, as one word; `key` does not depend on it."""
+        """What the task says that exploits gain, as one word; `key` does not depend on it."""
         cheats = [*self.task.exploits, *self.task.common_exploits]
         text = repr([(cheat.name, cheat.allowed, cheat.why) for cheat in cheats])
         return hashlib.sha256(text.encode()).hexdigest()[:8]
@@ -106,7 +106,7 @@ class Trials:
         return home() / "checks" / f"{self.task.slug}-{self.key}-{gate}{more}"
 
     def put_aside(self, gate: str) -> None:
-        """The trials of a gate stay as evidence, beside those that are run anew. JobInUse."""
+        """The trials of a gate stay as evidence, beside those that are run again. JobInUse."""
         put_aside(self.folder(gate))
         put_aside(self._rungs(gate))
 
@@ -130,8 +130,8 @@ class Trials:
     def stopped(self, names: list[str]) -> dict[str, Trial]:
         """Milestone → the oracle stopped after it. Empty values are left out.
 
-        Where the oracle goes on, one sandbox builds every rung and each is verified by itself, the
-        last as that sandbox's own trial. Else the last rung is the oracle itself, where its own
+        Where the oracle is incremental, one sandbox builds every milestone, and each is verified
+        by itself, the last as that sandbox's own trial. Else the last is the oracle, where its own
         gate has run it already.
         """
         if not self.task.oracle_goes_on:
@@ -158,9 +158,9 @@ class Trials:
         return by_argument(self._job("ladder", agents, a_core=_RUNGS_A_CORE).trials, names)
 
     def shipped(self, gate: str, names: list[str]) -> dict[str, Trial]:
-        """The task's own cheats (`exploits`), or its `variants`, by name.
+        """The task's own exploits (`exploits`), or its `variants`, by name.
 
-        Those that go on have one sandbox, in which each is run where the one before has built, and
+        Those that may share a sandbox have one, each is run where the one before has built, and
         each is verified by itself.
         """
         kind = gate.removesuffix("s")
@@ -175,7 +175,7 @@ class Trials:
         return {**found, **self._verified_in_turn(gate, shared, in_turn)}
 
     def common(self, cheats: list[Exploit], folder: Path) -> dict[str, Trial]:
-        """The common cheats that were written to `folder`, by name."""
+        """The common exploits that were written to `folder`, by name."""
         from benchflow.run.job.plan import plan
 
         def prepare() -> Plan:
@@ -183,7 +183,7 @@ class Trials:
 
             request = self._request("corpus", ["nop"], 1)
             ready = plan(request)
-            sources = {str(planned.staged): str(folder) for planned in ready.tasks}
+            sources = {str(planned.folder): str(folder) for planned in ready.tasks}
             agents = [
                 AgentConfig(
                     import_path="benchflow.agents.scripts:ExploitAgent",
@@ -271,10 +271,9 @@ class Trials:
         return tuple(script.name for script in of_task.get(gate, ()) if script.goes_on)
 
     def _at_once(self, a_core: int) -> int:
-        from benchflow.run.job.agents import PlannedTask
         from benchflow.run.job.plan import concurrency
 
-        return concurrency([PlannedTask(self.task, stage(self.task))], a_core)
+        return concurrency([stage(self.task)], a_core)
 
     def _job(self, gate: str, agents: list[str], attempts: int = 1, a_core: int = 1) -> Job:
         from benchflow.run.job.plan import plan

@@ -1,11 +1,11 @@
-"""Numbers as people read them, the same on every page."""
+"""Numbers as people read them, the same in a terminal, in a report and on a page."""
 
 from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
 
-MISSING = "–"
+MISSING = "—"
 
 
 def percent(share: float | None, digits: int = 1) -> str:
@@ -30,15 +30,15 @@ def plus_minus(half: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Two units at most: “41 s”, “3 min 20 s”, “2 h 05 min”."""
+    """Two units at most: “0.21 s”, “14.7 s”, “3 min 20 s”, “2 h 05 min”."""
     if _absent(seconds):
         return MISSING
     value = _known(seconds)
-    if value < 10:
+    if value < 1:
+        return f"{value:.2f} s"
+    if value < 59.95:
         return f"{value:.1f} s"
     whole = round(value)
-    if whole < 60:
-        return f"{whole} s"
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

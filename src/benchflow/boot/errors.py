@@ -30,7 +30,7 @@ class BootError(Exception):
     """Base of all errors of `boot`.
 
     `message` is one line for a person; `evidence` is what the guest or the tool said last (may be
-    empty, is capped by whoever raises).
+    empty, is capped by the one who raises).
     """
 
     def __init__(self, message: str, *, evidence: str = "") -> None:

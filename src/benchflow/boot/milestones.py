@@ -58,7 +58,7 @@ class CheckSpec:
 
 @dataclass(frozen=True)
 class MilestoneSpec:
-    """One rung: its checks in file order, the first of which is the one that declares it."""
+    """One milestone: its checks in file order, the first of which is the one that declares it."""
 
     id: str
     title: str

@@ -32,7 +32,7 @@ def clean(text: str, limit: int = 2000) -> str:
     return f"{text[:half]}\n… cut …\n{text[-half:]}"
 
 
-def one_line(text: str, limit: int = 200) -> str:
+def first_line(text: str, limit: int = 200) -> str:
     """The first non-empty line of `text`, cleaned."""
     lines = clean(text, 4 * limit).strip().splitlines()
     line = lines[0].strip() if lines else ""

@@ -32,7 +32,7 @@ def command(context: click.Context, as_json: bool) -> None:
 @command.command("list")
 @json_option
 def list_command(as_json: bool) -> None:
-    """One line an agent: locked version, layer, size."""
+    """List the agents, one a line: locked version, layer, size."""
     from benchflow.agents.layers import AGENTS, installed, locked
     from benchflow.cli.table import table
 
@@ -66,7 +66,7 @@ def list_command(as_json: bool) -> None:
         for spec, lock, layer in found
     ]
     click.echo(table(["agent", "version", "layer", "folder", "musl images"], rows))
-    click.echo("\nAny other agent of Harbor's works by name too, installed anew in each trial.")
+    click.echo("\nAny other agent of Harbor's works by name too, installed again in each trial.")
 
 
 @command.command("install")

@@ -20,12 +20,14 @@ _READ = ("schema", "coverage", "leaks")
 
 @click.command("check")
 @click.argument("task", nargs=-1, required=True)
-@click.option("--gate", "gates", multiple=True, metavar="NAME", help="Only this gate. Repeat it.")
+@click.option(
+    "--gate", "gates", multiple=True, metavar="NAME", help="Run only this gate. Repeat it."
+)
 @click.option("--fast", is_flag=True, help="Only schema, coverage, leaks, nop (and --gate).")
-@click.option("--due", is_flag=True, help="Only gates that gates.json does not hold as passed.")
-@click.option("--again", is_flag=True, help="Run known gates again, with new trials.")
-@click.option("--matrix", is_flag=True, help="Print demand × check × milestone, and stop.")
-@click.option("--record", is_flag=True, help="Write what is known into the catalogue's gates.json.")
+@click.option("--due", is_flag=True, help="Only gates that are not recorded as passed.")
+@click.option("--again", is_flag=True, help="Run gates again that were judged, with new trials.")
+@click.option("--matrix", is_flag=True, help="Only print which check proves which demand.")
+@click.option("--record", is_flag=True, help="Record the outcomes in gates.json, beside the tasks.")
 @click.option("--write", is_flag=True, help="Write the oracle's measured times into task.toml.")
 @json_option
 def command(
@@ -39,10 +41,10 @@ def command(
     write: bool,
     as_json: bool,
 ) -> int:
-    """Run the gates that make TASK honest: one line a gate, and what is weak.
+    """Run the gates that TASK has to pass: one line a gate, with what is weak.
 
-    A gate whose inputs have not changed is not run again; one that the infrastructure stopped is.
-    Oracles are long: stop with Ctrl-C and call it again, finished trials are kept.
+    A gate that was judged is run again only when what it depends on has changed. Ctrl-C keeps
+    finished trials; call it again to continue. docs/reference/gates.md says what each gate asks.
 
     \b
     Examples:
@@ -54,12 +56,12 @@ def command(
       benchflow check repair/dead-server --gate budget --write
       benchflow check 'spin/*' --due --record
 
-    --record writes each gate as it is known, those of earlier calls too, beside the tasks:
-    `benchflow tasks` shows it, for as long as neither the task nor the verifier changes. With
-    --due, what is recorded as passed is not run: gates can be shared between machines.
+    --record writes each outcome, earlier ones included, into gates.json beside the tasks:
+    `benchflow tasks` shows it as long as neither the task nor the verifier changes in meaning. With
+    --due, gates that are recorded as passed are not run, so several machines can share the work.
 
-    --write raises time limits that are below their margin and never lowers one. It changes the
-    task's content, so gates that run the task are due again.
+    --write raises time limits that leave too little room, and lowers none. It changes the task, so
+    the gates that run it are due again.
 
     Exit status: 0 when no gate failed, 1 when one did, 4 when one could not be run.
     """
@@ -112,7 +114,7 @@ def command(
             )
             changes = _write(one, listener) if write else []
         except Interrupted as error:
-            raise Interrupted(error.message, hint="call it again to go on") from error
+            raise Interrupted(error.message, hint="call it again to continue") from error
         finally:
             line.clear()
         if record:

@@ -21,15 +21,17 @@ class Store:
 
 
 @click.command("clean")
-@click.option("--evidence", is_flag=True, help="Remove the trials of gates; what they said stays.")
+@click.option("--evidence", is_flag=True, help="Remove the trials of gates; their outcomes stay.")
 @click.option("--images", is_flag=True, help="Remove all built images and their layers.")
-@click.option("--sandboxes", is_flag=True, help="Remove what is kept of trials that were cut off.")
+@click.option(
+    "--sandboxes", is_flag=True, help="Remove the sandboxes of trials that could be resumed."
+)
 @json_option
 def command(evidence: bool, images: bool, sandboxes: bool, as_json: bool) -> None:
-    """Say what benchflow keeps on this machine, and make room.
+    """Show what benchflow keeps on this machine, and make room.
 
-    Jobs are yours and are never touched. All else can be made again: what leftovers of killed runs
-    there are is removed at once, and what an option names. Refused while a sandbox is in use.
+    Jobs are yours and are never touched. Leftovers of killed runs are removed at once, and what an
+    option names; all of it can be made again. Refused while a sandbox is in use.
 
     \b
     Examples:
@@ -70,7 +72,7 @@ def _stores(home: Path, images: int) -> list[Store]:
         Store(
             "sandboxes",
             _megabytes(home / "sandboxes"),
-            "of trials at work, or cut off and to be gone on with",
+            "of trials at work, or cut off and to be resumed",
             "clean --sandboxes",
         ),
         Store("staged", _megabytes(home / "staged"), "tasks as jobs run them"),

@@ -26,10 +26,11 @@ def command(a: str, b: str, source: tuple[Path, ...], assume_version: bool, as_j
       benchflow compare "droid claude-4-sonnet" "cursor-cli claude-4-sonnet" published.jsonl
     """
     need_analysis()
-    from benchflow.cli.report import say_problems
+    from benchflow.base.numbers import plural
+    from benchflow.cli.problems import say_problems
     from benchflow.report.comparison_sentence import sentence
+    from benchflow.results.collect import collect
     from benchflow.results.parallel import processors
-    from benchflow.results.records import collect
     from benchflow.study.summary import compare, pair_json
 
     table = collect(
@@ -42,10 +43,11 @@ def command(a: str, b: str, source: tuple[Path, ...], assume_version: bool, as_j
     found = pair.comparison
     click.echo(sentence(pair))
     click.echo(
-        f"over {found.difference.n_tasks} tasks that both tried, each weighing the same "
-        f"({found.difference.n_trials:,} trials, {found.difference.n_errors:,} errors left out; "
+        f"over {plural(found.difference.n_tasks, 'task')} that both tried, each weighing the same "
+        f"({plural(found.difference.n_trials, 'trial')}, "
+        f"{plural(found.difference.n_errors, 'error')} left out; "
         f"{found.difference.method}); by flipping signs, p = {found.p_sign_flip:.2g}; such data "
         f"sees differences from {100 * found.smallest_detectable:.1f} points on"
     )
     click.echo("one comparison, chosen beforehand: of several, read benchflow report")
-    say_problems(table)
+    say_problems(table.problems, rest="`benchflow export` lists all of them")

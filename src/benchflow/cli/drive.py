@@ -64,7 +64,7 @@ def _driven[F: Callable[..., Any]](function: F) -> F:
         type=click.FloatRange(0),
         default=0.0,
         metavar="SECONDS",
-        help="Wait so long for a trial that waits.  [default: 0]",
+        help="Seconds to wait until a trial can be driven.  [default: 0]",
     )
     return wait(jobs_dir_option(json_option(function)))
 
@@ -201,13 +201,13 @@ def get_command(remote: str, local: Path, jobs_dir: Path, wait: float, as_json: 
 @command.command("time")
 @_driven
 def time_command(jobs_dir: Path, wait: float, as_json: bool) -> None:
-    """Say how long was worked, and how much time is left.
+    """Show how long the trial has run, and how much time is left.
 
     \b
     Example:
       benchflow drive time --json
     """
-    from benchflow.cli.table import duration
+    from benchflow.base.numbers import duration
 
     answer = _call(jobs_dir, wait, "time")
     if as_json:
@@ -245,7 +245,7 @@ def submit_command(jobs_dir: Path, wait: float, as_json: bool) -> None:
     type=click.FloatRange(0),
     default=0.0,
     metavar="SECONDS",
-    help="Wait so long for a trial that waits, at the first call.  [default: 0]",
+    help="Seconds that the first call waits until a trial can be driven.  [default: 0]",
 )
 @jobs_dir_option
 def mcp_command(trial: str, folder: Path | None, wait: float, jobs_dir: Path) -> None:

@@ -33,19 +33,20 @@ def command(
       benchflow export jobs logs/2026.eval published.jsonl -o table
       duckdb table/index.duckdb "SELECT agent, model, verdict, count(*) FROM trials GROUP BY ALL"
     """
+    from benchflow.base.numbers import plural
+    from benchflow.cli.problems import say_problems
+    from benchflow.results.collect import collect
     from benchflow.results.index import export
     from benchflow.results.parallel import processors
-    from benchflow.results.records import collect
 
     collection = collect(
         [*source], assume_version=assume_version, trajectories=not no_steps, workers=processors()
     )
     made = export(collection, out, with_steps=not no_steps)
-    for problem in collection.problems if not as_json else ():
-        click.echo(f"not as it should be: {problem}", err=True)
     if as_json:
         print_json({"schema": 1, "folder": made.folder, "files": made.files, "rows": made.rows})
         return
-    counts = ", ".join(f"{n:,} {table}" for table, n in made.rows.items())
+    say_problems(collection.problems, rest=f"{made.folder / 'problems.csv'}")
+    counts = ", ".join(plural(n, table.removesuffix("s"), table) for table, n in made.rows.items())
     click.echo(f"{made.folder}: {counts}")
     click.echo(f"what the columns mean: {made.folder / 'data-dictionary.md'}")

@@ -9,10 +9,11 @@ import threading
 import time
 from typing import TextIO
 
+from benchflow.base.numbers import duration
 from benchflow.base.text import one_line
 from benchflow.cli.live import finished_line
-from benchflow.cli.table import duration
-from benchflow.run.live.progress import Board, Phase, TrialState
+from benchflow.results.jobs.progress_events import Phase
+from benchflow.run.live.progress import Board, TrialState
 
 _CLEAR = "\r\x1b[2K"
 _REDRAW_SECONDS = 0.5

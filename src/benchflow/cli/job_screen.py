@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from benchflow.cli.table import duration, signs, table
+from benchflow.base.numbers import MISSING, duration, plural
+from benchflow.cli.table import signs, table
 
 if TYPE_CHECKING:
     from benchflow.run.live.sweep_status import Cell, Overview
@@ -33,7 +34,7 @@ def screen(overview: Overview, height: int = 0) -> str:
 def headline(overview: Overview) -> str:
     """How far it is and what it cost, in one line."""
     done, planned = len(overview.finished), overview.planned
-    words = [f"{done} of {max(planned, done)} trials finished"]
+    words = [f"{done} of {plural(max(planned, done), 'trial')} finished"]
     if overview.running:
         words.append(f"{len(overview.running)} under way")
     if overview.cut_off:
@@ -42,13 +43,13 @@ def headline(overview: Overview) -> str:
     spent = cost(overview.tokens, overview.usd)
     text += f"; {spent}" if spent else ""
     if overview.unknown:
-        text += f" (and {overview.unknown} answers without a price or a count)"
+        text += f" (and {plural(overview.unknown, 'answer')} without a price or a count)"
     return text
 
 
 def cost(tokens: int, usd: float) -> str:
     """Tokens and dollars; empty for none."""
-    from benchflow.run.sweep.sweep_budget import dollars
+    from benchflow.base.numbers import dollars
 
     if not tokens:
         return ""
@@ -69,9 +70,9 @@ def _matrix(overview: Overview) -> str:
 
 def _cell(cell: Cell | None) -> str:
     if cell is None:
-        return "—"
+        return MISSING
     judged = cell.resolved + cell.failed
-    text = f"{cell.resolved}/{judged}" if judged else "—"
+    text = f"{cell.resolved}/{judged}" if judged else MISSING
     left = cell.planned - cell.finished - cell.running
     more = [
         f"{count} {word}"

@@ -7,8 +7,10 @@ import time
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, TextIO
 
-from benchflow.cli.table import SIGNS, duration, signs
-from benchflow.run.live.progress import Board, Listener, Phase, Silence, TrialState
+from benchflow.base.numbers import duration, plural
+from benchflow.cli.table import SIGNS, signs
+from benchflow.results.jobs.progress_events import Phase
+from benchflow.run.live.progress import Board, Listener, Silence, TrialState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -174,5 +176,5 @@ def panel(board: Board, height: int) -> RenderableType:
     if hidden > 0:
         lines.append(f"… and {hidden} more")
     if board.planned > 1:
-        lines.append(f"{board.finished} of {board.planned} trials finished")
+        lines.append(f"{board.finished} of {plural(board.planned, 'trial')} finished")
     return Text("\n".join(lines), no_wrap=True, overflow="ellipsis")

@@ -8,7 +8,7 @@ import click
 
 
 @click.command("new")
-@click.argument("name", metavar="FAMILY/NAME")
+@click.argument("name", metavar="TOPIC/NAME")
 @click.option("--like", metavar="TASK", help="Start from a copy of this task.")
 @click.option("--author", default="", help="Your name: it is shown wherever the task is.")
 @click.option(

@@ -34,8 +34,8 @@ def command(task: str, timed: bool, hint: int, job_name: str, jobs_dir: Path) ->
     from benchflow.run.job.harbor_job import keep_quiet
 
     keep_quiet()
+    from benchflow.base.numbers import duration
     from benchflow.cli.render import finish
-    from benchflow.cli.table import duration
     from benchflow.run.job.jobs import start
     from benchflow.run.job.plan import plan
     from benchflow.run.job.request import RunRequest

@@ -11,11 +11,11 @@ from benchflow.cli.app import benchflow
 _INTRODUCTION = """\
 # The command line
 
-Made from `--help`; do not edit. Make it anew with
-`python -m benchflow.cli.reference > docs/cli.md`.
+For everybody who types commands, to look one up. Made of `--help`; not edited
+(`python -m benchflow.reference` makes it again).
 
 Every verb but `new`, `play` and `serve`, which talk to a person, and `drive mcp` takes `--json`
-(docs/results.md tells the shapes). An error is one line `error: …` with
+([reference/json.md](reference/json.md) has the shapes). An error is one line `error: …` with
 a `hint: …` under it, and an exit status that says whose it is.
 
 | status | meaning |

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import click
 
+from benchflow.base.numbers import duration, plural
 from benchflow.base.text import one_line
 from benchflow.cli.options import print_json
-from benchflow.cli.table import duration, ladder, side_by_side, summary, trials_table
+from benchflow.cli.table import ladder, side_by_side, summary, trials_table
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.results import to_json
 from benchflow.results.jobs.script_end import script_end
@@ -83,7 +84,9 @@ def telling_what_is_mended() -> Callable[[Problem], None]:
     stderr = sys.stderr
 
     def say(problem: Problem) -> None:
-        click.echo(f"mended: {shown(problem.path)} {one_line(problem.message, 1000)}", file=stderr)
+        click.echo(
+            f"repaired: {shown(problem.path)} {one_line(problem.message, 1000)}", file=stderr
+        )
 
     return say
 
@@ -138,10 +141,11 @@ def _print_state(job: Job) -> None:
         click.echo(f"  error, {len(same)}×: {cause}{why}")
     left = (job.planned or 0) - len(job.trials)
     if job.running:
-        click.echo(f"running: {max(left, 0)} trials are not finished yet")
+        unfinished = plural(max(left, 0), "trial is", "trials are")
+        click.echo(f"running: {unfinished} not finished yet")
     elif left > 0 or job.unfinished:
         count = max(left, len(job.unfinished))
-        click.echo(f"not finished: {count}; go on with: benchflow resume {job.name}")
+        click.echo(f"not finished: {count}; continue with: benchflow resume {job.name}")
     for problem in job.problems:
         click.echo(f"problem: {shown(problem.path)} {problem.message}")
     if job.trials:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,9 +13,6 @@ from benchflow.cli.options import (
     need_analysis,
     print_json,
 )
-
-if TYPE_CHECKING:
-    from benchflow.results.records import Collection
 
 
 @click.command("report")
@@ -65,9 +61,10 @@ def command(
     if markdown and as_json:
         raise click.UsageError("--markdown and --json exclude each other")
     need_analysis()
+    from benchflow.cli.problems import say_problems
     from benchflow.report.document import as_markdown, in_terminal
+    from benchflow.results.collect import collect
     from benchflow.results.parallel import processors
-    from benchflow.results.records import collect
     from benchflow.study.findings import findings, findings_json
 
     table = collect(
@@ -81,10 +78,4 @@ def command(
         click.echo(as_markdown(found, source), nl=False)
         return
     click.echo(in_terminal(found))
-    say_problems(table)
-
-
-def say_problems(table: Collection) -> None:
-    """On stderr, a line each: what could not be read as it should be."""
-    for problem in table.problems:
-        click.echo(f"not read as it should be: {problem}", err=True)
+    say_problems(table.problems, rest="`benchflow export` lists all of them")

@@ -21,7 +21,7 @@ def command(
     """Show trials, verdicts, ladders, times, and where the evidence is.
 
     JOB is the name of a job, the path of any Harbor job folder, or of a folder of jobs. Without
-    it, the latest job is shown. What cannot be read is named.
+    it, the latest job is shown. Files that cannot be read are named.
 
     \b
     Examples:

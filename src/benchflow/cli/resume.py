@@ -1,4 +1,4 @@
-"""`benchflow resume`: goes on with a job."""
+"""`benchflow resume`: continues a job."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ from benchflow.cli.options import jobs_dir_option, json_option, pairs
     multiple=True,
     callback=pairs,
     metavar="KEY=VALUE",
-    help="A variable of the agents' again that looks like a secret: it is in no file.",
+    help="A secret that the agents were given: secrets are in no file, so give them again.",
 )
 @jobs_dir_option
 @json_option
 def command(
     job: str, errors: bool, agent_env: dict[str, str], jobs_dir: Path, as_json: bool
 ) -> int:
-    """Go on with a job that was stopped, killed or cut off.
+    """Continue a job that was stopped, killed or cut off.
 
-    JOB is the name of a job or the path of its folder. Finished trials are kept as they are; what
-    was cut off in the middle of a write is named, moved aside and run again. An agent that was at
-    work and can take up its session goes on in its sandbox, which was kept; of one that had ended,
-    what it left there is verified; other trials that were cut off start again. A job that still
-    runs, because only its command was killed or its terminal closed, is looked on until its end;
-    Ctrl-C stops it.
+    JOB is the name of a job or the path of its folder. Finished trials are kept as they are. Of the
+    others, an agent that can resume its session continues in its sandbox, which was kept; where an
+    agent had finished, its work is verified; the rest start from scratch. A file that was cut off
+    in the middle of a write is named and moved aside, and its trial run again.
+
+    A job whose command was killed or whose terminal was closed still runs: it is shown until it
+    ends, and Ctrl-C stops it.
 
     \b
     Examples:

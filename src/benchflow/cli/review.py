@@ -22,14 +22,15 @@ from benchflow.errors import UsageError
 def command(task: str, page: Path | None, as_json: bool) -> int:
     """Show TASK on one page: instruction, matrix, gates, oracle, exploits, variants, times, sizes.
 
-    Runs nothing: gates show what `benchflow check` remembers, and what it has not run yet.
+    Nothing is run: for each gate it shows the outcome that `benchflow check` remembers, or that it
+    was not run yet.
 
     \b
     Examples:
       benchflow review repair/dead-server
       benchflow review repair/dead-server --html review.html
 
-    Exit status: 0 when every gate is known to pass or not to apply, 1 otherwise.
+    Exit status: 0 when every gate has passed or does not apply, 1 otherwise.
     """
     from benchflow.run.job.harbor_job import keep_quiet
 

@@ -17,7 +17,7 @@ from benchflow.cli.options import FiniteRange, jobs_dir_option, json_option, pai
     "agents",
     multiple=True,
     metavar="AGENT",
-    help="Who tries: oracle, nop, any agent of Harbor's, module:Class, ladder:MILESTONE, "
+    help="Who tries the task: oracle, nop, any agent of Harbor's, module:Class, ladder:MILESTONE, "
     "exploit:NAME, variant:NAME, scripted:FILE or external (see benchflow drive). Repeat it to "
     "compare.  [default: oracle]",
 )
@@ -44,8 +44,18 @@ from benchflow.cli.options import FiniteRange, jobs_dir_option, json_option, pai
     show_default=True,
     help="namespace, docker, another of Harbor's, or module:Class.",
 )
-@click.option("--hint", type=click.IntRange(0, 3), default=0, help="Hints to give (0-3).")
-@click.option("--stop-after", default="", metavar="MILESTONE", help="Where the ladder agent stops.")
+@click.option(
+    "--hint",
+    type=click.IntRange(0, 3),
+    default=0,
+    help="Number of hints to give with the instruction (0-3).",
+)
+@click.option(
+    "--stop-after",
+    default="",
+    metavar="MILESTONE",
+    help="Milestone after which the ladder agent stops.",
+)
 @click.option(
     "--script",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -54,34 +64,62 @@ from benchflow.cli.options import FiniteRange, jobs_dir_option, json_option, pai
 @click.option("--job-name", default="", help="Name of the job.  [default: the present time]")
 @jobs_dir_option
 @click.option(
-    "--agent-option", multiple=True, callback=pairs, metavar="KEY=VALUE", help="For the agent."
+    "--agent-option",
+    multiple=True,
+    callback=pairs,
+    metavar="KEY=VALUE",
+    help="An argument for the agent. Repeat it.",
 )
 @click.option(
-    "--agent-env", multiple=True, callback=pairs, metavar="KEY=VALUE", help="For the agent."
+    "--agent-env",
+    multiple=True,
+    callback=pairs,
+    metavar="KEY=VALUE",
+    help="An environment variable for the agent. Repeat it.",
 )
 @click.option(
-    "--sandbox-option", multiple=True, callback=pairs, metavar="KEY=VALUE", help="For the sandbox."
+    "--sandbox-option",
+    multiple=True,
+    callback=pairs,
+    metavar="KEY=VALUE",
+    help="An argument for the sandbox. Repeat it.",
 )
-@click.option("--max-usd", type=FiniteRange(0, min_open=True), help="Dollars for each trial.")
-@click.option("--max-tokens", type=click.IntRange(1), help="Tokens for each trial, in and out.")
-@click.option("--max-turns", type=click.IntRange(1), help="Answers of the model for each trial.")
 @click.option(
-    "--max-minutes", type=FiniteRange(0, min_open=True), help="Minutes for each trial's calls."
+    "--max-usd",
+    type=FiniteRange(0, min_open=True),
+    help="End each trial's calls at so many dollars.",
+)
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(1),
+    help="End each trial's calls at so many tokens, in and out.",
+)
+@click.option(
+    "--max-turns",
+    type=click.IntRange(1),
+    help="End each trial's calls after so many answers of the model.",
+)
+@click.option(
+    "--max-minutes",
+    type=FiniteRange(0, min_open=True),
+    help="End each trial's calls after so many minutes.",
 )
 @click.option(
     "--rpm",
     multiple=True,
     metavar="[MODEL=]N",
-    help="Calls in a minute that the provider of each model (or of MODEL) allows, over all trials "
+    help="Most calls a minute to the provider of each model (or of MODEL), over all trials "
     "of the job; more of them wait.",
 )
 @click.option(
     "--tpm",
     multiple=True,
     metavar="[MODEL=]N",
-    help="Tokens in a minute, in and out, cached ones too.",
+    help="Most tokens a minute, in and out, cached ones too; as --rpm.",
 )
-@click.option("--calls-at-once", multiple=True, metavar="[MODEL=]N", help="Calls under way.")
+@click.option(
+    "--calls-at-once", multiple=True, metavar="[MODEL=]N", help="Most calls at once; as --rpm."
+)
 @click.option(
     "--stall-minutes",
     type=FiniteRange(0),
@@ -89,7 +127,7 @@ from benchflow.cli.options import FiniteRange, jobs_dir_option, json_option, pai
     "its programs (0: never).  [default: 30 in the namespace sandbox, never elsewhere]",
 )
 @click.option(
-    "--keep-bodies", is_flag=True, help="Keep what was asked and answered, not only counts."
+    "--keep-bodies", is_flag=True, help="Keep the text of each request and answer, not only counts."
 )
 @click.option(
     "--gateway/--no-gateway",
@@ -97,9 +135,24 @@ from benchflow.cli.options import FiniteRange, jobs_dir_option, json_option, pai
     help="Reach models through the gateway; without it agents get the provider's key.  "
     "[default: gateway]",
 )
-@click.option("--agent-timeout-multiplier", type=FiniteRange(0.01), default=1.0)
-@click.option("--verifier-timeout-multiplier", type=FiniteRange(0.01), default=1.0)
-@click.option("--build-timeout-multiplier", type=FiniteRange(0.01), default=1.0)
+@click.option(
+    "--agent-timeout-multiplier",
+    type=FiniteRange(0.01),
+    default=1.0,
+    help="Multiply the agent's time limit.",
+)
+@click.option(
+    "--verifier-timeout-multiplier",
+    type=FiniteRange(0.01),
+    default=1.0,
+    help="Multiply the verifier's time limit.",
+)
+@click.option(
+    "--build-timeout-multiplier",
+    type=FiniteRange(0.01),
+    default=1.0,
+    help="Multiply the time limit for building images.",
+)
 @json_option
 def command(
     task: tuple[str, ...],

@@ -26,8 +26,8 @@ def command(
 ) -> None:
     """Serve the pages of benchflow site on 127.0.0.1, made when asked for.
 
-    The overview shows the trials that are at work: phase, ladder so far, time. Open pages are told
-    when a trial begins, goes on or ends, and show it within a few seconds. Nothing is written and
+    The overview shows the trials that are at work: phase, ladder so far, time. Open pages show
+    within a few seconds that a trial began, moved on or ended. Nothing is written and
     nothing but this machine can connect. Ends with Ctrl-C.
 
     \b
@@ -40,7 +40,7 @@ def command(
 
     need_site()
     from benchflow.errors import UsageError
-    from benchflow.results.records import collect
+    from benchflow.results.collect import collect
     from benchflow.site.server import Live, serve
     from benchflow.site.study import Study
     from benchflow.site.vendor import vendor

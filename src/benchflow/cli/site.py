@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from benchflow.base.numbers import plural
 from benchflow.cli.options import (
     FiniteRange,
     assume_version_option,
@@ -13,8 +14,7 @@ from benchflow.cli.options import (
     need_analysis,
     print_json,
 )
-
-_SHOWN_PROBLEMS = 20
+from benchflow.cli.problems import say_problems
 
 
 @click.command("site")
@@ -59,8 +59,8 @@ def command(
     """
     need_analysis()
     need_site()
+    from benchflow.results.collect import collect
     from benchflow.results.parallel import processors
-    from benchflow.results.records import collect
     from benchflow.site.build import begin, finish
     from benchflow.site.study import Study
 
@@ -74,15 +74,12 @@ def command(
         print_json({"schema": 1, **vars(built), "n_problems": len(study.problems)})
         return
     click.echo(
-        f"{built.n_pages:,} pages of {len(study.records):,} trials, "
+        f"{plural(built.n_pages, 'page')} of {plural(len(study.records), 'trial')}, "
         f"{built.n_bytes / 1e6:,.1f} MB, in {built.seconds:.1f} s"
     )
     for note in built.notes:
         click.echo(f"note: {note}")
-    for problem in study.problems[:_SHOWN_PROBLEMS]:
-        click.echo(f"not read as it should be: {problem}", err=True)
-    if len(study.problems) > _SHOWN_PROBLEMS:
-        click.echo(f"{len(study.problems):,} such things in all: see ledger.html", err=True)
+    say_problems(study.problems, rest=f"{built.folder / 'ledger.html'}")
     click.echo(f"open {built.folder / 'index.html'}")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from benchflow.base.numbers import MISSING, plural
 from benchflow.cli.options import jobs_dir_option, json_option, print_json
 
 if TYPE_CHECKING:
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 @jobs_dir_option
 @json_option
 def command(file: Path, only_plan: bool, retry: str | None, jobs_dir: Path, as_json: bool) -> int:
-    """Run agents × models × tasks × hints × attempts from FILE, and go on after anything.
+    """Run agents × models × tasks × hints × attempts from FILE; continue after any stop.
 
-    Call it again with the same file: finished trials are never run again, what was cut off is.
+    Call it again with the same file: finished trials stay, and what was cut off is run again.
     The file may grow by attempts, tasks, agents and models. Each attempt goes over the whole
     matrix before the next begins, so early results are balanced.
 
@@ -51,8 +52,8 @@ def command(file: Path, only_plan: bool, retry: str | None, jobs_dir: Path, as_j
       benchflow sweep first-look.toml
       benchflow sweep first-look.toml --retry error
 
-    A sweep whose budget is spent ends, says what it did not start, and goes on when max_usd or
-    max_tokens is raised in FILE.
+    A sweep whose budget is spent ends and says what it did not start. Raise max_usd or max_tokens
+    in FILE and call it again to continue.
 
     Exit status: 0 when every trial that was started was judged, whatever the verdict; 4 when one
     could not be.
@@ -98,8 +99,9 @@ def command(file: Path, only_plan: bool, retry: str | None, jobs_dir: Path, as_j
 
 
 def _print(found: Sweep) -> None:
+    from benchflow.base.numbers import duration
     from benchflow.cli.render import shown
-    from benchflow.cli.table import duration, table
+    from benchflow.cli.table import table
 
     entries = [found.who(n) for n in range(len(found.agents))]
     by_task: dict[tuple[str, int], list[Cell]] = {}
@@ -112,7 +114,7 @@ def _print(found: Sweep) -> None:
     ]
     click.echo(table(["resolved of tried", *entries], rows))
     left = found.n_planned - found.n_finished
-    click.echo(f"\n{found.n_finished} of {found.n_planned} trials are finished.", nl=not left)
+    click.echo(f"\n{found.n_finished} of {plural(found.n_planned, 'trial')} finished.", nl=not left)
     if left:
         likely, most, known = _hours(found)
         click.echo(
@@ -130,7 +132,7 @@ def _print(found: Sweep) -> None:
 
 
 def _print_budget(found: Sweep, left: int) -> None:
-    from benchflow.run.sweep.sweep_budget import dollars
+    from benchflow.base.numbers import dollars
 
     purse, spent = found.file.purse, found.spent
     known = []
@@ -143,17 +145,16 @@ def _print_budget(found: Sweep, left: int) -> None:
     if known:
         click.echo(f"spent: {', '.join(known)}.")
     if spent.unknown:
-        click.echo(f"not in it: {spent.unknown} answers without a price or a count.")
+        click.echo(f"not counted: {plural(spent.unknown, 'answer')} without a price or a count.")
     why = found.stopped or purse.over(spent)
     if why and left:
-        many = "1 trial was" if left == 1 else f"{left} trials were"
-        click.echo(f"{many} not started: {why}. Raise it in the file to go on.")
+        click.echo(f"{plural(left, 'trial')} not started: {why}. Raise it in the file to continue.")
 
 
 def _cell(cell: Cell, found: Sweep) -> str:
     count = _count(cell)
     judged = count["resolved"] + count["failed"]
-    text = f"{count['resolved']}/{judged}" if judged else "—"
+    text = f"{count['resolved']}/{judged}" if judged else MISSING
     if count["error"]:
         text += f" +{count['error']} error"
     left = found.file.attempts - len(cell.trials)

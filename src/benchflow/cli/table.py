@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from benchflow.base.numbers import MISSING, duration
 from benchflow.results.model import Milestone, Trial, Verdict
 
 SIGNS = {"passed": "✓", "failed": "✗", "not reached": "·", "": "·"}
@@ -43,21 +44,6 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], indent: str = ""
     )
 
 
-def duration(seconds: float | None) -> str:
-    """`0.21 s`, `14.7 s`, `3 min 05 s`, `2 h 10 min`; `—` for what was not recorded."""
-    if seconds is None:
-        return "—"
-    if seconds < 1:
-        return f"{seconds:.2f} s"
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest:02d} s"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02d} min"
-
-
 def signs(milestones: Iterable[str]) -> str:
     """The ladder as one sign a milestone, from the statuses of its milestones."""
     return "".join(SIGNS.get(status, "·") for status in milestones)
@@ -73,9 +59,9 @@ def trials_table(trials: Sequence[Trial]) -> str:
                 trial.agent,
                 trial.model,
                 colour(trial.verdict.value, trial.verdict.value),
-                "—" if trial.reward is None else f"{trial.reward:.2f}",
+                MISSING if trial.reward is None else f"{trial.reward:.2f}",
                 f"{trial.n_passed}/{len(trial.milestones)}" if trial.milestones else "",
-                trial.furthest or ("—" if trial.milestones else ""),
+                trial.furthest or (MISSING if trial.milestones else ""),
                 duration(trial.phases.total),
                 trial.name,
             ]
@@ -126,7 +112,7 @@ def _label(trial: Trial) -> str:
 
 def _cell(milestone: Milestone | None) -> str:
     if milestone is None:
-        return "—"
+        return MISSING
     return colour(f"{SIGNS[milestone.status]} {milestone.status}", milestone.status)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @json_option
 @click.pass_context
 def command(context: click.Context, as_json: bool) -> None:
-    """List, show, check and export the tasks.
+    """List, show, validate and export the tasks.
 
     A task is named as in the catalogue (repair/dead-server), by a glob ('repair/*') or by the path
     of any Harbor task folder.
@@ -33,13 +33,13 @@ def command(context: click.Context, as_json: bool) -> None:
         context.invoke(list_command, as_json=as_json)
     elif as_json:
         name = context.invoked_subcommand
-        raise click.UsageError(f"--json goes behind {name}: benchflow tasks {name} … --json")
+        raise click.UsageError(f"put --json behind {name}: benchflow tasks {name} … --json")
 
 
 @command.command("list")
 @json_option
 def list_command(as_json: bool) -> None:
-    """One line a task, by family, with the gates that it is recorded to have passed."""
+    """List the tasks by topic, one a line, with the gates that each has passed."""
     from benchflow.cli.table import colour, table
     from benchflow.tasks import catalogue
 
@@ -51,17 +51,17 @@ def list_command(as_json: bool) -> None:
     header = ["task", "machine", "milestones", "expert", "oracle", "state", "skills"]
     lines = table(header, [_line(task) for task in tasks]).splitlines()
     click.echo(lines[0])
-    family = ""
+    topic = ""
     for task, line in zip(tasks, lines[1:], strict=True):
-        if task.name.partition("/")[0] != family:
-            family = task.name.partition("/")[0]
-            click.echo(colour(family, "heading"))
+        if task.name.partition("/")[0] != topic:
+            topic = task.name.partition("/")[0]
+            click.echo(colour(topic, "heading"))
         click.echo(line)
     click.echo("\nMore: benchflow tasks show TASK; try one: benchflow run TASK --agent oracle")
 
 
 def _line(task: Task) -> list[str]:
-    from benchflow.cli.table import duration
+    from benchflow.base.numbers import duration
 
     return [
         f"  {task.name}",
@@ -83,26 +83,42 @@ def _changed(task: Task) -> tuple[str, ...]:
 
 
 def _state(task: Task) -> str:
+    """Gates, then attempts and attacks of the present version; verified when none is missing."""
+    from benchflow.authoring.check import GATES
     from benchflow.authoring.gate_record import standing
+    from benchflow.base.numbers import plural
+    from benchflow.tasks import reviews
 
     if not task.is_benchflow:
         return ""
-    recorded = str(standing(task) or "no gates recorded")
-    return f"not verified, {recorded}" if task.unverified else recorded
+    found = standing(task)
+    recorded = str(found or "no gates recorded")
+    if task.unverified:
+        return f"not verified, {recorded}"
+    tried = reviews.read(task.path).at(task.version)
+    whole = found is not None and found.good == len(GATES) and tried.complete
+    counted = ", ".join(
+        (
+            plural(len(tried.attempts), "attempt"),
+            plural(len(tried.attacks), "attack"),
+        )
+    )
+    return f"{recorded}; {counted}" + ("; verified" if whole else "")
 
 
 @command.command("show")
 @click.argument("task")
 @json_option
 def show_command(task: str, as_json: bool) -> None:
-    """What one task asks for, and how it is proved.
+    """Show what one task asks for, and how it is proved.
 
     \b
     Example:
       benchflow tasks show repair/dead-server
     """
+    from benchflow.base.numbers import duration
     from benchflow.base.text import one_line
-    from benchflow.cli.table import duration, table
+    from benchflow.cli.table import table
     from benchflow.tasks import find
 
     found = find(task)
@@ -126,6 +142,7 @@ def show_command(task: str, as_json: bool) -> None:
         ["gates", _state(found)],
         ["changed since", ", ".join(_changed(found))],
         ["unverified", found.unverified],
+        *_reviewed(found),
     ]
     click.echo("\n".join(f"{key:<13} {value}" for key, value in facts if value))
     for exploit in (*found.exploits, *found.common_exploits):
@@ -146,8 +163,27 @@ def show_command(task: str, as_json: bool) -> None:
         click.echo("\n" + table(header, rows))
 
 
+def _reviewed(task: Task) -> list[list[str]]:
+    """A line an attempt and an attack, whatever the version."""
+    from benchflow.base.text import one_line
+    from benchflow.tasks import reviews
+
+    found = reviews.read(task.path)
+    lines = []
+    for one in found.attempts:
+        before = f" (first {one.first})" if one.first else ""
+        blame = ", ".join(f"{f.check}: {f.fault}" for f in one.failures)
+        text = f"{one.version}, {one.date}: {one.verdict}{before}, {one.minutes:g} min, "
+        lines.append(["attempt", one_line(f"{text}{one.calls} calls; {blame}".rstrip("; "), 400)])
+    for attack in found.attacks:
+        text = f"{attack.version}, {attack.date}: {attack.minutes:g} min, "
+        text += f"{len(attack.held)} held, {len(attack.worked)} worked and were stopped"
+        lines.append(["attack", text])
+    return lines
+
+
 def _limits(agent: float, verifier: float) -> str:
-    from benchflow.cli.table import duration
+    from benchflow.base.numbers import duration
 
     parts = [f"agent {duration(agent)}" if agent else ""]
     parts.append(f"verifier {duration(verifier)}" if verifier else "")
@@ -178,7 +214,12 @@ def validate_command(task: tuple[str, ...], as_json: bool) -> int:
 @command.command("export")
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
 @click.argument("task", nargs=-1)
-@click.option("--hint", type=click.IntRange(0, 3), default=0, help="Hints to add (0-3).")
+@click.option(
+    "--hint",
+    type=click.IntRange(0, 3),
+    default=0,
+    help="Number of hints to add to the instruction (0-3).",
+)
 @json_option
 def export_command(directory: Path, task: tuple[str, ...], hint: int, as_json: bool) -> None:
     """Write tasks as a self-contained Harbor dataset that runs without us.

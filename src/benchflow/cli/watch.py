@@ -26,20 +26,21 @@ _LINE_SECONDS = 60.0
 @jobs_dir_option
 @json_option
 def command(job: str, once: bool, jobs_dir: Path, as_json: bool) -> int:
-    """Look at a job or a sweep while it runs, from anywhere.
+    """Follow a job or a sweep while it runs, from any terminal.
 
-    JOB is the name or folder of a job, the name of a sweep, or a folder of jobs; left out: what
-    runs now in --jobs-dir. The matrix fills up, with trials under way, tokens, dollars, errors by
-    cause and the slowest trials. Everything is read from the jobs' files: nothing is asked of the
-    process that runs them, and nothing is changed. On a terminal it is one screen, else a line for
-    each trial that ends and one every minute. It ends when nobody works on the jobs any more.
+    JOB is the name or folder of a job, the name of a sweep, or a folder of jobs; without it, what
+    runs now in --jobs-dir is shown: the matrix as it fills up, trials under way, tokens, dollars,
+    errors by cause and the slowest trials. On a terminal it is one screen; elsewhere a line for
+    each trial that ends and one every minute. It ends with the jobs.
+
+    Only files of the jobs are read: this disturbs nothing and changes nothing.
 
     \b
     Examples:
-      benchflow watch                          what runs here
+      benchflow watch                          what runs now
       benchflow watch 2026-01-31__12-00-00
       benchflow watch first-look               a sweep: all its jobs
-      benchflow watch --once --json            one look, for a machine
+      benchflow watch --once --json            once, for a program
     """
     from benchflow.cli.job_screen import document, screen
 
@@ -53,7 +54,9 @@ def command(job: str, once: bool, jobs_dir: Path, as_json: bool) -> int:
     last = _live(onlooker) if sys.stdout.isatty() else _lines(onlooker)
     click.echo(screen(last))
     if len(last.finished) < last.planned:
-        click.echo("\nNobody works on it now. Go on with: benchflow resume JOB, or benchflow sweep")
+        click.echo(
+            "\nNobody works on it now. Continue with: benchflow resume JOB, or benchflow sweep FILE"
+        )
     return 0
 
 
@@ -101,8 +104,8 @@ def _live(onlooker: Onlooker) -> Overview:
 
 
 def _lines(onlooker: Onlooker) -> Overview:
+    from benchflow.base.numbers import duration
     from benchflow.cli.job_screen import headline
-    from benchflow.cli.table import duration
 
     told: set[str] = set()
     next_line = 0.0

@@ -4,7 +4,7 @@ FOLDER holds `config.json` (`benchflow.gateway.config.Config`, and where the led
 writes `gateway.json` there once it answers: {"url", "pid", "started", "secret"}. The keys come in
 its environment, and stay in its memory: it makes itself unreadable for others (not dumpable). When
 it ends by itself or is told to, `gateway.json` and its secret go with it; after a kill they stay,
-so that the next one goes on with the same tokens.
+so that the next one continues with the same tokens.
 """
 
 from __future__ import annotations
@@ -22,14 +22,17 @@ from typing import Any
 
 from aiohttp import web
 
+from benchflow.base.atomic import write_json
+from benchflow.base.process_identity import Process
 from benchflow.gateway import ledger
 from benchflow.gateway.accounts import Trials
-from benchflow.gateway.admin_api import PREFIX, Control
+from benchflow.gateway.admin_api import Control
+from benchflow.gateway.admin_protocol import PREFIX
 from benchflow.gateway.agent_api import Gateway
 from benchflow.gateway.config import Config, Place
 from benchflow.gateway.forwarder import Forwarder
 from benchflow.gateway.litellm_bridge import Translator
-from benchflow.gateway.netns_listener import Doors, Inhabitant
+from benchflow.gateway.netns_listener import Doors
 from benchflow.gateway.providers import PROVIDERS
 from benchflow.gateway.redact import Redactor, is_key
 
@@ -98,7 +101,7 @@ async def _serve_policies(config: Config) -> tuple[Config, web.AppRunner | None]
     files = {route.upstream: Path(route.policy) for route in config.routes if route.policy}
     if not files:
         return config, None
-    from benchflow.scripted_model.policy import load
+    from benchflow.scripted_model.policy_file import load
     from benchflow.scripted_model.server import ScriptedServer
 
     server = ScriptedServer({name: load(path) for name, path in files.items()})
@@ -129,7 +132,7 @@ def _secret(folder: Path) -> str:
 async def _reopen(book: Path, trials: Trials, doors: Doors) -> None:
     """After a restart: give living sandboxes their doors back."""
     last = {
-        record["trial"]: Inhabitant(record["pid"], record["started"])
+        record["trial"]: Process(record["pid"], record["started"])
         for record in ledger.read(book)
         if isinstance(record, dict) and record["event"] == "door"
     }
@@ -139,14 +142,10 @@ async def _reopen(book: Path, trials: Trials, doors: Doors) -> None:
 
 
 def _announce(folder: Path, url: str, secret: str) -> None:
-    me = Inhabitant.of(os.getpid())
+    me = Process.of(os.getpid())
     assert me is not None
     facts = {"schema": 1, "url": url, "pid": me.pid, "started": me.started, "secret": secret}
-    new = folder / f"{ADDRESS}.new"
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        json.dump(facts, file)
-    new.replace(folder / ADDRESS)
+    write_json(folder / ADDRESS, facts, mode=0o600, lasting=False)
 
 
 async def _until_nobody_needs_it(control: Control, linger: float) -> None:

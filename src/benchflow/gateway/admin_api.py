@@ -10,20 +10,14 @@ from typing import Any
 
 from aiohttp import web
 
+from benchflow.base.process_identity import Process
 from benchflow.errors import BenchflowError, InfrastructureError, UsageError
 from benchflow.gateway.accounts import Trials
+from benchflow.gateway.admin_protocol import HEADER, PREFIX, digest
 from benchflow.gateway.config import Budget
-from benchflow.gateway.netns_listener import Doors, Inhabitant
-
-PREFIX = "/benchflow/"
-HEADER = "X-Benchflow-Control"
+from benchflow.gateway.netns_listener import Doors
 
 type _Verb = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
-
-
-def digest(secret: str, key: str) -> str:
-    """What tells that two who know the gateway's secret have the same key, and does not tell it."""
-    return hmac.new(secret.encode(), key.encode(), "sha256").hexdigest()
 
 
 class Control:
@@ -35,7 +29,7 @@ class Control:
         self._doors = doors
         self._keys = keys
         self._secret = secret.encode()
-        self._watchers: set[Inhabitant] = set()
+        self._watchers: set[Process] = set()
         self.stopped = asyncio.Event()
 
     async def handle(self, asked: web.BaseRequest) -> web.StreamResponse:
@@ -73,7 +67,7 @@ class Control:
         return bool(self._doors.sweep() or self._watchers)
 
     async def _health(self, body: dict[str, Any]) -> dict[str, Any]:
-        watcher = Inhabitant.of(int(body["pid"])) if "pid" in body else None
+        watcher = Process.of(int(body["pid"])) if "pid" in body else None
         if watcher is not None:
             self._watchers.add(watcher)
         return {"schema": 1, "models": [*self._trials.routes]}
@@ -87,7 +81,7 @@ class Control:
         return {"token": self._trials.open(body["trial"], body["model"], budget)}
 
     async def _door(self, body: dict[str, Any]) -> dict[str, Any]:
-        trial, inhabitant = body["trial"], Inhabitant.of(int(body["pid"]))
+        trial, inhabitant = body["trial"], Process.of(int(body["pid"]))
         if trial not in self._trials.meter.tallies:
             return {"url": ""}
         if inhabitant is None:

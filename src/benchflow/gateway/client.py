@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchflow.base.process_identity import Process
 from benchflow.errors import InfrastructureError, UsageError
-from benchflow.gateway.admin_api import HEADER, PREFIX, digest
+from benchflow.gateway.admin_protocol import HEADER, PREFIX, digest
 from benchflow.gateway.config import Budget, Config
-from benchflow.gateway.netns_listener import Inhabitant
 from benchflow.model_apis.protocols import base_urls
 
 _START_TIMEOUT = 60.0
@@ -85,7 +85,7 @@ class GatewayClient:
 
     def stop(self, timeout: float = 10.0) -> None:
         """End the gateway and wait for its end."""
-        process = Inhabitant.of(self.pid)
+        process = Process.of(self.pid)
         self._ask("stop", {})
         end = time.monotonic() + timeout
         while process is not None and process.alive and time.monotonic() < end:
@@ -134,7 +134,7 @@ def find(folder: Path) -> GatewayClient | None:
     """The gateway that runs for a folder; None when it does not."""
     try:
         facts = json.loads((folder / "gateway.json").read_text())
-        process = Inhabitant(facts["pid"], facts["started"])
+        process = Process(facts["pid"], facts["started"])
     except (OSError, ValueError, KeyError):
         return None
     if not process.alive:
@@ -145,7 +145,7 @@ def find(folder: Path) -> GatewayClient | None:
 def ensure(
     folder: Path, config: Config, ledger: Path, keys: Mapping[str, str] | None = None
 ) -> GatewayClient:
-    """The gateway of a folder: the one that runs, else a new one that goes on with the ledger.
+    """The gateway of a folder: the one that runs, else a new one that continues the ledger.
 
     `keys`: the providers' keys by the names that `config` uses (default: this environment). They
     are passed on in the new process's environment and written nowhere. Raises
@@ -199,7 +199,7 @@ def _start(
         if found is not None:
             return found
         time.sleep(0.01)
-    if Inhabitant.of(pid) is not None:
+    if Process.of(pid) is not None:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
     told = (folder / _LOG).read_text(errors="replace").strip().splitlines()

@@ -195,7 +195,7 @@ class Forwarder:
     async def _whole(
         self, call: Call, answer: aiohttp.ClientResponse, report: Report
     ) -> web.StreamResponse:
-        """A whole answer is read to its end first: when it breaks off, it can be asked for anew."""
+        """A whole answer is read to its end first: when it breaks off, it can be asked again."""
         body = await answer.read()
         reader = Reader(call.meaning.protocol, is_stream=False)
         reader.feed(body)
@@ -299,7 +299,7 @@ async def write(call: Call, response: web.StreamResponse, data: bytes) -> bool:
 
 
 def _break_off(call: Call, response: web.StreamResponse, report: Report) -> web.StreamResponse:
-    """The provider's stream broke: the agent's is broken too, so that it can tell and ask anew."""
+    """The provider's stream broke: the agent's is broken too, so that it can tell and ask again."""
     if not report.is_settled:
         report.outcome, report.error = "provider", "the stream broke off"
         report.is_settled = True

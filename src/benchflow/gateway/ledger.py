@@ -1,6 +1,6 @@
 """The ledger: one JSON line for everything that a gateway did, appended and never changed.
 
-Every total is a fold over its lines (`meter`), so a gateway that was killed goes on exactly where
+Every total is a fold over its lines (`meter`), so a gateway that was killed continues exactly where
 its last whole line stands. A line is one `write` to a file opened for appending. A torn one (the
 machine died in the middle, the disk was full) is closed by a line end before the next, and named.
 """

@@ -6,12 +6,12 @@ import asyncio
 import socket
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import override
 
 from aiohttp import web
 
+from benchflow.base.process_identity import Process
 from benchflow.errors import InfrastructureError
 
 #: Where a sandbox finds the gateway, on its own loopback.
@@ -23,30 +23,6 @@ _PROGRAM = Path(__file__).with_name("netns_listen.py")
 _MOST = 256
 
 type Handler = Callable[[web.BaseRequest, str], Awaitable[web.StreamResponse]]
-
-
-@dataclass(frozen=True, slots=True)
-class Inhabitant:
-    """A process, told apart from a later one of the same number by when it started (clock ticks
-    since boot: proc(5), /proc/pid/stat, field 22)."""
-
-    pid: int
-    started: int
-
-    @classmethod
-    def of(cls, pid: int) -> Inhabitant | None:
-        """The process as it is now; None when there is none."""
-        try:
-            stat = Path(f"/proc/{pid}/stat").read_text()
-        except OSError:
-            return None
-        fields = stat.rpartition(")")[2].split()
-        return None if fields[0] in "ZX" else cls(pid, int(fields[19]))
-
-    @property
-    def alive(self) -> bool:
-        """Whether it still runs."""
-        return Inhabitant.of(self.pid) == self
 
 
 class _Full(asyncio.Protocol):
@@ -62,9 +38,9 @@ class Doors:
 
     def __init__(self, handle: Handler) -> None:
         self._handle = handle
-        self._open: dict[str, tuple[Inhabitant, asyncio.Server]] = {}
+        self._open: dict[str, tuple[Process, asyncio.Server]] = {}
 
-    async def open(self, trial: str, inhabitant: Inhabitant) -> str:
+    async def open(self, trial: str, inhabitant: Process) -> str:
         """Give the sandbox of a process a door for a trial; returns the URL that holds inside.
 
         Opening it again is no error. Raises InfrastructureError.

@@ -45,7 +45,7 @@ class Pacer:
     @asynccontextmanager
     async def slot(self, guess: int = 0) -> AsyncIterator[Share]:
         """Wait for one's turn, and hold a place among the calls at once. `guess`: tokens of the
-        request. Whoever made the call tells `used` at its end."""
+        request. The caller tells `used` at its end."""
         if self._slots is not None:
             await self._slots.acquire()
         try:

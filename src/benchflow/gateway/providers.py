@@ -125,7 +125,7 @@ def route(
 
 
 def _scripted(model: str, file: Path, limits: Limits, price: Mapping[str, Any] | None) -> Route:
-    from benchflow.scripted_model.policy import load
+    from benchflow.scripted_model.policy_file import load
 
     load(file)  # what is wrong with it is said now
     return Route(

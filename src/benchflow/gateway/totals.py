@@ -63,7 +63,7 @@ class Tally:
         return None
 
     def summary(self) -> dict[str, Any]:
-        """The tally as plain values, for whoever asks over HTTP or reads a trial's folder."""
+        """The tally as plain values, for HTTP and for a trial's folder."""
         return {
             "trial": self.trial,
             "model": self.model,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from benchflow.base.numbers import plural
-from benchflow.report.figures import p_value, points
+from benchflow.base.numbers import p_value, plural, points
 from benchflow.study.summary import Pair
 
 
@@ -32,4 +31,4 @@ def sentence(pair: Pair) -> str:
         if need.attempts
         else "; no number of attempts at these tasks would"
     )
-    return f"{text}; about {need.tasks:,} tasks would tell them apart{attempts}"
+    return f"{text}; about {plural(need.tasks, 'task')} would tell them apart{attempts}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchflow.report.figures import percent
+from benchflow.base.numbers import MISSING, percent
 from benchflow.report.section import Section, Table
 from benchflow.study.findings import Findings
 
@@ -22,10 +22,10 @@ def limits(found: Findings) -> Section:
                 percent(entry.share, 2),
                 percent(gap.equal_tasks, 2) if gap else "the same",
                 f"{gap.fewest}–{gap.most}" if gap else "even",
-                f"{gap.missing}: {percent(gap.as_failures)}" if gap and gap.missing else "—",
+                f"{gap.missing}: {percent(gap.as_failures)}" if gap and gap.missing else MISSING,
                 f"{doubt.n}: {percent(doubt.without)}"
                 if doubt and doubt.without is not None
-                else "—",
+                else MISSING,
             )
         )
     table = None
@@ -55,8 +55,8 @@ def limits(found: Findings) -> Section:
             f"{who} ± {100 * rate.plus_minus.total:.1f}" for who, rate in rates.items()
         )
         said.append(
-            f"no families are recorded, but some tasks' names agree up to the first dot: taken as "
-            f"{n} families, ± total would be {shown}"
+            f"no generators are recorded, but some tasks' names agree up to the first dot: taken "
+            f"as {n} generators, ± total would be {shown}"
         )
     if not said and table is None:
         return Section("", essential=False)
@@ -75,7 +75,7 @@ def unread(found: Findings) -> Section:
 
 def method(found: Findings) -> Section:
     """How it was computed, and what no figure here can say."""
-    unit = "family" if any(e.outcomes.families for e in found.summary.entries) else "task"
+    unit = "generator" if any(e.outcomes.generators for e in found.summary.entries) else "task"
     level = f"{100 * found.summary.level:.0f} %"
     return Section(
         "How this was computed, and its limits",

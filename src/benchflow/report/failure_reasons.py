@@ -6,8 +6,8 @@ from collections import Counter
 
 import numpy as np
 
-from benchflow.base.numbers import signed
-from benchflow.report.figures import amount, basis, percent, points, span, with_span
+from benchflow.base.numbers import MISSING, percent, points, signed
+from benchflow.report.figures import amount, basis, span, with_span
 from benchflow.report.section import Section, Table
 from benchflow.study.failures import PHASES, RULES, TITLES, crossed
 from benchflow.study.findings import Findings
@@ -106,7 +106,7 @@ def phases(found: Findings) -> Section:
 
 
 def rungs(found: Findings) -> Section:
-    """Mean share of rungs, and who climbs better."""
+    """Mean share of milestones, and who climbs better."""
     part = found.rungs
     if isinstance(part, Refused):
         return Section("How far", (f"Not known: {part.refused}",), essential=False)
@@ -120,18 +120,18 @@ def rungs(found: Findings) -> Section:
     if isinstance(climb, Refused):
         notes.append(f"Ladder model: {climb.refused}.")
     else:
-        columns.append("effect on each rung")
+        columns.append("effect on each milestone")
         ladder = {
             who: f"{signed(climb.effect[i], 2)} "
             f"({signed(climb.low[i], 2)} to {signed(climb.high[i], 2)})"
             for i, who in enumerate(climb.groups)
         }
         notes.append(
-            "Effect: log-odds of passing the next rung once it is reached, against the mean. "
+            "Effect: log-odds of passing the next milestone once it is reached, against the mean. "
             + basis(**vars(climb.basis))
         )
     rows = tuple(
-        (who, with_span(one), *([ladder.get(who, "—")] if ladder else []))
+        (who, with_span(one), *([ladder.get(who, MISSING)] if ladder else []))
         for who, one in part.share.items()
     )
     if not rows:
@@ -169,7 +169,7 @@ def budgets(found: Findings) -> Section:
                     *(
                         with_span(budget.curves[entry.who].rates[at])
                         if entry.who in budget.curves
-                        else "—"
+                        else MISSING
                         for entry in found.summary.entries
                     ),
                 )
@@ -206,7 +206,7 @@ def soon(found: Findings) -> Section:
                     reach.goal,
                     reach.measure,
                     f"{percent(top)} ({span(float(curve.low[last]), float(curve.high[last]))})",
-                    amount(float(curve.at[half]), reach.measure) if top > 0 else "—",
+                    amount(float(curve.at[half]), reach.measure) if top > 0 else MISSING,
                 )
             )
     said = tuple(
@@ -264,7 +264,7 @@ def behaviour(found: Findings) -> Section:
             least = float(one.effects.smallest_detectable[i])
             seen = f"× {least:.2f}" if one.ratio else f"{100 * least:.1f} points"
             if not np.isfinite(least):
-                shown, seen = (shown[0], "—"), "—"
+                shown, seen = (shown[0], MISSING), MISSING
             rows.append((measure, name, *shown, f"{one.effects.p_corrected[i]:.2g}", seen))
         if poor := found.behaviours.left_out[measure]:
             said.append(f"{measure}: left out for want of records: {', '.join(poor)}")

@@ -1,23 +1,11 @@
-"""How figures are written: shares in percent, differences in points, always the same way."""
+"""Figures with what belongs to them: a span, a basis, the unit of a measure."""
 
 from __future__ import annotations
 
 import math
 
 from benchflow.analysis.estimate import Estimate
-from benchflow.base.numbers import signed
-
-
-def percent(share: float, digits: int = 1) -> str:
-    """58.8 %"""
-    return f"{100 * share:.{digits}f} %"
-
-
-def points(share: float) -> str:
-    """+8.2; a dash for what could not be estimated."""
-    if not math.isfinite(share):
-        return "—"
-    return signed(100 * share)
+from benchflow.base.numbers import MISSING, dollars, percent, plural
 
 
 def span(low: float, high: float) -> str:
@@ -28,23 +16,18 @@ def span(low: float, high: float) -> str:
 def with_span(estimate: Estimate | None) -> str:
     """58.8 % (49 to 69 %)"""
     if estimate is None:
-        return "—"
+        return MISSING
     return f"{percent(estimate.value)} ({span(estimate.low, estimate.high)})"
 
 
-def p_value(p: float) -> str:
-    """p = 0.034, p < 0.0001"""
-    return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
-
-
 def amount(value: float, measure: str) -> str:
-    """12 min, 3.4 k, $ 0.52"""
+    """12 min, 3.4 k, $0.52"""
     if not math.isfinite(value):
-        return "—"
+        return MISSING
     if measure == "minutes":
         return f"{value:.1f} min" if value < 10 else f"{value:.0f} min"
     if measure == "dollars":
-        return f"$ {value:.2f}"
+        return dollars(value)
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= size:
             return f"{value / size:.3g} {letter}"
@@ -54,4 +37,5 @@ def amount(value: float, measure: str) -> str:
 def basis(n_tasks: int, n_trials: int, n_errors: int, method: str, seed: int | None = None) -> str:
     """The five facts that every figure carries."""
     tail = "" if seed is None else f", seed {seed}"
-    return f"{n_tasks} tasks, {n_trials:,} trials, {n_errors:,} errors; {method}{tail}."
+    counts = (plural(n_tasks, "task"), plural(n_trials, "trial"), plural(n_errors, "error"))
+    return f"{', '.join(counts)}; {method}{tail}."

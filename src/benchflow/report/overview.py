@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from benchflow.analysis.within import Effects
-from benchflow.base.numbers import plural
-from benchflow.report.figures import basis, p_value, percent, points
+from benchflow.base.numbers import MISSING, p_value, percent, plural, points
+from benchflow.report.figures import basis
 from benchflow.report.section import Section, Table
 from benchflow.study.findings import Findings
 from benchflow.study.statistics import Refused
@@ -36,9 +36,7 @@ def short(found: Findings) -> Section:
         others = " (the others share too few tasks with them)" if some else ""
         said.append(
             f"{some}{len(summary.entries)} agents and models form {_tiers(tiers)}{others}: "
-            f"{decided} of "
-            f"{len(summary.pairs)} differences are supported"
-            + (f", {lost} of them not under every reading of the trials" if lost else "")
+            + _supported(decided, len(summary.pairs), lost)
         )
     effects = found.agent_or_model.effects
     if not isinstance(effects, Refused) and effects.agents and effects.models:
@@ -51,18 +49,29 @@ def short(found: Findings) -> Section:
     if wrong:
         declared = all(found.over_claims.declared[who] for who in found.over_claims.claims)
         what = "declared done" if declared else "ended by their agent's own decision"
-        said.append(
-            f"of the trials that were {what}, {percent(min(wrong), 0)} to "
-            f"{percent(max(wrong), 0)} were not done"
-        )
+        least, most_wrong = percent(min(wrong), 0), percent(max(wrong), 0)
+        share = least if least == most_wrong else f"{least} to {most_wrong}"
+        said.append(f"of the trials that were {what}, {share} were not done")
     if not isinstance(found.difficulty, Refused):
         dead, placed = len(found.difficulty.dead), len(found.difficulty.tasks)
         if dead:
             said.append(
                 f"{dead} of {placed} tasks separate nobody: everybody always, or nobody ever, "
                 "solves them"
+                if placed > 1
+                else "the task separates nobody: everybody always, or nobody ever, solves it"
             )
     return Section("In short", tuple(said))
+
+
+def _supported(decided: int, pairs: int, lost: int) -> str:
+    if pairs == 1 and not decided:
+        return "the difference is not supported"
+    if pairs == 1:
+        often = ", but not under every reading of the trials" if lost else ""
+        return f"the difference is supported{often}"
+    often = f", {lost} of them not under every reading of the trials" if lost else ""
+    return f"{decided} of {pairs:,} differences {'is' if decided == 1 else 'are'} supported{often}"
 
 
 def _tiers(n: int) -> str:
@@ -81,7 +90,7 @@ def agent_or_model(found: Findings) -> Section:
                 *(
                     f"{cells.n_tasks[i, j]} / {cells.n_trials[i, j]}"
                     if cells.n_tasks[i, j]
-                    else "—"
+                    else MISSING
                     for j in range(len(cells.models))
                 ),
             )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from benchflow.base.numbers import MISSING, percent, plural, points
 from benchflow.report.comparison_sentence import sentence
-from benchflow.report.figures import percent, points, span, with_span
+from benchflow.report.figures import span, with_span
 from benchflow.report.section import Section, Table
 from benchflow.study.findings import Findings
 from benchflow.study.summary import Entry, Pair
@@ -13,8 +14,10 @@ def counted(found: Findings) -> Section:
     """The first lines: what was counted."""
     summary = found.summary
     lines = [
-        f"{summary.n_trials:,} trials that count, {summary.n_errors:,} infrastructure errors left "
-        f"out, {len(summary.entries)} agents and models, {summary.n_tasks} tasks"
+        f"{plural(summary.n_trials, 'trial counts', 'trials count')}, "
+        f"{plural(summary.n_errors, 'infrastructure error')} left out; "
+        f"{plural(len(summary.entries), 'agent and model', 'agents and models')}, "
+        f"{plural(summary.n_tasks, 'task')}"
     ]
     if summary.unknown:
         lines.append(f"Errors alone, so nothing is known of: {', '.join(summary.unknown)}")
@@ -66,7 +69,8 @@ def rates(found: Findings) -> Section:
 def supported(found: Findings) -> Section:
     """Differences that hold after correction."""
     pairs = [pair for pair in found.summary.pairs if pair.comparison.decided]
-    title = f"What this data supports (corrected for {len(found.summary.pairs)} comparisons)"
+    count = plural(len(found.summary.pairs), "comparison")
+    title = f"What this data supports (corrected for {count})"
     if not found.summary.pairs:
         if len(found.summary.entries) < 2:
             return Section("", essential=False)
@@ -186,20 +190,20 @@ def _turned(entry: Entry) -> bool:
 
 def _need(pair: Pair) -> tuple[str, str]:
     if pair.need is None or pair.need.tasks is None:
-        return "—", "—"
+        return MISSING, MISSING
     return f"{pair.need.tasks:,}", str(pair.need.attempts) if pair.need.attempts else "none"
 
 
 def _entry(entry: Entry) -> tuple[str, ...]:
     rate, outcomes = entry.rate, entry.outcomes
-    widths = ["—", "—", "—"]
-    between = "—"
+    widths = [MISSING, MISSING, MISSING]
+    between = MISSING
     if rate is not None:
         parts = (rate.plus_minus.total, rate.plus_minus.tasks, rate.plus_minus.rerun)
-        widths = ["—" if one is None else f"{100 * one:.1f}" for one in parts]
+        widths = [MISSING if one is None else f"{100 * one:.1f}" for one in parts]
         between = span(rate.total.low, rate.total.high)
     return (
-        "—" if entry.tier is None else str(entry.tier),
+        MISSING if entry.tier is None else str(entry.tier),
         entry.who,
         percent(entry.share, 2),
         *widths,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchflow.base.numbers import signed
-from benchflow.report.figures import basis, percent, points
+from benchflow.base.numbers import percent, points, signed
+from benchflow.report.figures import basis
 from benchflow.report.section import Section, Table
 from benchflow.study.findings import Findings
 from benchflow.study.statistics import Refused
@@ -108,8 +108,8 @@ def skills(found: Findings) -> Section:
             "Points above or below what the model's level and the tasks' difficulty predict, "
             f"partially pooled. {basis(**vars(part.basis))}",
             *(
-                ["Tasks are taken as independent, though some share a family: too narrow, then."]
-                if any(entry.outcomes.families for entry in found.summary.entries)
+                ["Tasks are taken as independent, though some share a generator: too narrow, then."]
+                if any(entry.outcomes.generators for entry in found.summary.entries)
                 else []
             ),
         ),

@@ -1,4 +1,4 @@
-"""The DuckDB index over finished work, and its export. Disposable: made anew from the files."""
+"""The DuckDB index over finished work, and its export. Disposable: made again from the files."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from benchflow.base import atomic
 from benchflow.errors import MissingTool, UsageError
 from benchflow.results import schema
+from benchflow.results.collect import steps
 from benchflow.results.parallel import chunked, processors, spread
-from benchflow.results.records import Collection, Record, steps
-from benchflow.results.safe_files import write_atomically
+from benchflow.results.records import Collection, Record
 from benchflow.results.schema import PROBLEMS, RUNGS, STEPS, TABLES, TRIALS, Table
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def export(collection: Collection, folder: Path, *, with_steps: bool = True) -> 
                     to = _quoted(made / f"{table.name}.{suffix}")
                     connection.execute(f"COPY {table.name} TO {to} ({options})")
         files = [_moved(path, folder) for path in sorted(made.iterdir()) if path.is_file()]
-    write_atomically(folder / DICTIONARY, schema.dictionary())
+    atomic.write(folder / DICTIONARY, schema.dictionary())
     return Exported(folder, (*files, folder / DICTIONARY), rows)
 
 

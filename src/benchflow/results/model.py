@@ -30,7 +30,7 @@ class Check(Struct, frozen=True, gc=False):
 
 
 class Milestone(Struct, frozen=True, gc=False):
-    """One rung. status: passed, failed, not reached. A multi-step task's ids are `<step>/<id>`."""
+    """One milestone. status: passed, failed, not reached. With steps, ids are `<step>/<id>`."""
 
     id: str
     status: str
@@ -48,7 +48,7 @@ class Milestone(Struct, frozen=True, gc=False):
 class Phases(Struct, frozen=True, gc=False):
     """Seconds spent per phase; `hand_over` is from the agent's end to the verifier's start.
 
-    `parts`: in how many the agent worked; more than 1 where the trial was cut off and gone on with.
+    `parts`: in how many the agent worked; more than 1 where the trial was cut off and resumed.
     """
 
     environment: float | None = None

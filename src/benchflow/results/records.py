@@ -37,9 +37,9 @@ class Rung(Struct, frozen=True, gc=False):
 
     status: passed, failed, not reached. `message` says why the first failed check failed.
 
-    Three clocks, seldom all known. `minutes`: the agent's working minutes when the rung was
+    Three clocks, seldom all known. `minutes`: the agent's working minutes when the milestone was
     reached; a verifier that looks once, at the end, cannot know it, so only sources that measured
-    it have it. `by_minutes`: an upper bound for a rung that passed, the agent's working minutes
+    it have it. `by_minutes`: an upper bound for one that passed, the agent's working minutes
     until its work was handed over (per step in a task of several steps). `verified_seconds`: when
     the *verifier* decided, in seconds from its start; says nothing about the agent.
     """
@@ -93,7 +93,8 @@ class Record(Struct, frozen=True):
     agent_version: str = ""
     task_version: str = ""
     task_digest: str = ""  # of the task's folder, where it was recorded
-    family: str = ""
+    topic: str = ""  # the folder or category that the task is filed under
+    generator: str = ""  # what drew the task from a seed
     skills: tuple[str, ...] = ()
     expert_minutes: float | None = None
     hint: int | None = None
@@ -124,12 +125,12 @@ class Record(Struct, frozen=True):
 
     @property
     def n_passed(self) -> int:
-        """How many rungs passed."""
+        """How many milestones passed."""
         return sum(rung.passed for rung in self.rungs)
 
     @property
     def furthest(self) -> str:
-        """Id of the last rung, in ladder order, that passed; empty when none did."""
+        """Id of the last milestone, in ladder order, that passed; empty when none did."""
         return next((rung.id for rung in reversed(self.rungs) if rung.passed), "")
 
 
@@ -183,7 +184,7 @@ class Keeper(Protocol):
     def keep(
         self, record: Record, checks: Mapping[str, tuple[Check, ...]], steps: Iterator[Step]
     ) -> Kept | None:
-        """Takes what it wants of a trial: the checks of each rung, the steps. None: nothing."""
+        """Takes what it wants of a trial: checks by milestone, the steps. None: nothing."""
 
     def drop(self, uid: str) -> None:
         """Forgets it: more than one trial asked for this uid."""
@@ -193,44 +194,3 @@ def uid_of(job: str, agent: str, model: str, task: str, trial: str, again: int =
     """The uid that these names give; `again`: how many trials of the source had the same before."""
     names = (job, agent, model, task, trial, str(again))
     return hashlib.sha256("\0".join(names).encode()).hexdigest()[:12]
-
-
-def collect(
-    paths: list[Path],
-    *,
-    trajectories: bool = True,
-    workers: int = 1,
-    keeper: Keeper | None = None,
-    assume_version: bool = False,
-) -> Collection:
-    """Reads each path, whatever it is: docs/results.md lists the formats.
-
-    A trial that stands in two sources counts once; where the two differ, the first counts and a
-    problem says so. `trajectories=False` does not open trajectories: quicker, and `steps`,
-    `repeats` and `said_done` stay None. Raises UsageError for a path that no reader knows.
-
-    `workers`: processes that read large jobs. With more than one, a program that calls this needs
-    the guard `if __name__ == "__main__"`, because each process imports the program anew.
-
-    `keeper`: is shown trials in job folders, the only ones that come in such numbers. What it
-    gave for one stands in the record's `kept`.
-
-    `assume_version`: trials that do not say which version of a task they tried count as trials of
-    the one that others name (`benchflow.results.versions.settled`); else a problem says so.
-    """
-    from benchflow.results.readers import read_all
-    from benchflow.results.readers.detect import How
-    from benchflow.results.versions import settled
-
-    return settled(read_all(paths, How(trajectories, workers, keeper)), assume=assume_version)
-
-
-def steps(record: Record) -> Iterator[Step]:
-    """The steps of a trial, read when asked; nothing where none were recorded.
-
-    A torn or foreign trajectory gives the steps that could be read; `collect` has named it among
-    its problems.
-    """
-    from benchflow.results.readers import read_steps
-
-    return read_steps(record)

@@ -1,4 +1,4 @@
-"""Files that survive a crash: written whole or not at all, and read with their faults named."""
+"""Files that anybody may have written, read with their faults named."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,26 +22,6 @@ class UnreadableRecord(Exception):
 
 class Absent(UnreadableRecord):
     """There is no such file."""
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Replaces `path` by `text`; a crash at any moment leaves the old or the new, never a part."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def write_json(path: Path, value: Any) -> None:
-    """`write_atomically` of `value` as indented JSON."""
-    write_atomically(path, json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
 
 
 def read_object(path: Path | str, limit: int = MAX_RECORD_BYTES) -> dict[str, Any]:
@@ -98,7 +77,7 @@ def decode(data: bytes) -> Any:
     if not data:
         raise UnreadableRecord("is empty: cut off in the middle of a write")
     try:
-        return parse(data.decode())
+        return parse(data.decode("utf-8-sig"))
     except json.JSONDecodeError as error:
         torn = error.pos >= len(error.doc.rstrip()) - 1 or "Unterminated" in error.msg
         why = "cut off in the middle of a write" if torn else f"not JSON ({error})"
@@ -122,3 +101,19 @@ def read_lines(path: Path, limit: int) -> Iterator[tuple[int, bytes | None]]:
             while line and not line.endswith(b"\n"):
                 line = file.readline(limit)
             yield number, None
+
+
+def read_objects(path: Path, limit: int) -> Iterator[tuple[int, dict[str, Any] | UnreadableRecord]]:
+    """The lines of a file of JSON objects, each with its number, or with what is wrong with it.
+
+    Empty lines are left out. Raises UnreadableRecord for a file that `read_bytes` refuses.
+    """
+    for at, line in enumerate(read_bytes(path, limit).split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            value = decode(line)
+        except UnreadableRecord as error:
+            yield at, error
+            continue
+        yield at, value if isinstance(value, dict) else UnreadableRecord("holds no JSON object")

@@ -66,8 +66,10 @@ TRIALS: Table[Record] = Table(
                lambda r: r.task_version),
         Column("task_digest", "VARCHAR", "digest of the task's folder, else Harbor's, or empty",
                lambda r: r.task_digest),
-        Column("family", "VARCHAR", "family or category of the task, or empty",
-               lambda r: r.family),
+        Column("topic", "VARCHAR", "folder or category that the task is filed under, or empty",
+               lambda r: r.topic),
+        Column("generator", "VARCHAR", "what drew the task from a seed, or empty",
+               lambda r: r.generator),
         Column("skills", "VARCHAR", "skills or tags, separated by ;", lambda r: _joined(r.skills)),
         Column("expert_minutes", "DOUBLE", "minutes that an expert needs, as the task says",
                lambda r: r.expert_minutes),
@@ -86,9 +88,9 @@ TRIALS: Table[Record] = Table(
                lambda r: r.ended_itself),
         Column("reward", "DOUBLE", "the verifier's number", lambda r: r.reward),
         Column("rung_kind", "VARCHAR", "milestone, test, or empty", lambda r: r.rung_kind),
-        Column("rungs", "INTEGER", "how many rungs the trial has", lambda r: len(r.rungs)),
+        Column("rungs", "INTEGER", "how many milestones the trial has", lambda r: len(r.rungs)),
         Column("rungs_passed", "INTEGER", "how many of them passed", lambda r: r.n_passed),
-        Column("furthest", "VARCHAR", "the last rung that passed, or empty", lambda r: r.furthest),
+        Column("furthest", "VARCHAR", "last milestone that passed, or empty", lambda r: r.furthest),
         Column("steps", "BIGINT", "steps by the agent in its trajectory", lambda r: r.steps),
         Column("input_tokens", "BIGINT", "tokens sent, cached ones too",
                lambda r: r.usage.input_tokens),
@@ -120,12 +122,12 @@ RUNGS: Table[RungRow] = Table(
     (
         Column("uid", "VARCHAR", "the trial", lambda row: row[0].uid),
         Column("place", "INTEGER", "place on the ladder, from 1", lambda row: row[1]),
-        Column("rung", "VARCHAR", "the rung's name", lambda row: row[2].id),
+        Column("rung", "VARCHAR", "the milestone's name", lambda row: row[2].id),
         Column("title", "VARCHAR", "what it proves, or empty", lambda row: row[2].title),
         Column("status", "VARCHAR", "passed, failed, not reached", lambda row: row[2].status),
         Column("weight", "DOUBLE", "its share of the reward, not normalised",
                lambda row: row[2].weight),
-        Column("requires", "VARCHAR", "rungs that must pass before it, separated by ;",
+        Column("requires", "VARCHAR", "milestones that must pass before it, separated by ;",
                lambda row: _joined(row[2].requires)),
         Column("message", "VARCHAR", "why the first failed check failed",
                lambda row: one_line(row[2].message, 400)),
@@ -186,7 +188,7 @@ TABLES: tuple[Table[Any], ...] = (TRIALS, RUNGS, STEPS, PROBLEMS)
 
 
 def rung_rows(record: Record) -> Iterator[RungRow]:
-    """A trial's rungs with their places from 1."""
+    """A trial's milestones with their places from 1."""
     for place, rung in enumerate(record.rungs, 1):
         yield record, place, rung
 
@@ -210,13 +212,15 @@ def dictionary() -> str:
     parts = [
         "# Data dictionary",
         "",
+        "For those who read the tables of `benchflow export`: what each column means.",
+        "",
         f"Schema {VERSION}. The tables that `benchflow export` writes, as Parquet, as CSV and in "
         "`index.duckdb`, which holds this page as its table `dictionary`. An empty field (NULL) "
         "always means *not recorded*; an empty text means that there is none.",
     ]
     for table in TABLES:
         key = f" Key: {', '.join(f'`{name}`' for name in table.key)}." if table.key else ""
-        parts += ["", f"## {table.name}", f"{table.meaning}{key}", ""]
+        parts += ["", f"## `{table.name}`", f"{table.meaning}{key}", ""]
         parts += ["| column | type | meaning |", "|---|---|---|"]
         parts += [f"| `{c.name}` | {c.type} | {c.meaning} |" for c in table.columns]
     return "\n".join(parts) + "\n"

@@ -86,7 +86,7 @@ def _task(number: int) -> dict[str, Any]:
         "version": "1.0.0",
         "benchflow": True,
         "staged": f"/synthetic/{name}",
-        "family": f"synthetic-{'repair' if number % 2 else 'build'}",
+        "topic": f"synthetic-{'repair' if number % 2 else 'build'}",
         "skills": list(_SKILLS[number % len(_SKILLS)]),
         "expert_minutes": 30 * 2 ** (number % 4),
         "hint": 0,
@@ -126,7 +126,7 @@ def _write_trial(
 
 
 def _reached(design: Design, generator: random.Random, agent: int, task: int) -> int:
-    """How many rungs in a row: each has a chance by the agent's ability and the task's demand."""
+    """How many milestones in a row: each has a chance by the agent's ability and the demand."""
     ability, demand = 5.0 - 0.8 * (agent % 5), 0.5 * (task % 5)
     for rung in range(design.milestones):
         logit = ability - demand - 1.5 * rung / design.milestones + generator.gauss(0, 0.5)
@@ -270,7 +270,7 @@ def _result(
 
 
 def _write_recordings(verifier: Path, rungs: list[dict[str, Any]]) -> None:
-    """The console as asciicast v2 with a marker at each rung that was decided, and the progress."""
+    """The console as asciicast v2 with a marker at each milestone decided, and the progress."""
     seconds, cast, progress = 0.0, ['{"version": 2, "width": 80, "height": 24}'], []
     for rung in rungs:
         if rung["status"] == "not reached":

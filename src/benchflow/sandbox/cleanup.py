@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchflow.base import process_identity
+from benchflow.base.atomic import write_json
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.sandbox import idmap, paths, userns
 from benchflow.sandbox.limits import Groups, remove_groups
@@ -68,9 +69,7 @@ def _owner(image: str, keep_while: Sequence[Path]) -> dict[str, object]:
 
 
 def _write(state: Path, value: dict[str, object]) -> None:
-    draft = state / f".{_RECORD}.new"
-    draft.write_text(json.dumps(value))
-    draft.replace(state / _RECORD)
+    write_json(state / _RECORD, value, lasting=False)
 
 
 def gc() -> list[str]:
@@ -110,7 +109,7 @@ def discard(name: str) -> None:
 
 
 def end_own() -> None:
-    """End what runs in the sandboxes of this process: whoever waits for them finds them dead."""
+    """End what runs in the sandboxes of this process: who waits for them finds them dead."""
     for state in paths.sandboxes().iterdir():
         owner = _owner_of(state) if state.is_dir() else {}
         if owner.get("pid") == os.getpid() and _is_owned(state):

@@ -50,6 +50,7 @@ from benchflow.sandbox.threads import all_of, in_thread
 
 _PIDS = 4096
 _VERIFIER_DIR = EnvironmentPaths().verifier_dir.as_posix()
+_SHELL = "/bin/sh"  # all that Harbor and agents do in an environment is a command
 _AGENT_DIR = EnvironmentPaths().agent_dir.as_posix()
 
 
@@ -202,6 +203,11 @@ class NamespaceEnvironment(BaseEnvironment):
         if self._box is None:
             box.stop()
             return
+        if box.exec([_SHELL, "-c", ":"]).status == 127:
+            raise TaskError(
+                f"the image has no {_SHELL}: no command can be run in it",
+                hint="start the Dockerfile from an image with a shell",
+            )
         self._report = trial_files.report(box, granted, self.network_policy.network_mode.value)
 
     def _workdir(self) -> str | None:
@@ -209,7 +215,7 @@ class NamespaceEnvironment(BaseEnvironment):
         return self.task_env_config.workdir or own or None
 
     def _open(self, image: Image, **how: Any) -> Sandbox:
-        """`Sandbox.start`, for whoever extends this class."""
+        """`Sandbox.start`, for those who extend this class."""
         return Sandbox.start(image, **how)
 
     def _core_mounts(self) -> list[Mount]:

@@ -61,7 +61,7 @@ class IdMap:
 
 
 def current() -> IdMap:
-    """The map for whoever calls: root's fixed range, or the caller's subordinate ids."""
+    """The map for the caller: root's fixed range, or the caller's subordinate ids."""
     if os.geteuid() == 0:
         return IdMap(ROOT_BASE, ROOT_BASE, privileged=True)
     for tool in ("newuidmap", "newgidmap"):
@@ -70,23 +70,35 @@ def current() -> IdMap:
     return IdMap(_subordinate("/etc/subuid"), _subordinate("/etc/subgid"), privileged=False)
 
 
-def _subordinate(table: str) -> int:
-    uid = os.getuid()
-    try:
-        user = pwd.getpwuid(uid).pw_name
-    except KeyError:
-        user = str(uid)
+def grants(table: str) -> int | None:
+    """The first id of the range of `SIZE` that `table` grants the caller; None without one."""
+    uid = str(os.getuid())
     try:
         lines = Path(table).read_text().splitlines()
     except FileNotFoundError:
-        lines = []
+        return None
     for line in lines:
         owner, _, rest = line.partition(":")
         start, _, count = rest.partition(":")
-        if owner in (user, str(uid)) and count.strip().isdigit() and int(count) >= SIZE:
+        if owner in (_user(), uid) and count.strip().isdigit() and int(count) >= SIZE:
             return int(start)
+    return None
+
+
+def _user() -> str:
+    uid = os.getuid()
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _subordinate(table: str) -> int:
+    start = grants(table)
+    if start is not None:
+        return start
     flag = "--add-subuids" if table == "/etc/subuid" else "--add-subgids"
     raise MissingTool(
-        f"{table} grants {user} no range of {SIZE} ids",
-        hint=f"as root: usermod {flag} 1000000000-1000065535 {user}",
+        f"{table} grants {_user()} no range of {SIZE} ids",
+        hint=f"as root: usermod {flag} 1000000000-1000065535 {_user()}",
     )

@@ -1,18 +1,10 @@
-"""Where benchflow keeps its own state: `$BENCHFLOW_HOME`, else the user's cache directory."""
+"""Where the sandboxes and their images are kept, below `benchflow.base.home`."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-
-def home() -> Path:
-    """`$BENCHFLOW_HOME`, default `$XDG_CACHE_HOME/benchflow`, default `~/.cache/benchflow`."""
-    explicit = os.environ.get("BENCHFLOW_HOME")
-    if explicit:
-        return Path(explicit).absolute()
-    cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache").absolute() / "benchflow"
+from benchflow.base.home import home
 
 
 def _private(*parts: str) -> Path:

@@ -7,14 +7,11 @@ import os
 import socket
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.sandbox.inside import wire
 from benchflow.sandbox.inside.sparse import copy
-
-if TYPE_CHECKING:
-    from benchflow.sandbox.namespace import Sandbox
 
 #: Errors of the sandbox's side that may just as well be the machine's.
 _ANYBODYS = (errno.EIO, errno.ENOMEM, errno.ENFILE, errno.EAGAIN, None)
@@ -27,13 +24,20 @@ _GET_PATIENCE, _PUT_PATIENCE = 600.0, 3600.0
 _ENTRY_BYTES = 4096
 
 
+class Asked(Protocol):
+    """A sandbox, as far as files need one."""
+
+    def ask(self, message: wire.Message, fds: tuple[int, ...] = ()) -> None:
+        """Send a request to its process 1."""
+
+
 class Unreadable(FileNotFoundError):
     """What is asked for is there in a way in which nobody can have it: a symlink in a circle, a
     name that is too long, more than the sandbox may write. That is the doing of who works inside.
     """
 
 
-def _porter(box: Sandbox, request: wire.Message, patience: float) -> socket.socket:
+def _porter(box: Asked, request: wire.Message, patience: float) -> socket.socket:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ours.settimeout(patience)
     with theirs:
@@ -60,7 +64,7 @@ def _next(channel: socket.socket) -> tuple[wire.Message, list[int]]:
     return message, fds
 
 
-def get(box: Sandbox, inside: str, host: Path, limit: int | None = None) -> list[str]:
+def get(box: Asked, inside: str, host: Path, limit: int | None = None) -> list[str]:
     """See `Sandbox.get`; more than `limit` bytes are Unreadable."""
     refused: list[str] = []
     modes: list[tuple[Path, int]] = []
@@ -174,7 +178,7 @@ def _receive(
     return stored
 
 
-def put(box: Sandbox, host: Path, inside: str) -> None:
+def put(box: Asked, host: Path, inside: str) -> None:
     """See `Sandbox.put`."""
     if not host.exists():
         raise UsageError(f"cannot copy {host} into the sandbox: it does not exist")

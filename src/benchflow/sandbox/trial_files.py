@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from benchflow.base.atomic import write_json
 from benchflow.errors import InfrastructureError
 from benchflow.sandbox.model import Limits
 from benchflow.sandbox.namespace import Sandbox
@@ -139,6 +140,4 @@ def write_report(path: Path, role: str, value: dict[str, Any]) -> None:
     if path.is_file() and not path.is_symlink():
         known = json.loads(path.read_text())
     known["sandboxes"][role] = value
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(json.dumps(known, indent=2) + "\n")
-    draft.replace(path)
+    write_json(path, known)

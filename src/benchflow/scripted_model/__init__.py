@@ -12,7 +12,8 @@ policies it was given. docs/models.md describes policies.
 
 from __future__ import annotations
 
-from benchflow.scripted_model.policy import Closed, Fault, Policy, Tokens, Turn, load, of_commands
+from benchflow.scripted_model.policy import Closed, Fault, Policy, Tokens, Turn, of_commands
+from benchflow.scripted_model.policy_file import load
 from benchflow.scripted_model.process import ScriptedModel
 
 __all__ = [

@@ -15,7 +15,7 @@ Dialect = Literal["tools", "terminus-json", "terminus-xml", "mini-text", "aside"
 MINI_END = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 _MINI_FENCE = "mswea_bash_command"
 _LONGEST_WAIT = 60.0
-_PLAN = "Go on."
+_PLAN = "Continue."
 
 
 def detect(view: View) -> Dialect:

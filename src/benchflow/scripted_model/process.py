@@ -58,7 +58,7 @@ class ScriptedModel:
 
         Raises UsageError for a bad file, InfrastructureError when it does not come up.
         """
-        from benchflow.scripted_model.policy import load
+        from benchflow.scripted_model.policy_file import load
 
         scratch = tempfile.TemporaryDirectory(prefix="benchflow-scripted-")
         loaded = {n: load(p) if isinstance(p, Path) else p for n, p in policies.items()}

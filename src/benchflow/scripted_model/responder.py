@@ -1,6 +1,6 @@
 """Decides what the scripted model answers. What it needs to know stands in the request itself:
 each answer bears a mark, and the last mark of a conversation says where in the policy it is. So an
-agent that is killed and continued goes on, and one that starts anew starts at the first turn."""
+agent that is killed and resumed carries on, and one that starts again starts at the first turn."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from benchflow.model_apis.protocols import Failure, Protocol
 from benchflow.scripted_model import dialects, tools
 from benchflow.scripted_model.policy import Fault, Policy, Turn
-from benchflow.scripted_model.protocols_out import Answer, Call
+from benchflow.scripted_model.protocols_out.answer import Answer, Call
 from benchflow.scripted_model.request import View
 
 _MARK = re.compile(r"bf_s(\d+)_n(\d+)(x?)")

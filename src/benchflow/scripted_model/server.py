@@ -24,7 +24,8 @@ from benchflow.model_apis.usage import Usage
 from benchflow.scripted_model import protocols_out as answers
 from benchflow.scripted_model import request
 from benchflow.scripted_model.policy import Fault, Pace, Policy
-from benchflow.scripted_model.protocols_out import Answer, Event, responses
+from benchflow.scripted_model.protocols_out import responses
+from benchflow.scripted_model.protocols_out.answer import CREATED, Answer, Event
 from benchflow.scripted_model.request import View
 from benchflow.scripted_model.responder import Played, Player
 
@@ -203,7 +204,7 @@ def _models(protocol: Protocol, names: list[str]) -> dict[str, Any]:
         data = [common | {"id": n, "display_name": n} for n in names]
         return {"data": data, "has_more": False, "first_id": names[0], "last_id": names[-1]}
     common = {"object": "model", "owned_by": "scripted"}
-    data = [common | {"id": n, "created": answers.CREATED} for n in names]
+    data = [common | {"id": n, "created": CREATED} for n in names]
     return {"object": "list", "data": data}
 
 

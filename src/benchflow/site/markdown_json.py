@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import to_builtins
 from msgspec.json import Encoder
 
+from benchflow.base.numbers import plural
 from benchflow.site.page_model import (
     Block,
     Cell,
@@ -129,12 +130,13 @@ def _block_markdown(block: Block, root: str) -> Iterator[str]:
             )
         case Trajectory():
             first = block.data.format(0)
-            yield f"{block.n_steps:,} steps, {block.chunk} a file, from [{first}]({root}{first})"
+            steps = plural(block.n_steps, "step")
+            yield f"{steps}, {block.chunk} a file, from [{first}]({root}{first})"
         case Command():
             yield f"{_escape(block.title)}:"
             yield "\n".join("    " + line for line in block.text.splitlines())
         case TrialList():
-            yield f"{block.n_trials:,} trials; their rows: " + ", ".join(
+            yield f"{plural(block.n_trials, 'trial')}; their rows: " + ", ".join(
                 f"[{name}]({root}{name})" for name in block.shards
             )
 

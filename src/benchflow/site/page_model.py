@@ -109,7 +109,7 @@ class Facts(Struct, frozen=True):
 
 
 class Proof(Struct, frozen=True):
-    """One check behind a rung; see `benchflow.results.model.Check`."""
+    """One check behind a milestone; see `benchflow.results.model.Check`."""
 
     name: str
     status: str
@@ -119,7 +119,7 @@ class Proof(Struct, frozen=True):
 
 
 class Step(Struct, frozen=True):
-    """One rung of a ladder with what proves or refutes it."""
+    """One milestone of a ladder with what proves or refutes it."""
 
     id: str
     title: str
@@ -131,7 +131,7 @@ class Step(Struct, frozen=True):
 
 
 class Ladder(Struct, frozen=True):
-    """A trial's rungs in order. `rung_kind`: "milestone" or "test"."""
+    """A trial's milestones in order. `rung_kind`: "milestone" or "test"."""
 
     kind: ClassVar[str] = "ladder"
     rung_kind: str

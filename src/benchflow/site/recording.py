@@ -95,7 +95,7 @@ def script(name: str, recording: Recording) -> str:
 
 
 def _lines(output: list[tuple[float, str]]) -> tuple[tuple[tuple[float, str], ...], bool]:
-    """Text between line ends; a bare carriage return starts its line anew, as on a terminal."""
+    """Text between line ends; a bare carriage return starts its line again, as on a terminal."""
     lines: list[tuple[float, str]] = []
     began, held = 0.0, ""
     for at, text in output:

@@ -21,7 +21,7 @@ from stat import S_ISDIR
 from urllib.parse import unquote, urlsplit
 
 from benchflow.results.jobs import journal, task_facts, unfinished
-from benchflow.run.models.job_gateway import LEDGER
+from benchflow.run.models.gateway_access import LEDGER
 from benchflow.site.build import shell_of
 from benchflow.site.html import Shell, policy
 from benchflow.site.markdown_json import to_json, to_markdown
@@ -70,7 +70,7 @@ class Live:
 
     def look(self) -> tuple[int, int]:
         """Reads the sources again where they changed. How often they were read since the start,
-        and how often what is under way was: a trial that goes on changes the second number alone,
+        and how often what is under way was: a trial that moves on changes the second number alone,
         one that began or ended both."""
         with self._lock:
             now = time.monotonic()
@@ -224,7 +224,7 @@ def _page_of(path: str) -> str:
 
 
 def _state(sources: list[Path]) -> object:
-    """What changes when a trial begins or ends or a file is written anew."""
+    """What changes when a trial begins or ends or a file is written again."""
     found: list[tuple[str, int, int]] = []
     for source in sources:
         for path in [source, *_results(source)]:

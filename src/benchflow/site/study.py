@@ -101,7 +101,7 @@ class Study:
         return {place: attempts(records) for place, records in self.cells.items()}
 
     def seen_anew(self, unfinished: tuple[Unfinished, ...]) -> Study:
-        """The same study with what is under way looked at again; nothing is computed anew."""
+        """The same study with what is under way looked at again; nothing is computed again."""
         fresh = replace(self, collection=replace(self.collection, unfinished=unfinished))
         names = {field.name for field in fields(self)}
         # What was computed lies beside the fields (functools.cached_property).

@@ -1,9 +1,9 @@
 """From records to the arrays that `benchflow.analysis` takes: the only glue between the two.
 
 Errors of the infrastructure are in no array; they are counted per agent and model. A task that
-occurs in two versions counts as two tasks (`benchflow.results.versions`). Tasks of one
-family are one unit of inference where there are MIN_FAMILIES families or more; an interval over
-fewer holds the truth too seldom (docs/analysis.md), so that there the task stays the unit.
+occurs in two versions counts as two tasks (`benchflow.results.versions`). Tasks that were drawn by
+one generator are one unit of inference, however few units that leaves: seeds of one generator are
+never taken for independent tasks. A topic is a folder, and no unit.
 """
 
 from __future__ import annotations
@@ -19,9 +19,6 @@ from benchflow.analysis.estimate import Floats, Outcomes
 from benchflow.results.model import Verdict
 from benchflow.results.records import Record
 from benchflow.results.versions import apart
-
-#: Families needed to be units: with 8 an interval of 95 % covers 92.6 %, with 4 it covers 90 %.
-MIN_FAMILIES = 8
 
 
 @dataclass(frozen=True)
@@ -39,12 +36,9 @@ class Trials:
         everything = apart(records)
         counted = tuple(r for r in everything if r.verdict is not Verdict.ERROR)
         tasks = tuple(r.task for r in counted)
-        families = {r.family for r in counted if r.family}
-        shared = MIN_FAMILIES <= len(families) < len(set(tasks))
-        units = tuple(
-            f"family {r.family}" if r.family else task
-            for r, task in zip(counted, tasks, strict=True)
-        )
+        drawn = {task: r.generator for r, task in zip(counted, tasks, strict=True) if r.generator}
+        shared = len(set(drawn.values())) < len(drawn)
+        units = tuple(f"generator {drawn[task]}" if task in drawn else task for task in tasks)
         errors = Counter(r.who for r in everything if r.verdict is Verdict.ERROR)
         return cls(counted, tasks, units if shared else tasks, errors)
 
@@ -59,8 +53,8 @@ class Trials:
         return np.array([r.verdict is Verdict.RESOLVED for r in self.records], dtype=bool)
 
     @property
-    def in_families(self) -> bool:
-        """Whether units are families."""
+    def in_generators(self) -> bool:
+        """Whether units are generators."""
         return self.units is not self.tasks
 
     @property
@@ -96,7 +90,7 @@ class Trials:
         return Trials(
             tuple(self.records[i] for i in rows),
             tasks,
-            tuple(self.units[i] for i in rows) if self.in_families else tasks,
+            tuple(self.units[i] for i in rows) if self.in_generators else tasks,
             self.errors,
         )
 
@@ -109,7 +103,7 @@ class Trials:
         found: dict[str, Trials] = {}
         for name, places in rows.items():
             tasks = tuple(self.tasks[i] for i in places)
-            units = tuple(self.units[i] for i in places) if self.in_families else tasks
+            units = tuple(self.units[i] for i in places) if self.in_generators else tasks
             own = Counter({name: self.errors[name]})
             found[name] = Trials(tuple(self.records[i] for i in places), tasks, units, own)
         return found
@@ -130,7 +124,7 @@ class Trials:
             np.bincount(index, weights=self.resolved, minlength=len(tasks)).astype(np.int64),
             np.bincount(index, minlength=len(tasks)),
             self.n_errors,
-            tuple(unit_of[task] for task in tasks) if self.in_families else (),
+            tuple(unit_of[task] for task in tasks) if self.in_generators else (),
         )
 
     def amounts(self, measure: str) -> Floats:

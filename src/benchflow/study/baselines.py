@@ -1,4 +1,4 @@
-"""Trials that probe a task and measure no agent: its solution, whole or in part, and its cheats."""
+"""Trials that probe a task and measure no agent: its solution, in whole or part, its exploits."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from benchflow.results.records import Record
 _NAMES = frozenset({"oracle", "nop"})
 _BEGIN = ("ladder:", "exploit:", "variant:")
 WHAT = (
-    "oracle, nop, ladder, exploit and variant run a task's own solution, nothing, a part, a cheat "
-    "or another solution"
+    "oracle, nop, ladder, exploit and variant run a task's own solution, nothing, a part, an "
+    "exploit or another solution"
 )
 
 

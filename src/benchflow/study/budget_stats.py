@@ -79,7 +79,7 @@ def _budgets(trials: Trials, measure: str, level: float) -> Budgets:
                 part.resolved,
                 part.tasks,
                 at,
-                part.units if part.in_families else None,
+                part.units if part.in_generators else None,
                 level,
                 part.n_errors,
             )
@@ -94,7 +94,7 @@ def reach(
     """Cumulative incidence of `goal` (one of GOALS) over `measure` (one of MEASURES).
 
     A trial that ended by itself without the goal is a competing end; one that was cut off by a
-    limit could have gone on and is censored. Where it is not known which, it counts as ended.
+    limit could have continued and is censored. Where it is not known which, it counts as ended.
     """
     at_end = trials.amounts(measure)
     known = at_end[~np.isnan(at_end)]

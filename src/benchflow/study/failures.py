@@ -27,7 +27,7 @@ class Evidence:
 
     @property
     def finding(self) -> str:
-        """Class name at the head of the first failed rung's message, as the verifier wrote it."""
+        """Class name at the head of the first failed milestone's message, as it was written."""
         for rung in self.record.rungs:
             if rung.status == "failed":
                 head = rung.message.partition(":")[0].strip()
@@ -52,7 +52,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Label:
-    """Why one trial failed. `phase` is one of PHASES, `furthest` the last rung that passed."""
+    """Why one trial failed. `phase` is one of PHASES, `furthest` the last milestone that passed."""
 
     uid: str
     who: str
@@ -186,7 +186,7 @@ RULES = (
     ),
     Rule(
         "ended-wrong",
-        "ended by itself with wrong work",
+        "ended by itself with an incorrect submission",
         "the run ended by itself; whether the agent called its work done was not recorded",
         lambda seen: seen.record.ended_itself is True,
     ),
@@ -214,7 +214,7 @@ def labels(records: Iterable[Record]) -> tuple[Label, ...]:
 
 
 def phase(record: Record) -> str:
-    """How far it got, by the share of its rungs (milestones, or tests) that passed."""
+    """How far it got, by the share of its milestones (milestones, or tests) that passed."""
     n, passed = len(record.rungs), record.n_passed
     if n == 0:
         return "not judged"

@@ -31,7 +31,7 @@ from benchflow.study.summary import Summary, summarize_trials, to_json
 
 @dataclass(frozen=True)
 class Findings:
-    """See the modules that the parts come from. `by_name`: number of families, and rates."""
+    """See the modules that the parts come from. `by_name`: number of generators, and rates."""
 
     summary: Summary
     attempts: dict[str, Attempts]

@@ -1,4 +1,4 @@
-"""How far each gets: shares of rungs, who climbs better, and each milestone of each task."""
+"""How far each gets: shares of milestones, who climbs better, and each milestone of each task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchflow.study.statistics import Refused
 
 @dataclass(frozen=True)
 class Rungs:
-    """How far: the mean share of rungs passed, and who climbs better.
+    """How far: the mean share of milestones passed, and who climbs better.
 
     `share`: per agent and model, each trial weighing the same; a failed trial without any result is
     0. `kind`: "milestone" or "test". `climb` is refused for tests, which are no ladder.
@@ -70,7 +70,7 @@ def steps(trials: Trials, level: float = 0.95) -> tuple[Step, ...]:
 
 
 def rungs(trials: Trials, level: float = 0.95) -> Rungs | Refused:
-    """Milestones where all rungs are milestones, else single tests."""
+    """Milestones where all milestones are milestones, else single tests."""
     have = [record for record in trials.records if record.rungs]
     if not have:
         return Refused("no trial has milestones or tests")
@@ -94,7 +94,7 @@ def rungs(trials: Trials, level: float = 0.95) -> Rungs | Refused:
             part.n_tasks,
             len(values),
             part.n_errors,
-            "t over tasks or families (ratio)",
+            "t over tasks or generators (ratio)",
         )
     climb: RungModel | Refused = Refused("single tests are no ladder")
     if kind == "milestone":
@@ -103,7 +103,7 @@ def rungs(trials: Trials, level: float = 0.95) -> Rungs | Refused:
 
 
 def _climb(trials: Trials, level: float) -> RungModel | Refused:
-    """Rungs at the same place in their ladders share an intercept."""
+    """Milestones at the same place in their ladders share an intercept."""
     rows = [
         (rung.passed, place, who, task, unit)
         for record, who, task, unit in zip(

@@ -152,7 +152,7 @@ def pair_json(pair: Pair) -> dict[str, Any]:
 
 
 def _rate(outcomes: Outcomes, level: float) -> Rate | None:
-    return rate(outcomes, level) if len(outcomes.tasks) >= 2 else None
+    return rate(outcomes, level) if len(set(outcomes.units)) >= 2 else None
 
 
 def _need(a: Outcomes, b: Outcomes, level: float) -> Need | None:

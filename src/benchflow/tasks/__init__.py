@@ -2,13 +2,15 @@
 
 from benchflow.tasks.catalogue import catalogue, find, locate, names, root, select
 from benchflow.tasks.load import Problem, load
-from benchflow.tasks.model import Deliverable, Exploit, Step, Task, Variant
+from benchflow.tasks.model import Deliverable, Exploit, Resources, Staged, Step, Task, Variant
 from benchflow.tasks.stage import export, stage
 
 __all__ = [
     "Deliverable",
     "Exploit",
     "Problem",
+    "Resources",
+    "Staged",
     "Step",
     "Task",
     "Variant",

@@ -29,7 +29,7 @@ def root() -> Path:
 
 
 def names(top: Path | None = None) -> list[str]:
-    """Names (`<family>/<variant>`) of all tasks below `top`, sorted; nothing is validated."""
+    """Names (`<topic>/<name>`) of all tasks below `top`, sorted; nothing is validated."""
     base = top or root()
     return sorted(path.parent.relative_to(base).as_posix() for path in base.glob("*/*/task.toml"))
 
@@ -74,7 +74,7 @@ def locate(patterns: list[str]) -> list[Path]:
         folder = Path(pattern)
         if (folder / "task.toml").is_file():
             chosen[folder.resolve()] = None
-        elif folder.is_dir() and (below := sorted(folder.glob("*/task.toml"))):
+        elif below := [path for path in sorted(folder.glob("*/task.toml")) if path.is_file()]:
             chosen |= {config.parent.resolve(): None for config in below}
         else:
             chosen |= {(root() / name).resolve(): None for name in _named(pattern)}
@@ -87,6 +87,11 @@ def _named(pattern: str) -> list[str]:
     if not matching:
         matching = [name for name in known if name.split("/")[1] == pattern]
     if not matching:
+        if Path(pattern).is_dir():
+            raise UsageError(
+                f"{pattern}: no task here: neither task.toml nor folders that have one",
+                hint="name the folder that task.toml lies in, or see benchflow tasks",
+            )
         close = difflib.get_close_matches(pattern, known, n=1, cutoff=0.4)
         hint = f"did you mean {close[0]}?" if close else "see benchflow tasks"
         raise UsageError(f"no task {pattern!r}", hint=hint)

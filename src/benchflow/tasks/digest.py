@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from benchflow.errors import TaskError
+from benchflow.tasks import includes
 
 # What a task.toml says without moving a score: why it is not verified yet, what its cheats may
 # gain, how its variants are run. To set that right must make no trial due.
@@ -60,7 +61,8 @@ def digest_of(root: Path, parts: Iterable[str], *, links: bool = False) -> str:
     """SHA-256 (hex) over names, executable bits and contents of `parts` (files or folders).
 
     What a `task.toml` at the root says of exploits and variants, or as the reason for
-    `unverified`, does not count. Raises TaskError for a symlink, unless `links`: then where it
+    `unverified`, does not count; lines that stand for shared pieces count as what they stand for
+    (`includes`). Raises TaskError for a symlink, unless `links`: then where it
     leads to counts, and TaskError is for special files, and for what cannot be read.
     """
     total = hashlib.sha256()
@@ -76,12 +78,19 @@ def digest_of(root: Path, parts: Iterable[str], *, links: bool = False) -> str:
                 total.update(b"%s l %s\n" % (os.fsencode(path.readlink()), name))
                 continue
             executable = b"x" if path.stat().st_mode & stat.S_IXUSR else b"-"
-            data = _data(path)
+            data = _data(path) if links else _written_out(path, root)
             if name == b"task.toml":
                 data = _SCRIPTS.sub(b"", _REASON.sub(rb'\1""', data))
             content = hashlib.sha256(data).hexdigest().encode()
             total.update(b"%s %s %s\n" % (content, executable, name))
     return total.hexdigest()
+
+
+def _written_out(path: Path, root: Path) -> bytes:
+    try:
+        return includes.read(path, root)
+    except PermissionError:
+        raise TaskError(f"{path}: you may not read it", hint=f"chmod a+r {path}") from None
 
 
 def _data(path: Path) -> bytes:

@@ -1,4 +1,4 @@
-"""Reads a task folder. Every problem is named at once: file, key, what is wrong, what mends it."""
+"""Reads a task folder. Every problem is named at once: file, key, what is wrong, what fixes it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from benchflow.boot.milestones import ChecksError, MilestoneSpec
 from benchflow.boot.runner.scan import scan
 from benchflow.errors import TaskError, UsageError
+from benchflow.tasks import includes
 from benchflow.tasks.digest import digest_of
-from benchflow.tasks.model import Deliverable, Exploit, Step, Task, Variant
+from benchflow.tasks.model import Deliverable, Exploit, Resources, Step, Task, Variant
 
 if TYPE_CHECKING:
     from benchflow.tasks.schema import TaskFile
@@ -59,6 +60,10 @@ def load(path: Path | str) -> Task:
         return _load_plain(folder, data)
     parsed, problems = _parse(data)
     problems += list(_missing_files(folder, data))
+    problems += [
+        Problem(path.relative_to(folder).as_posix(), "", message, fix)
+        for path, message, fix in includes.problems(folder)
+    ]
     if parsed is None or problems:
         raise _error(folder, problems)
     milestones = _scan(folder, folder / "tests" / "checks.py", problems)
@@ -67,7 +72,7 @@ def load(path: Path | str) -> Task:
         for s in parsed.steps
     )
     task = _assemble(folder, parsed, milestones, steps)
-    if problems or (problems := list(_inconsistencies(task))):
+    if problems or (problems := list(_inconsistencies(task, parsed))):
         raise _error(folder, problems)
     return task
 
@@ -82,14 +87,26 @@ def _text(path: Path) -> str:
 def _error(folder: Path, problems: list[Problem]) -> TaskError:
     lines = "\n".join(f"  {problem}" for problem in problems)
     count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-    return TaskError(f"{folder}: {count}\n{lines}", hint="docs/design.md, “A task on disk”")
+    return TaskError(
+        f"{folder}: {count}\n{lines}", hint="docs/reference/task-toml.md has every key"
+    )
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if text.startswith("\N{BYTE ORDER MARK}"):
+            raise TaskError(
+                f"{path}: not valid TOML: it begins with a byte order mark",
+                hint="save it as UTF-8 without one",
+            )
+        return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise TaskError(f"{path}: not valid TOML: {error}", hint="mend the line it names") from None
+        raise TaskError(f"{path}: not valid TOML: {error}", hint="fix the line it names") from None
+    except RecursionError:
+        raise TaskError(
+            f"{path}: lists within lists, deeper than can be read", hint="write them flat"
+        ) from None
 
 
 def _load_plain(folder: Path, data: dict[str, Any]) -> Task:
@@ -118,7 +135,24 @@ def _load_plain(folder: Path, data: dict[str, Any]) -> Task:
         authors=_names(package.get("authors")),
         agent_timeout_sec=_seconds(data, "agent"),
         verifier_timeout_sec=_seconds(data, "verifier"),
+        resources=Resources(memory_mb=_whole(data.get("environment"), "memory_mb")),
+        artifacts=_artifacts(data),
     )
+
+
+def _whole(table: object, key: str) -> int:
+    value = table.get(key) if isinstance(table, dict) else None
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def _artifacts(data: dict[str, Any]) -> tuple[str, ...]:
+    steps = data.get("steps")
+    tables = [data, *(steps if isinstance(steps, list) else [])]
+    lists = [table.get("artifacts") for table in tables if isinstance(table, dict)]
+    entries = [entry for found in lists if isinstance(found, list) for entry in found]
+    paths = [entry.get("source") if isinstance(entry, dict) else entry for entry in entries]
+    absolute = [path.rstrip("/") for path in paths if isinstance(path, str) and path[:1] == "/"]
+    return tuple(dict.fromkeys(absolute))
 
 
 def _names(people: object) -> tuple[str, ...]:
@@ -208,7 +242,7 @@ def _scan(folder: Path, path: Path, problems: list[Problem]) -> tuple[MilestoneS
         milestones = tuple(scan(path))
     except ChecksError as error:
         where = f"line {error.line}" if error.line else ""
-        problems.append(Problem(relative, where, error.problem, error.fix or "mend it"))
+        problems.append(Problem(relative, where, error.problem, error.fix or "fix it"))
         return ()
     total = sum(milestone.weight for milestone in milestones)
     problems += [
@@ -248,13 +282,14 @@ def _assemble(
     text = "\n".join(_text(p) for p in instructions if p.is_file())
     return Task(
         path=folder,
-        name=f"{ours.family}/{ours.variant}",
+        name=f"{ours.topic}/{ours.name}",
         version=parsed.task.version,
         digest=digest_of(folder, SCORED_PARTS),
         is_benchflow=True,
         description=parsed.task.description,
         authors=tuple(author.name for author in parsed.task.authors),
-        family=ours.family,
+        topic=ours.topic,
+        generator=ours.generated.generator if ours.generated else "",
         skills=tuple(ours.skills),
         arch=ours.arch,
         further_arches=tuple(ours.further_arches),
@@ -266,7 +301,6 @@ def _assemble(
         oracle_minutes=ours.oracle_minutes,
         oracle_goes_on=ours.oracle_goes_on,
         image_mb=ours.image_mb,
-        storage_mb=parsed.environment.storage_mb,
         verifier_storage_mb=ours.verifier_storage_mb or 0,
         needs=tuple(ours.needs),
         unverified=ours.unverified,
@@ -284,15 +318,21 @@ def _assemble(
             for e in ours.common_exploits
         ),
         variants=tuple(
-            Variant(path.stem, path, _said(path), path.stem in variants_on)
+            Variant(path.stem, path, script_says(path), path.stem in variants_on)
             for path in sorted((folder / "variants").glob("*.sh"))
         ),
         steps=steps,
+        resources=Resources(
+            cpus=parsed.environment.cpus,
+            memory_mb=parsed.environment.memory_mb,
+            storage_mb=parsed.environment.storage_mb,
+            build_timeout_sec=parsed.environment.build_timeout_sec,
+        ),
         hints=tuple(path for n in (1, 2, 3) if (path := folder / "hints" / f"{n}.md").is_file()),
     )
 
 
-def _said(script: Path) -> str:
+def script_says(script: Path) -> str:
     """The comment that a script begins with, as one line."""
     lines = _text(script).splitlines()
     lines = lines[1:] if lines and lines[0].startswith("#!") else lines
@@ -300,12 +340,12 @@ def _said(script: Path) -> str:
     return " ".join(" ".join(line.lstrip("#") for line in comment).split())
 
 
-def _inconsistencies(task: Task) -> Iterator[Problem]:
+def _inconsistencies(task: Task, parsed: TaskFile) -> Iterator[Problem]:
     parts = task.path.parts
     if parts[-2:] != tuple(task.name.split("/")):
         yield Problem(
             "task.toml",
-            "metadata.benchflow.family/variant",
+            "metadata.benchflow.topic/name",
             f"says {task.name!r}, the folder says {'/'.join(parts[-2:])!r}",
             "make them equal",
         )
@@ -324,23 +364,27 @@ def _inconsistencies(task: Task) -> Iterator[Problem]:
                         f"write [{name}] into instruction.md, or take it out of proves",
                     )
     ids = {milestone.id for milestone in milestones}
-    declared = _read_toml(task.path / "task.toml")["metadata"]["benchflow"]
-    shipped = {
-        "exploits": {exploit.name for exploit in task.exploits},
-        "variants": {variant.name for variant in task.variants},
-    }
-    for folder, names in shipped.items():
-        for entry in declared.get(folder, []):
-            if entry["script"] not in names:
-                yield Problem(
-                    "task.toml",
-                    f"metadata.benchflow.{folder}",
-                    f"{folder}/{entry['script']}.sh does not exist",
-                    "add the script or remove the entry",
-                )
-            yield from _unknown(entry.get("allowed", []), ids, folder)
+    ours = parsed.metadata.benchflow
+    yield from _absent("exploits", [e.script for e in ours.exploits], task.exploits)
+    yield from _absent("variants", [v.script for v in ours.variants], task.variants)
+    for declared in ours.exploits:
+        yield from _unknown(declared.allowed, ids, "exploits")
     for exploit in task.common_exploits:
         yield from _unknown(exploit.allowed, ids, "common_exploits")
+
+
+def _absent(
+    folder: str, declared: list[str], shipped: Iterable[Exploit | Variant]
+) -> Iterator[Problem]:
+    names = {script.name for script in shipped}
+    for script in declared:
+        if script not in names:
+            yield Problem(
+                "task.toml",
+                f"metadata.benchflow.{folder}",
+                f"{folder}/{script}.sh does not exist",
+                "add the script or remove the entry",
+            )
 
 
 def _unknown(names: Iterable[str], ids: set[str], table: str) -> Iterator[Problem]:

@@ -22,10 +22,20 @@ class Deliverable:
 
 
 @dataclass(frozen=True)
-class Exploit:
-    """A cheat shipped with the task. `allowed`: milestones that it may reach, and `why`.
+class Resources:
+    """What a sandbox is granted; sizes in MiB, 0 where the task does not say."""
 
-    `goes_on`: it may be run where others that go on have run, after what they built, and leaves
+    cpus: int = 0
+    memory_mb: int = 0
+    storage_mb: int = 0
+    build_timeout_sec: float = 1800.0
+
+
+@dataclass(frozen=True)
+class Exploit:
+    """An exploit shipped with the task. `allowed`: milestones that it may reach, and `why`.
+
+    `goes_on`: it may be run where others like it have run, after what they built, and leaves
     nothing there that would change what the next one delivers.
     """
 
@@ -60,13 +70,15 @@ class Step:
 
 @dataclass(frozen=True)
 class Task:
-    """A task folder. `name` is `<family>/<variant>` for ours, the folder's name for plain Harbor.
+    """A task folder. `name` is `<topic>/<name>` for ours, the folder's name for plain Harbor.
 
     A plain Harbor folder (`is_benchflow` false) has no milestones, deliverables or skills here:
     Harbor itself knows how to run and grade it. Times are in seconds or minutes as named.
-    `common_exploits`: what cheats common to all tasks may gain here (they have no path).
+    `common_exploits`: what exploits common to all tasks may gain here (they have no path).
     `further_arches`: what else the verifier's image has QEMU for, beside `arch`.
     `oracle_goes_on`: solve.sh may run again in its own sandbox, to a later milestone.
+    `generator`: what drew the task from a seed; "" for one written by hand.
+    `resources`: the agent's. `artifacts`: absolute paths that a plain Harbor task collects.
     `verifier_storage_mb`: what the verifier may write, where the task says so; else 0 (`staging`).
     """
 
@@ -77,7 +89,8 @@ class Task:
     is_benchflow: bool
     description: str = ""
     authors: tuple[str, ...] = ()
-    family: str = ""
+    topic: str = ""
+    generator: str = ""
     skills: tuple[str, ...] = ()
     arch: str = ""
     further_arches: tuple[str, ...] = ()
@@ -89,7 +102,6 @@ class Task:
     oracle_minutes: float = 0.0
     oracle_goes_on: bool = False
     image_mb: int = 0
-    storage_mb: int = 0
     verifier_storage_mb: int = 0
     needs: tuple[str, ...] = ()
     unverified: str = ""
@@ -103,6 +115,8 @@ class Task:
     variants: tuple[Variant, ...] = ()
     steps: tuple[Step, ...] = ()
     hints: tuple[Path, ...] = field(default=())
+    resources: Resources = Resources()
+    artifacts: tuple[str, ...] = ()
 
     @property
     def slug(self) -> str:
@@ -123,3 +137,12 @@ class Task:
     def n_checks(self) -> int:
         """Number of checks over all milestones."""
         return sum(len(milestone.checks) for milestone in self.milestones)
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A task and the Harbor folder that is run for it, with `hint` hints in its instruction."""
+
+    task: Task
+    folder: Path
+    hint: int = 0

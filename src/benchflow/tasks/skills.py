@@ -1,4 +1,4 @@
-"""The vocabulary of skills: what a task asks of whoever solves it, in one word for each skill.
+"""The vocabulary of skills: what a task asks of those who solve it, in one word for each skill.
 
 Results are compared by skill across tasks, so two tasks that need the same thing use the same word.
 """

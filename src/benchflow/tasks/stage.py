@@ -13,16 +13,17 @@ import json
 import os
 import shutil
 import tempfile
-import tomllib
 from pathlib import Path
 from typing import Any
 
 from benchflow.base.home import home
+from benchflow.base.numbers import plural
 from benchflow.boot.memory import OWN_MB, QEMU_MB, TOOL_MB
 from benchflow.boot.runner.debian_packages import packages
 from benchflow.errors import UsageError
+from benchflow.tasks import includes
 from benchflow.tasks.digest import files_below
-from benchflow.tasks.model import Task
+from benchflow.tasks.model import Resources, Staged, Task
 
 _FORMAT = 3
 _SUITE = "bookworm"
@@ -37,8 +38,8 @@ exec python3 -I /tests/boot.pyz verify --tests /tests --logs /logs/verifier
 """
 
 
-def stage(task: Task, hint: int = 0) -> Path:
-    """The staged folder of `task` with hints 1..`hint` in its instruction; cached.
+def stage(task: Task, hint: int = 0) -> Staged:
+    """`task` as a Harbor folder with hints 1..`hint` in its instruction; cached.
 
     A plain Harbor folder is already what Harbor runs: its own path is returned.
     Raises UsageError when the task has no hint of that level.
@@ -48,16 +49,18 @@ def stage(task: Task, hint: int = 0) -> Path:
             raise UsageError(
                 f"{task.name}: plain Harbor tasks have no hints", hint="leave --hint out"
             )
-        return task.path
+        return Staged(task, task.path)
     if hint > len(task.hints):
         raise UsageError(
-            f"{task.name} has {len(task.hints)} hints", hint=f"use --hint 0-{len(task.hints)}"
+            f"{task.name} has {plural(len(task.hints), 'hint')}",
+            hint=f"use --hint 0-{len(task.hints)}",
         )
     boot = boot_zipapp()
     key = hashlib.sha256(f"{_FORMAT} {task.digest} {boot.stem} {hint}".encode()).hexdigest()[:20]
     final = home() / "staged" / key / task.slug
+    staged = Staged(task, final, hint)
     if final.is_dir():
-        return final
+        return staged
     final.parent.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=".staging-", dir=final.parent.parent))
     try:
@@ -70,7 +73,7 @@ def stage(task: Task, hint: int = 0) -> Path:
                 raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return final
+    return staged
 
 
 def export(tasks: list[Task], destination: Path, hint: int = 0) -> list[Path]:
@@ -81,7 +84,7 @@ def export(tasks: list[Task], destination: Path, hint: int = 0) -> list[Path]:
     destination.mkdir(parents=True, exist_ok=True)
     written = []
     for task in tasks:
-        source, target = stage(task, hint), destination / task.slug
+        source, target = stage(task, hint).folder, destination / task.slug
         if target.exists():
             if _content(target) != _content(source):
                 raise UsageError(
@@ -118,7 +121,7 @@ def write_staged(task: Task, target: Path, boot: Path, hint: int) -> None:
     """Writes the staged form of `task` into the new folder `target`."""
     target.mkdir(parents=True)
     for part in ("environment", "solution"):
-        _copy(task.path / part, target / part)
+        _copy(task, part, target / part)
     hints = "".join(
         f"\n### Hint {n}\n\n{path.read_text(encoding='utf-8')}"
         for n, path in enumerate(task.hints[:hint], 1)
@@ -128,21 +131,21 @@ def write_staged(task: Task, target: Path, boot: Path, hint: int) -> None:
         for step in task.steps:
             source, folder = task.path / "steps" / step.name, target / "steps" / step.name
             folder.mkdir(parents=True)
-            _copy(source / "solution", folder / "solution")
+            _copy(task, f"steps/{step.name}/solution", folder / "solution")
             (folder / "instruction.md").write_text(
                 (source / "instruction.md").read_text(encoding="utf-8") + appendix
             )
-            _write_tests(task, source / "tests", folder / "tests", boot)
+            _write_tests(task, f"steps/{step.name}/tests", folder / "tests", boot)
     else:
         (target / "instruction.md").write_text(
             (task.path / "instruction.md").read_text(encoding="utf-8") + appendix
         )
-        _write_tests(task, task.path / "tests", target / "tests", boot)
+        _write_tests(task, "tests", target / "tests", boot)
     (target / "task.toml").write_text(_staged_toml(task))
 
 
-def _write_tests(task: Task, source: Path, target: Path, boot: Path) -> None:
-    _copy(source, target)
+def _write_tests(task: Task, source: str, target: Path, boot: Path) -> None:
+    _copy(task, source, target)
     shutil.copyfile(boot, target / "boot.pyz")
     (target / "task.json").write_text(json.dumps(manifest(task), indent=1) + "\n")
     (target / "test.sh").write_text(_TEST_SH)
@@ -195,9 +198,15 @@ WORKDIR /tests
 """
 
 
-def verifier_memory_mb(task: Task) -> int:
-    """What the verifier may hold: each part as much as `boot` lets it have, all at once."""
-    return OWN_MB + TOOL_MB + task.machines_at_once * (task.machine_memory_mb + QEMU_MB)
+def verifier_resources(task: Task) -> Resources:
+    """What the verifier is granted. Memory: each part of `boot` as much as it may have, at once."""
+    machines = task.machines_at_once * (task.machine_memory_mb + QEMU_MB)
+    return Resources(
+        cpus=task.resources.cpus,
+        memory_mb=OWN_MB + TOOL_MB + machines,
+        storage_mb=verifier_storage_mb(task),
+        build_timeout_sec=task.resources.build_timeout_sec,
+    )
 
 
 def verifier_storage_mb(task: Task) -> int:
@@ -212,30 +221,31 @@ def verifier_storage_mb(task: Task) -> int:
 
 
 def _staged_toml(task: Task) -> str:
-    import tomli_w
+    import tomlkit
 
-    data = tomllib.loads((task.path / "task.toml").read_text(encoding="utf-8"))
-    resources = data["environment"]
+    data: Any = tomlkit.parse((task.path / "task.toml").read_text(encoding="utf-8"))
+    granted = verifier_resources(task)
     data["verifier"]["timeout_sec"] = task.verifier_ended_sec
     data["verifier"]["environment_mode"] = "separate"
     data["verifier"]["environment"] = {
         "network_mode": "no-network",
-        "build_timeout_sec": resources.get("build_timeout_sec", 1800),
-        "cpus": resources.get("cpus", 2),
-        "memory_mb": verifier_memory_mb(task),
-        "storage_mb": verifier_storage_mb(task),
+        "build_timeout_sec": granted.build_timeout_sec,
+        "cpus": granted.cpus,
+        "memory_mb": granted.memory_mb,
+        "storage_mb": granted.storage_mb,
     }
-    data["environment"].setdefault("build_timeout_sec", 1800)
+    data["environment"].setdefault("build_timeout_sec", task.resources.build_timeout_sec)
     data["artifacts"] = [d.path for d in task.deliverables]
     data["metadata"]["benchflow"]["digest"] = task.digest
-    return tomli_w.dumps(data)
+    return tomlkit.dumps(data)
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy(task: Task, part: str, target: Path) -> None:
+    source = task.path / part
     for path in files_below(source):
         copy = target / path.relative_to(source)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, copy)
+        copy.write_bytes(includes.read(path, task.path))
         copy.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)
 
 

@@ -1,4 +1,4 @@
-"""The agent that waits: the work is done by whoever drives the trial from outside."""
+"""The agent that waits: the work is done by somebody who drives the trial from outside."""
 
 from __future__ import annotations
 

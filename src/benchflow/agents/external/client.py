@@ -15,7 +15,7 @@ _ENDED = "the trial ended before it answered"
 async def call(trial: Path, op: str, **arguments: Any) -> dict[str, Any]:
     """What the trial in the folder `trial` answers to `op`; see `service` for the calls.
 
-    Whoever cancels this ends the command that the call runs. Raises UsageError for what the driver
+    Cancelling this ends the command that the call runs. Raises UsageError for what the driver
     did wrong (no such file, another call is under way, the time is over), and InfrastructureError
     where the sandbox is gone.
     """

@@ -11,7 +11,7 @@
     submit                                   the work is handed in as it is
 
 Paths are absolute. An answer with "error" says what is wrong and what to do. A call that is given
-up (its driver hung up) ends its command; a transfer goes on to its end.
+up (its driver hung up) ends its command; a transfer continues to its end.
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ class LayeredOpenCode(_LayeredProgram, OpenCode):
     async def resume(
         self, instruction: str, environment: BaseEnvironment, context: AgentContext
     ) -> None:
-        """Harbor writes its output anew, and reads the trajectory from it: it needs both parts."""
+        """Harbor writes its output again, and reads the trajectory from it: it needs both parts."""
         output = f"{self.environment_logs_dir}/opencode.txt"
         before = f"{output}.before"
         await self.exec_as_agent(environment, command=f"[ ! -f {output} ] || mv {output} {before}")

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchflow.base import atomic
 from benchflow.base.home import home
 from benchflow.errors import InfrastructureError
 
@@ -87,6 +88,4 @@ def write_file(path: Path, locks: dict[str, AgentLock]) -> None:
     """Replace the lock file at once."""
     agents = {name: locks[name].as_json() for name in sorted(locks)}
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(".new")
-    draft.write_text(json.dumps({"schema": SCHEMA, "agents": agents}, indent=1) + "\n")
-    draft.replace(path)
+    atomic.write(path, json.dumps({"schema": SCHEMA, "agents": agents}, indent=1) + "\n")

@@ -8,7 +8,6 @@ import json
 import re
 import shutil
 import tarfile
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,12 +49,7 @@ def wanted(task: Task) -> list[Wanted]:
     """The deliverables of `task`; of a plain Harbor task its artifacts, as files."""
     if task.is_benchflow:
         return [Wanted(d.path, d.kind) for d in task.deliverables]
-    data = tomllib.loads((task.path / "task.toml").read_text(encoding="utf-8"))
-    tables = [data, *(step for step in data.get("steps", []) if isinstance(step, dict))]
-    entries = [entry for table in tables for entry in table.get("artifacts", [])]
-    paths = [entry.get("source") if isinstance(entry, dict) else entry for entry in entries]
-    absolute = [path for path in paths if isinstance(path, str) and path.startswith("/")]
-    return [Wanted(path.rstrip("/"), "file") for path in dict.fromkeys(absolute)]
+    return [Wanted(path, "file") for path in task.artifacts]
 
 
 def prepare(task: Task, oracle: Trial | None, folder: Path) -> list[Exploit]:

@@ -14,6 +14,8 @@ from benchflow.results.model import Trial
 from benchflow.tasks.digest import files_below
 
 _LEAST = 3
+_BENCH = Path(__file__).parents[2] / "bench"
+_TAKEN = re.compile(r"benchflow\.bench(?:\.(\w+)| import (\([^)]*\)|[^\n]*))")
 _LARGEST_FILE = 64 << 10
 _FRAME = re.compile(r'\[\\n" "\$\(\((\d+)\+(\d+)\)\)".*?\$\(\((\d+)\+(\d+)\)\)', re.DOTALL)
 _PIECE = re.compile(r" __b=(\$__b)?\$\(printf '(.*)\.'\); __b=\$\{__b%\.\}\n", re.DOTALL)
@@ -30,10 +32,12 @@ class Answer:
 
 
 def words(root: Path) -> list[str]:
-    """Literals of the checks' Python files, then the lines of their other small text files."""
+    """Literals of the checks' Python files and of what they take from `bench`, then the lines of
+    their other small text files."""
     folders = [root / "tests", *sorted(root.glob("steps/*/tests"))]
     found: dict[str, None] = {}
     paths = [p for folder in folders if folder.is_dir() for p in files_below(folder)]
+    paths += _shared([path for path in paths if path.suffix == ".py"])
     for path in sorted(paths, key=lambda path: path.suffix != ".py"):
         if path.stat().st_size > _LARGEST_FILE:
             continue
@@ -43,6 +47,21 @@ def words(root: Path) -> list[str]:
             continue
         lines = _literals(text) if path.suffix == ".py" else text.splitlines()
         found.update(dict.fromkeys(line for line in lines if len(line.strip()) >= _LEAST))
+    return list(found)
+
+
+def _shared(own: list[Path]) -> list[Path]:
+    """Modules of `bench` that some files import, and those that these import."""
+    found: dict[Path, None] = {}
+    ahead = list(own)
+    while ahead:
+        text = ahead.pop().read_text(encoding="utf-8", errors="replace")
+        taken = " ".join("".join(each) for each in _TAKEN.findall(text))
+        names = sorted(set(re.findall(r"\w+", taken)))
+        fresh = [path for name in names if (path := _BENCH / f"{name}.py") not in found]
+        for path in filter(Path.is_file, fresh):
+            found[path] = None
+            ahead.append(path)
     return list(found)
 
 

@@ -42,8 +42,9 @@ _LIBRARIES = ("pexpect", "ptyprocess", "qemu.qmp")
 _FOR_PEOPLE = {
     "task": ("version", "description", "authors", "keywords"),
     "metadata.benchflow": (
-        "family", "variant", "generator", "skills", "expert_minutes", "expert_minutes_basis",
-        "oracle_minutes", "needs", "unverified", "exploits", "common_exploits", "variants",
+        "topic", "name", "family", "variant", "generated", "skills", "expert_minutes",
+        "expert_minutes_basis", "oracle_minutes", "needs", "unverified", "exploits",
+        "common_exploits", "variants",
     ),
 }  # fmt: skip
 
@@ -106,7 +107,9 @@ def reached(
         found.all_of(root)
     found.close()
     mentions = {word for each in found.found.values() for word in each.mentions}
-    names = {f"{module}:{name}" for module, name in found.found if module not in own}
+    # Of the task's own too: what moved out of its tests is recorded under their names.
+    names = {canonical(f"{module}:{name}") if module in own else f"{module}:{name}"
+             for module, name in found.found}  # fmt: skip
     table.refuse_collisions(names, mentions)
     return found.found
 

@@ -16,7 +16,7 @@ from benchflow.boot.errors import BadDeliverable
 from benchflow.boot.inspect.bounded_run import run_tool
 from benchflow.boot.inspect.filesystem import Entry, Kind
 from benchflow.boot.inspect.listed_filesystem import Tree
-from benchflow.boot.sanitize import one_line
+from benchflow.boot.sanitize import first_line
 
 LIMIT = 512 << 20
 _CHUNK = 1 << 20
@@ -176,12 +176,12 @@ class Tar(Tree):
         if member.islnk():
             content = self._members.get(self._path(member.linkname))
             if content is None:
-                raise BadDeliverable(f"{one_line(path)} is a hard link to nothing before it")
+                raise BadDeliverable(f"{first_line(path)} is a hard link to nothing before it")
         else:
             content = member
         kind = _TAR_KINDS.get(content.type)
         if kind is None:
-            raise BadDeliverable(f"{one_line(path)} has the unknown type {member.type!r}")
+            raise BadDeliverable(f"{first_line(path)} has the unknown type {member.type!r}")
         if kind == "file":
             self._spend("hard links" if member.islnk() else "files", content.size)
         self._members[path] = content
@@ -208,7 +208,7 @@ class Tar(Tree):
                 stream = tar.extractfile(self._members[entry.path])
                 data = stream.read(limit + 1) if stream else b""
         except (tarfile.TarError, OSError, ValueError) as error:
-            raise BadDeliverable(f"{one_line(entry.path)} cannot be read: {error}") from None
+            raise BadDeliverable(f"{first_line(entry.path)} cannot be read: {error}") from None
         if len(data) != entry.size:
-            raise BadDeliverable(f"{one_line(entry.path)} is cut off")
+            raise BadDeliverable(f"{first_line(entry.path)} is cut off")
         return data

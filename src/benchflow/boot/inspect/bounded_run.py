@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchflow.boot.errors import BadDeliverable, ToolMissing, VerifierBroken
 from benchflow.boot.memory import TOOL_MB, unbound
-from benchflow.boot.sanitize import one_line
+from benchflow.boot.sanitize import first_line
 
 CPU_SECONDS = 120
 _WALL_FACTOR = 15
@@ -35,7 +35,7 @@ class ToolResult:
     def complaint(self) -> str:
         """One line of what it said, for an error message."""
         said = self.stderr.decode(errors="replace") or self.stdout.decode(errors="replace")
-        return one_line(said) or f"status {self.status}"
+        return first_line(said) or f"status {self.status}"
 
 
 def tool(name: str) -> str:

@@ -9,7 +9,7 @@ from benchflow.boot.errors import BadDeliverable
 from benchflow.boot.inspect.archive import decompress_first, is_compressed
 from benchflow.boot.inspect.filesystem import Entry, Kind
 from benchflow.boot.inspect.listed_filesystem import Tree
-from benchflow.boot.sanitize import one_line
+from benchflow.boot.sanitize import first_line
 
 LIMIT = 512 << 20
 _HEADER = 110
@@ -90,7 +90,7 @@ class Initramfs(Tree):
             return
         kind = _KINDS.get(modes.S_IFMT(mode))
         if kind is None:
-            raise BadDeliverable(f"{one_line(path)} has the impossible mode {mode:o}")
+            raise BadDeliverable(f"{first_line(path)} has the impossible mode {mode:o}")
         target = content.decode(errors="surrogateescape") if kind == "symlink" else ""
         size = len(content) if kind == "file" else 0
         self._add(Entry(path, kind, size, modes.S_IMODE(mode), uid, gid, target=target))

@@ -15,7 +15,7 @@ from pathlib import Path
 from benchflow.boot.errors import BadDeliverable
 from benchflow.boot.inspect.bounded_run import run_tool
 from benchflow.boot.inspect.filesystem import READ_LIMIT, Entry, FileSystem, Kind, child_path
-from benchflow.boot.sanitize import clean, one_line
+from benchflow.boot.sanitize import clean, first_line
 
 _ROOT_INODE = 2
 _LINE = re.compile(r"/(\d+)/(\d{6})/(\d+)/(\d+)/([^/]*)/(\d*)/\Z", re.DOTALL)
@@ -61,7 +61,7 @@ class Ext4(FileSystem):
             if kind is None and modes.S_IFMT(mode) == _PRINTED_FIFO:
                 kind = "fifo"
             if kind is None:
-                raise BadDeliverable(f"{one_line(name)} has the impossible mode {mode:o}")
+                raise BadDeliverable(f"{first_line(name)} has the impossible mode {mode:o}")
             path = child_path(directory.path, name)
             entries[name] = Entry(path, kind, size, modes.S_IMODE(mode), uid, gid, inode)
         return entries
@@ -84,7 +84,7 @@ class Ext4(FileSystem):
     def _parse(self, inode: int, answer: str) -> dict[str, tuple[int, int, int, int, int]]:
         echo = f"debugfs: ls -p <{inode}>\n"
         if not answer.startswith(echo) or not answer.endswith("\n\n"):
-            raise BadDeliverable(f"directory {inode} cannot be read: {one_line(answer)}")
+            raise BadDeliverable(f"directory {inode} cannot be read: {first_line(answer)}")
         found: dict[str, tuple[int, int, int, int, int]] = {}
         for line in answer.removeprefix(echo).removesuffix("\n\n").split("\n"):
             match = _LINE.match(line)
@@ -120,7 +120,7 @@ class Ext4(FileSystem):
                 continue
             if entry.size > limit:
                 raise BadDeliverable(
-                    f"{one_line(entry.path)} has {entry.size} bytes; the limit is {limit}"
+                    f"{first_line(entry.path)} has {entry.size} bytes; the limit is {limit}"
                 )
             if batch and (size + entry.size > _BATCH_BYTES or len(batch) >= _BATCH_FILES):
                 yield from self._dump(batch, limit)
@@ -142,7 +142,9 @@ class Ext4(FileSystem):
             for number, entry in enumerate(batch):
                 path = Path(folder, str(number))
                 if not path.is_file() or path.stat().st_size != entry.size:
-                    raise BadDeliverable(f"{one_line(entry.path)} cannot be read: {done.complaint}")
+                    raise BadDeliverable(
+                        f"{first_line(entry.path)} cannot be read: {done.complaint}"
+                    )
                 yield entry, path.read_bytes()
 
     def problems(self) -> str:
@@ -174,6 +176,6 @@ class Ext4(FileSystem):
         complaints = done.stderr.decode(errors="replace").splitlines()[1:]
         if complaints or done.status != 0:
             raise BadDeliverable(
-                f"the ext4 file system cannot be read: {one_line(' '.join(complaints))}"
+                f"the ext4 file system cannot be read: {first_line(' '.join(complaints))}"
             )
         return done.stdout

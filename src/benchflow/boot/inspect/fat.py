@@ -8,7 +8,7 @@ from pathlib import Path
 from benchflow.boot.errors import BadDeliverable
 from benchflow.boot.inspect.bounded_run import run_tool
 from benchflow.boot.inspect.filesystem import Entry, FileSystem, child_path
-from benchflow.boot.sanitize import one_line
+from benchflow.boot.sanitize import first_line
 
 # No configuration of the host; and geometry that Linux accepts is accepted.
 _ENV = {"MTOOLSRC": "/dev/null", "MTOOLS_SKIP_CHECK": "1", "MTOOLS_TWENTY_FOUR_HOUR_CLOCK": "1"}
@@ -38,7 +38,9 @@ class Fat(FileSystem):
             match = _ROW.match(line)
             if match is None:
                 if not _IGNORED.match(line):
-                    raise BadDeliverable(f"{one_line(directory.path)}: strange entry {line[:80]!r}")
+                    raise BadDeliverable(
+                        f"{first_line(directory.path)}: strange entry {line[:80]!r}"
+                    )
                 continue
             short = match["base"].rstrip()
             if match["extension"].strip():
@@ -47,7 +49,7 @@ class Fat(FileSystem):
             if name in (".", ".."):
                 continue
             if _FORBIDDEN.search(name) or self._fold(name) in map(self._fold, entries):
-                raise BadDeliverable(f"{one_line(directory.path)}: strange name {name[:80]!r}")
+                raise BadDeliverable(f"{first_line(directory.path)}: strange name {name[:80]!r}")
             path = child_path(directory.path, name)
             is_directory = match["size"] == "<DIR>"
             entries[name] = Entry(
@@ -61,7 +63,7 @@ class Fat(FileSystem):
     def _read(self, entry: Entry, limit: int) -> bytes:
         done = run_tool(["mtype", "-i", self._drive, f"::{entry.path}"], env=_ENV, limit=limit)
         if done.status != 0 or len(done.stdout) != entry.size:
-            raise BadDeliverable(f"{one_line(entry.path)} cannot be read: {done.complaint}")
+            raise BadDeliverable(f"{first_line(entry.path)} cannot be read: {done.complaint}")
         return done.stdout
 
     def _target(self, entry: Entry) -> str:

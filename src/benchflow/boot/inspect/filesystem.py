@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from benchflow.boot.errors import BadDeliverable
-from benchflow.boot.sanitize import one_line
+from benchflow.boot.sanitize import first_line
 
 Kind = Literal["file", "directory", "symlink", "device", "fifo", "socket"]
 
@@ -77,11 +77,11 @@ class FileSystem(ABC):
                 continue
             found = self._children(entry).get(self._fold(part))
             if found is None:
-                raise BadDeliverable(f"{one_line(path)} is not in the image")
+                raise BadDeliverable(f"{first_line(path)} is not in the image")
             if found.kind == "symlink" and (parts or follow):
                 links += 1
                 if links > _MAX_LINKS:
-                    raise BadDeliverable(f"{one_line(path)} is a loop of symbolic links")
+                    raise BadDeliverable(f"{first_line(path)} is a loop of symbolic links")
                 target = self._target(found)
                 parts += [p for p in target.split("/") if p not in ("", ".")][::-1]
                 if target.startswith("/"):
@@ -107,16 +107,16 @@ class FileSystem(ABC):
         """Where the symbolic link at `path` points."""
         entry = self.stat(path, follow=False)
         if entry.kind != "symlink":
-            raise BadDeliverable(f"{one_line(path)} is not a symbolic link")
+            raise BadDeliverable(f"{first_line(path)} is not a symbolic link")
         return self._target(entry)
 
     def read(self, path: str, limit: int = READ_LIMIT) -> bytes:
         """The content of the file at `path`; BadDeliverable when it is larger than `limit`."""
         entry = self.stat(path)
         if entry.kind != "file":
-            raise BadDeliverable(f"{one_line(path)} is a {entry.kind}, not a file")
+            raise BadDeliverable(f"{first_line(path)} is a {entry.kind}, not a file")
         if entry.size > limit:
-            raise BadDeliverable(f"{one_line(path)} has {entry.size} bytes; the limit is {limit}")
+            raise BadDeliverable(f"{first_line(path)} has {entry.size} bytes; the limit is {limit}")
         return self._read(entry, limit)
 
     def read_text(self, path: str, limit: int = 1 << 20) -> str:
@@ -136,7 +136,7 @@ class FileSystem(ABC):
                     if entry.kind != "directory":
                         continue
                     if entry.key and entry.key in seen:
-                        raise BadDeliverable(f"{one_line(entry.path)} is linked twice")
+                        raise BadDeliverable(f"{first_line(entry.path)} is linked twice")
                     seen.add(entry.key)
                     following.append(entry)
             if not following:
@@ -152,7 +152,7 @@ class FileSystem(ABC):
 
     def _children(self, directory: Entry) -> dict[str, Entry]:
         if directory.kind != "directory":
-            raise BadDeliverable(f"{one_line(directory.path)} is not a directory")
+            raise BadDeliverable(f"{first_line(directory.path)} is not a directory")
         if directory.path not in self._cache:
             listed = self._list(directory)
             folded = {self._fold(name): entry for name, entry in listed.items()}
@@ -166,5 +166,5 @@ class FileSystem(ABC):
 def child_path(directory: str, name: str) -> str:
     """The path of `name` in `directory`. Raises BadDeliverable for names that cannot be names."""
     if not name or name in (".", "..") or "/" in name or "\0" in name:
-        raise BadDeliverable(f"{one_line(directory)} holds the impossible name {name[:80]!r}")
+        raise BadDeliverable(f"{first_line(directory)} holds the impossible name {name[:80]!r}")
     return posixpath.join(directory, name)

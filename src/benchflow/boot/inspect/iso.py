@@ -11,7 +11,7 @@ from benchflow.boot.errors import BadDeliverable
 from benchflow.boot.inspect.bounded_run import run_tool
 from benchflow.boot.inspect.filesystem import Entry, Kind
 from benchflow.boot.inspect.listed_filesystem import Tree
-from benchflow.boot.sanitize import one_line
+from benchflow.boot.sanitize import first_line
 
 _ROW = re.compile(
     r"(?P<type>[-dlbcps])(?P<mode>[-rwxsStT]{9})[ +]+\d+ +(?P<uid>\d+) +(?P<gid>\d+) +"
@@ -55,7 +55,7 @@ class Iso(Tree):
         if path == "/":
             return
         if self._has(path):
-            raise BadDeliverable(f"the ISO holds {one_line(path)} twice")
+            raise BadDeliverable(f"the ISO holds {first_line(path)} twice")
         kind = _KINDS[match["type"]]
         self._add(
             Entry(
@@ -76,7 +76,7 @@ class Iso(Tree):
                 "-osirrox", "on", "-extract_single", entry.path, str(dest), max_file=limit
             )
             if not dest.is_file() or dest.stat().st_size != entry.size:
-                raise BadDeliverable(f"{one_line(entry.path)} cannot be read from the ISO")
+                raise BadDeliverable(f"{first_line(entry.path)} cannot be read from the ISO")
             return dest.read_bytes()
 
     def _xorriso(self, *commands: str, max_file: int | None = None) -> bytes:

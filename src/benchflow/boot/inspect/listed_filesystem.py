@@ -6,7 +6,7 @@ import posixpath
 
 from benchflow.boot.errors import BadDeliverable
 from benchflow.boot.inspect.filesystem import Entry, FileSystem, child_path
-from benchflow.boot.sanitize import one_line
+from benchflow.boot.sanitize import first_line
 
 _MAX_ENTRIES = 500_000
 
@@ -32,7 +32,7 @@ class Tree(FileSystem):
             folder = self._folders[parent]
         old = folder.get(name)
         if old is not None and old.kind == "directory" and entry.kind != "directory":
-            raise BadDeliverable(f"{self._what}: {one_line(entry.path)} is there twice")
+            raise BadDeliverable(f"{self._what}: {first_line(entry.path)} is there twice")
         folder[name] = entry
         if entry.kind == "directory":
             self._folders.setdefault(entry.path, {})

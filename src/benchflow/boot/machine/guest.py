@@ -1,7 +1,7 @@
 """What is known of a running guest, and the one way to wait for more.
 
 QEMU stops the guest at every reset and power-off (`-action reboot=shutdown,shutdown=pause`). We
-take the console to its end, note where the old boot ended, and only then let the guest go on: no
+take the console to its end, note where the old boot ended, and only then let the guest run: no
 text of one boot is ever taken for text of another, however slow we are. After a restart, as long as
 nothing was printed, QEMU does resets by itself: there is no text that they could divide.
 
@@ -164,7 +164,7 @@ class Watch:
                 return  # killed in the meantime: on_exit tells
 
     async def _begin_again(self, process: Process) -> None:
-        """Reset a machine that stands still, and let it go on."""
+        """Reset a machine that stands still, and let it run."""
         self.started()
         await process.monitor.request("set-action", reboot="reset")
         await process.monitor.request("system_reset")
@@ -193,7 +193,7 @@ class Watch:
     async def _revive(self, busy: bool) -> None:
         """Start a guest again whose kernel found the board's timer dead (see DEAD_TIMER).
 
-        When the host was `busy`, not one of its restarts: whoever counts those sees none.
+        When the host was `busy`, not one of its restarts: who counts those sees none.
         """
         process = self.process
         assert process is not None

@@ -193,7 +193,7 @@ class Machine:
         return watch.powered_off
 
     def reboot(self, timeout: float = BOOT_SECONDS, command: str = "reboot") -> Machine:
-        """Run `command` in the guest's shell and wait until the machine starts anew."""
+        """Run `command` in the guest's shell and wait until the machine starts again."""
         watch = self._watch
         shell, resets = self.shell, watch.resets
         self._observer.note(self.name, f"asked the guest to restart: {command}")

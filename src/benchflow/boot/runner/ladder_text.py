@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchflow.boot.sanitize import one_line
+from benchflow.boot.sanitize import first_line
 
 _SIGNS = {"passed": "✓", "failed": "✗", "crashed": "✗", "not reached": "·", "not run": "·"}
 
@@ -23,7 +23,7 @@ def ladder_text(milestones: dict[str, Any]) -> str:
         )
         for check in row["checks"]:
             if check["status"] in ("failed", "crashed"):
-                lines.append(f"    {check['name']}: {one_line(check['message'])}")
+                lines.append(f"    {check['name']}: {first_line(check['message'])}")
     reached = sum(row["status"] == "passed" for row in rows)
     verdict = "resolved" if milestones["resolved"] else "failed"
     lines.append(

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from typing import Any
 
-from benchflow.boot.sanitize import one_line
+from benchflow.boot.sanitize import first_line
 
 _TOOLS = {
     "qemu-system-x86_64": ["--version"],
@@ -56,4 +56,4 @@ def _version(tool: str, arguments: list[str]) -> str | None:
         timeout=20,
         check=False,
     )
-    return one_line(done.stdout.decode(errors="replace"))
+    return first_line(done.stdout.decode(errors="replace"))

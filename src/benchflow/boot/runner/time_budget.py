@@ -47,7 +47,7 @@ class Budget:
     def check(self, speed: float) -> Iterator[None]:
         """Raises GuestTimeout in the main thread when a check, or all of them, took too long.
 
-        It comes again for as long as the check goes on in spite of it.
+        It comes again for as long as the check continues in spite of it.
         """
         left_for_all = self.remaining(speed)
         if left_for_all <= 0:

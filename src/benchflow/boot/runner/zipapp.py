@@ -7,6 +7,7 @@ import os
 import zipfile
 from pathlib import Path
 
+_PACKAGES = ("boot", "bench")
 _LIBRARIES = ("pexpect", "ptyprocess", "qemu")
 _OUTSIDE_ONLY = {"zipapp.py"}
 # The oldest moment that a zip archive can state: the bytes depend on the content alone.
@@ -28,14 +29,16 @@ sys.exit(main())
 def build_boot_zipapp(dest: Path) -> None:
     """Write `dest`, a zip application for Python 3.11 or newer.
 
-    Holds benchflow/boot and the pure-Python libraries pexpect, ptyprocess and qemu.qmp of the
-    running environment. The same sources give the same bytes. `dest` is replaced atomically.
+    Holds benchflow/boot, benchflow/bench and the pure-Python libraries pexpect, ptyprocess and
+    qemu.qmp of the running environment. The same sources give the same bytes. `dest` is replaced
+    atomically.
     """
-    boot = Path(__file__).parents[1]
+    ours = Path(__file__).parents[2]
     members = {"__main__.py": _MAIN.encode(), "benchflow/__init__.py": b""}
-    for path in sorted(boot.rglob("*.py")):
-        if path.name not in _OUTSIDE_ONLY:
-            members[f"benchflow/boot/{path.relative_to(boot).as_posix()}"] = path.read_bytes()
+    for package in _PACKAGES:
+        for path in sorted((ours / package).rglob("*.py")):
+            if path.name not in _OUTSIDE_ONLY:
+                members[f"benchflow/{path.relative_to(ours).as_posix()}"] = path.read_bytes()
     for library in _LIBRARIES:
         folder = _folder(library)
         for path in sorted(folder.rglob("*.py")):

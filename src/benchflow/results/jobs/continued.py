@@ -1,4 +1,4 @@
-"""Trials that were cut off and gone on with (docs/models.md)."""
+"""Trials that were cut off and resumed (docs/models.md)."""
 
 from __future__ import annotations
 

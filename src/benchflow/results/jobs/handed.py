@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from benchflow.base.atomic import write_json
 from benchflow.base.text import one_line
 from benchflow.results.json_values import count, mapping, sequence, word
-from benchflow.results.safe_files import UnreadableRecord, read_object, write_json
+from benchflow.results.safe_files import UnreadableRecord, read_object
 
 NAME = "hand-over.json"
 _MOST = 20

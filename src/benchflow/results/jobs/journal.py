@@ -1,4 +1,4 @@
-"""The journal of a job, `<job>/phases.jsonl`: which trial is in which phase, for who looks on.
+"""The journal of a job, `<job>/phases.jsonl`: which trial is in which phase, to follow it.
 
 One line an event, appended by the process that runs the job; nothing of a job depends on it.
 Other harnesses write none.
@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchflow.results.safe_files import UnreadableRecord, decode, read_bytes
+from benchflow.results.safe_files import UnreadableRecord, read_objects
 
 NAME = "phases.jsonl"
 _SCHEMA = 1
@@ -56,14 +57,7 @@ def read(job: Path) -> dict[str, Mapping[str, Any]]:
 
 
 def _events(path: Path) -> Iterator[Mapping[str, Any]]:
-    try:
-        lines = read_bytes(path, _MAX_BYTES).splitlines()
-    except UnreadableRecord:
-        return
-    for line in lines:
-        try:
-            event = decode(line)
-        except UnreadableRecord:
-            continue  # the last line may be under way
-        if isinstance(event, dict):
-            yield event
+    with suppress(UnreadableRecord):
+        for _, event in read_objects(path, _MAX_BYTES):
+            if not isinstance(event, UnreadableRecord):  # the last line may be under way
+                yield event

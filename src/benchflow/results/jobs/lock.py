@@ -24,7 +24,7 @@ def hold(job: Path, then: str = "") -> Iterator[int]:
     """Holds the lock of folder `job` for the length of the block; gives its descriptor. Raises
     JobInUse at once.
 
-    `then`: the command that goes on afterwards, for the hint; default: to resume the job.
+    `then`: the command that continues the work, for the hint; default: to resume the job.
     """
     descriptor = os.open(job / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:

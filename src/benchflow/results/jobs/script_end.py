@@ -1,6 +1,6 @@
-"""How a script of the task ended that did not end well: an oracle, rung, cheat or variant.
+"""How a script of the task ended that did not end well: an oracle, milestone, exploit or variant.
 
-Whoever writes a task meets a script that dies before a verdict that says nothing of it: the
+An author meets a script that dies before a verdict that says nothing of it: the
 verifier only sees that nothing was delivered.
 """
 

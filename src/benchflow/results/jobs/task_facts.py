@@ -1,4 +1,4 @@
-"""What a job's record and the task's own file say about a task: name, version, family, skills."""
+"""What a job's record and the task's own file say about a task: name, version, topic, skills."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ class TaskFacts:
     name: str = ""
     version: str = ""
     digest: str = ""
-    family: str = ""
+    topic: str = ""
+    generator: str = ""
     skills: tuple[str, ...] = ()
     expert_minutes: float | None = None
     hint: int | None = None
@@ -43,7 +44,8 @@ def of_job(job: Path) -> tuple[dict[str, TaskFacts], list[Problem]]:
             name=word(task.get("name")),
             version=word(task.get("version"), 40),
             digest=word(task.get("digest"), 64),
-            family=word(task.get("family"), 80),
+            topic=word(task.get("topic") or task.get("family"), 80),
+            generator=word(task.get("generator"), 80),
             skills=words(task.get("skills")),
             expert_minutes=number(task.get("expert_minutes")),
             hint=count(task.get("hint")),
@@ -63,14 +65,16 @@ def complete(facts: TaskFacts, folder: str) -> TaskFacts:
     data = _task_file(folder)
     metadata = mapping(data.get("metadata"))
     ours = mapping(metadata.get("benchflow"))
-    family = ours.get("family") or metadata.get("category") or facts.name.rpartition("/")[0]
+    topic = ours.get("topic") or metadata.get("category") or facts.name.rpartition("/")[0]
+    drawn = mapping(ours.get("generated"))
     skills = ours.get("skills") or metadata.get("tags")
     minutes = ours.get("expert_minutes") or metadata.get("expert_time_estimate_min")
     return TaskFacts(
         name=facts.name,
         digest=facts.digest,
         version=facts.version or word(mapping(data.get("task")).get("version"), 40),
-        family=facts.family or word(family, 80),
+        topic=facts.topic or word(topic, 80),
+        generator=facts.generator or word(drawn.get("generator"), 80),
         skills=facts.skills or words(skills),
         expert_minutes=number(minutes) if facts.expert_minutes is None else facts.expert_minutes,
         hint=facts.hint,

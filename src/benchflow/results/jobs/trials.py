@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchflow.base.text import one_line
 from benchflow.results.impossible import in_harbor
@@ -117,33 +117,89 @@ def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Tria
         message = f"{message}; {left_out}" if message else left_out
     milestones, problems = _ladder(path, rewards or {}, steps)
     agent = mapping(record.get("agent_info"))
-    return (
-        Trial(
-            name=one_line(str(record["trial_name"]), 120),
-            path=path,
-            task=_task_name(record, names or {}),
-            agent=one_line(str(agent.get("name", "?")), 80),
-            model=_model(record),
-            verdict=decision,
-            reward=verdict.reward(rewards or {}),
-            cause=one_line(cause, 80),
-            cause_message=message,
-            exception=one_line(raised, 80),
-            started_at=word(record.get("started_at"), 40),
-            agent_version=word(agent.get("version"), 80),
-            task_folder=_task_folder(record),
-            task_checksum=word(record.get("task_checksum"), 64),
-            milestones=milestones,
-            metrics={
-                one_line(key.removeprefix("metric."), 80): value
-                for key, value in (rewards or {}).items()
-                if key.startswith("metric.")
-            },
-            phases=_phases(record, steps, path),
-            usage=_usage(record, steps),
-            evidence=evidence_in(path),
-        ),
-        [*unusable, *problems, *(Problem(path / "result.json", s) for s in in_harbor(record))],
+    trial = _judged(
+        path,
+        rewards or {},
+        Judgement(decision, cause, message),
+        milestones,
+        name=one_line(str(record["trial_name"]), 120),
+        task=_task_name(record, names or {}),
+        agent=one_line(str(agent.get("name", "?")), 80),
+        model=_model(record),
+        exception=one_line(raised, 80),
+        started_at=word(record.get("started_at"), 40),
+        agent_version=word(agent.get("version"), 80),
+        task_folder=_task_folder(record),
+        task_checksum=word(record.get("task_checksum"), 64),
+        phases=_phases(record, steps, path),
+        usage=_usage(record, steps),
+    )
+    faults = (Problem(path / "result.json", said) for said in in_harbor(record))
+    return trial, [*unusable, *problems, *faults]
+
+
+def read_verification(path: Path, task: str, who: str, status: int | None, phases: Phases) -> Trial:
+    """A verification without Harbor, in folder `path`; the verifier ended with `status`.
+
+    `who` stands in the agent's place. A verifier that ended badly gave no reward, whatever it left.
+    """
+    logs = path / "verifier"
+    rewards: dict[str, float] | None = None
+    if status == 0:
+        try:
+            rewards = _rewards({"verifier_result": {"rewards": read_object(logs / "reward.json")}})
+        except UnreadableRecord:
+            rewards = None
+    cause, message = "", ""
+    if rewards is None:
+        ended = f"the verifier ended with status {status} and without a reward"
+        cause, message = used_up(path) or broken_verifier(path) or ("NoReward", ended)
+    decision, cause = verdict.decide(rewards, cause)
+    milestones, _ = read_ladder(logs, rewards or {})
+    found = Judgement(decision, cause, message)
+    return _judged(
+        path,
+        rewards or {},
+        found,
+        milestones,
+        name=path.name,
+        task=task,
+        agent=who,
+        model="",
+        phases=phases,
+    )
+
+
+class Judgement(NamedTuple):
+    """A verdict, with its cause and what is said of it."""
+
+    verdict: Verdict
+    cause: str
+    message: str
+
+
+def _judged(
+    path: Path,
+    rewards: Mapping[str, float],
+    found: Judgement,
+    milestones: tuple[Milestone, ...],
+    **known: Any,
+) -> Trial:
+    """The only place that makes a trial of what a verifier said; `known`: the other fields."""
+    return Trial(
+        path=path,
+        verdict=found.verdict,
+        reward=verdict.reward(rewards),
+        cause=one_line(found.cause, 80),
+        cause_message=found.message,
+        milestones=milestones,
+        metrics={
+            one_line(key.removeprefix("metric."), 80): value
+            for key, value in rewards.items()
+            if key.startswith("metric.")
+        },
+        evidence=evidence_in(path),
+        **known,
     )
 
 

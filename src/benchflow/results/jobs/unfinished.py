@@ -6,21 +6,19 @@ Nobody has judged them: they are in no figure. What their files say is as hostil
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchflow.base.text import one_line
 from benchflow.results.jobs import journal
 from benchflow.results.jobs.evidence import verifier_folders
-from benchflow.results.jobs.ladder import STATUSES
 from benchflow.results.jobs.lock import is_held
+from benchflow.results.jobs.progress_events import MAX_BYTES, NAME, Phase, reached, told
 from benchflow.results.jobs.task_facts import TaskFacts
 from benchflow.results.json_values import mapping, word
-from benchflow.results.safe_files import UnreadableRecord, decode, read_bytes, read_object
+from benchflow.results.safe_files import UnreadableRecord, read_object, read_objects
 
-#: Bytes of a verifier's progress.jsonl that are read.
-MAX_PROGRESS = 8 << 20
 _MAX_RUNGS = 500
 #: Agents whose name says what they run, and the option that holds it.
 _ARGUMENTS = {
@@ -37,7 +35,7 @@ class Unfinished:
     """A trial without a result. `running`: a process works on its job at this moment.
 
     `phase`: as the job's journal has it (`benchflow.results.jobs.journal`). Where there is none, it
-    is judged by what the folder holds: `sandbox` (it is being made ready, or the agent has written
+    is judged by what the folder holds: `image` (its sandbox is made ready, or the agent has written
     nothing yet), `agent`, `hand-over`, `verifier`.
     `rungs`: (id, status) in ladder order, as far as the verifier has told; "" is not yet known.
     `started` and `changed` are seconds since 1970; None where the folder does not say.
@@ -63,7 +61,7 @@ class Unfinished:
 
     @property
     def n_passed(self) -> int:
-        """How many rungs are known to have passed."""
+        """How many milestones are known to have passed."""
         return sum(status == "passed" for _, status in self.rungs)
 
 
@@ -126,17 +124,17 @@ def agent_of(config: Mapping[str, Any]) -> str:
 def _signs(trial: Path) -> Iterator[Path]:
     yield from (trial / "config.json", trial / "agent", trial / "artifacts")
     for folder, _ in verifier_folders(trial):
-        yield from (folder, folder / "progress.jsonl")
+        yield from (folder, folder / NAME)
 
 
-def _phase(trial: Path) -> str:
+def _phase(trial: Path) -> Phase:
     if any(_names(folder) for folder, _ in verifier_folders(trial)):
-        return "verifier"
+        return Phase.VERIFIER
     if _names(trial / "artifacts") - {"logs"}:
-        return "hand-over"
+        return Phase.HAND_OVER
     if _names(trial / "agent") or (trial / "model.json").exists():
-        return "agent"
-    return "sandbox"
+        return Phase.AGENT
+    return Phase.IMAGE
 
 
 def _names(folder: Path) -> set[str]:
@@ -151,19 +149,13 @@ def _progress(trial: Path, known: tuple[str, ...]) -> tuple[tuple[tuple[str, str
     note = ""
     for folder, _ in verifier_folders(trial):
         prefix = "" if folder.parent == trial else f"{word(folder.parent.name)}/"
-        try:
-            lines = read_bytes(folder / "progress.jsonl", MAX_PROGRESS).splitlines()
-        except UnreadableRecord:
-            continue
-        for line in lines:
-            try:
-                event = mapping(decode(line))
-            except UnreadableRecord:
-                continue  # the last line may be under way
-            if event.get("event") == "milestone" and event.get("status") in STATUSES:
-                found[prefix + word(event.get("id"), 80)] = str(event["status"])
-            elif event.get("event") == "check":
-                note = one_line(f"{word(event.get('name'))}: {word(event.get('status'), 20)}")
+        with suppress(UnreadableRecord):
+            for _, event in read_objects(folder / NAME, MAX_BYTES):
+                if isinstance(event, UnreadableRecord):
+                    continue  # the last line may be under way
+                if decided := reached(event):
+                    found[prefix + decided.id] = decided.status
+                note = told(event) or note
     return tuple(found.items())[:_MAX_RUNGS], note
 
 

@@ -4,7 +4,7 @@ The rule, in order:
 1. No rewards: `error`. The environment did not start, the verifier wrote no reward, the trial was
    cancelled, our own code failed: nobody judged the work, so nothing counts against the agent.
    But where the verifier ran in the agent's own sandbox (`shared`, as plain Harbor tasks may have
-   it), and there got as far as leaving no reward that can be read, `failed`: whoever could win by
+   it), and there left no reward that can be read, `failed`: an agent that could win by
    nothing else would only have to remove a folder.
 2. The task is resolved: `resolved`, whatever else happened on the way.
 3. The agent was cut short by infrastructure (the model's provider, our sandbox), or its work was

@@ -19,7 +19,7 @@ from benchflow.results.safe_files import UnreadableRecord
 
 
 def read_all(paths: list[Path], how: How) -> Collection:
-    """`benchflow.results.records.collect`."""
+    """`benchflow.results.collect.collect`."""
     records: dict[str, Record] = {}
     problems: list[Problem] = []
     unfinished: dict[Path, Unfinished] = {}
@@ -48,7 +48,7 @@ def read_all(paths: list[Path], how: How) -> Collection:
 
 
 def read_steps(record: Record) -> Iterator[Step]:
-    """`benchflow.results.records.steps`."""
+    """`benchflow.results.collect.steps`."""
     if record.format is not Format.INSPECT:
         return atif.steps(record.trajectories)
     try:

@@ -70,7 +70,7 @@ def read(path: Path) -> tuple[list[Record], list[Problem]]:
 
 
 def load(paths: tuple[Path, ...]) -> Trajectories:
-    """The trajectories of one trial, with what they go on in."""
+    """The trajectories of one trial, with what they continue in."""
     problems: list[Problem] = []
     chains: list[Chain] = []
     for path in paths:
@@ -102,7 +102,7 @@ def _chain(path: Path, problems: list[Problem]) -> Iterator[tuple[Path, Document
         if not isinstance(name, str) or not name:
             return
         if "/" in name or "\0" in name or name in (".", ".."):
-            problems.append(Problem(path, f"goes on in {word(name)!r}: outside its folder"))
+            problems.append(Problem(path, f"continues in {word(name)!r}: outside its folder"))
             return
         path = path.parent / name
 

@@ -134,7 +134,7 @@ def repeats(calls: Iterator[tuple[Any, Any]]) -> int:
 def _usage(chain: Chain) -> Usage:
     """The final metrics, which include subagents; where they are missing, the steps' sums.
 
-    In a chain of continuations the totals go on counting, so the largest is the whole.
+    In a chain of continuations the totals count on, so the largest is the whole.
     """
     finals = [document.final_metrics or FinalMetrics() for document in chain]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import zipfile
 from collections.abc import Sequence
@@ -38,7 +39,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class How:
-    """See `benchflow.results.records.collect`."""
+    """See `benchflow.results.collect.collect`."""
 
     trajectories: bool
     workers: int
@@ -103,7 +104,7 @@ def _child(source: Path, child: Path, how: How, depth: int) -> Found | None:
 
 def _file(source: Path, path: Path, how: How) -> Found | None:
     with path.open("rb") as file:
-        start = file.read(4)
+        start = file.read(4).removeprefix(codecs.BOM_UTF8)
     if start in (b"PK\x03\x04", b"PK\x05\x06") or path.suffix == ".eval":
         return _archive(source, path, how)
     if path.suffix != ".jsonl" and start.lstrip()[:1] == b"{" and _is_document(path):
@@ -129,7 +130,7 @@ def _is_document(path: Path) -> bool:
         if not file.read(1):
             return True
     try:
-        json.loads(first)
+        json.loads(first.removeprefix(codecs.BOM_UTF8))
     except (ValueError, RecursionError):
         return True
     return False
@@ -137,7 +138,7 @@ def _is_document(path: Path) -> bool:
 
 def _document(source: Path, path: Path) -> Found | None:
     try:
-        value: Any = json.loads(read_bytes(path, atif.MAX_BYTES))
+        value: Any = json.loads(read_bytes(path, atif.MAX_BYTES).removeprefix(codecs.BOM_UTF8))
     except UnreadableRecord as error:
         return Found([], [Problem(path, str(error))])
     except (ValueError, RecursionError):

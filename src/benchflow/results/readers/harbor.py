@@ -131,7 +131,7 @@ def _records(job: _Job, trials: Sequence[Trial], problems: list[Problem]) -> lis
 
 
 def contradiction(record: Record) -> str:
-    """How the verdict and the rungs of one trial gainsay each other; empty when they do not."""
+    """How the verdict and the milestones of one trial contradict each other; empty: not at all."""
     if record.verdict is Verdict.RESOLVED:
         missed = next((rung for rung in record.rungs if not rung.passed), None)
         return f"{record.trial} is resolved, yet {missed.id!r} did not pass" if missed else ""
@@ -163,7 +163,8 @@ def _record(job: _Job, trial: Trial, task: TaskFacts, problems: list[Problem]) -
         task=trial.task,
         task_version=task.version,
         task_digest=task.digest or trial.task_checksum,
-        family=task.family,
+        topic=task.topic,
+        generator=task.generator,
         skills=task.skills,
         expert_minutes=task.expert_minutes,
         hint=task.hint,

@@ -1,4 +1,4 @@
-"""The rungs of a Harbor trial, and what is known of when."""
+"""The milestones of a Harbor trial, and what is known of when."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchflow.results.jobs.evidence import holds_something, verifier_folders
-from benchflow.results.jobs.unfinished import MAX_PROGRESS
-from benchflow.results.json_values import mapping, number, seconds_between, sequence
+from benchflow.results.jobs.progress_events import MAX_BYTES, NAME, reached
+from benchflow.results.json_values import mapping, seconds_between, sequence
 from benchflow.results.model import Milestone, Problem, Trial
 from benchflow.results.records import Rung
-from benchflow.results.safe_files import UnreadableRecord, decode, read_bytes, read_object
+from benchflow.results.safe_files import UnreadableRecord, read_object, read_objects
 
 
 def rungs_of(trial: Trial, problems: list[Problem]) -> tuple[Rung, ...]:
-    """The rungs of a trial, with what is known of when each was reached."""
+    """The milestones of a trial, with what is known of when each was reached."""
     if not trial.milestones:
         return ()
     by_step = _minutes_by_step(trial)
@@ -68,26 +68,19 @@ def _decided(trial: Path, problems: list[Problem]) -> dict[str, float]:
     """Seconds from the verifier's start until it decided each milestone (progress.jsonl)."""
     found: dict[str, float] = {}
     for folder, prefix in verifier_folders(trial):
-        path = folder / "progress.jsonl"
+        path = folder / NAME
         if not holds_something(path):
             continue
+        faults: list[str] = []
         try:
-            lines = read_bytes(path, MAX_PROGRESS).split(b"\n")
+            for at, event in read_objects(path, MAX_BYTES):
+                if isinstance(event, UnreadableRecord):
+                    faults.append(f"line {at} {event}")
+                elif (decided := reached(event)) and decided.seconds is not None:
+                    found.setdefault(prefix + decided.id, decided.seconds)
         except UnreadableRecord as error:
             problems.append(Problem(path, str(error)))
             continue
-        faults: list[str] = []
-        for line_number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            try:
-                event = mapping(decode(line))
-            except UnreadableRecord as error:
-                faults.append(f"line {line_number} {error}")
-                continue
-            seconds = number(event.get("t"))
-            if event.get("event") == "milestone" and seconds is not None:
-                found.setdefault(prefix + str(event.get("id")), seconds)
         if faults:
             more = f", and {len(faults) - 1} lines more" if len(faults) > 1 else ""
             problems.append(Problem(path, faults[0] + more))

@@ -198,7 +198,7 @@ def _record(
             agent_version=word(mapping(log.spec.get("packages")).get("inspect_ai"), 40),
             task=word(f"{task}/{name}"),
             task_version=word(log.spec.get("task_version"), 40),
-            family=task,
+            topic=task,
             verdict=judged.verdict,
             reward=judged.reward,
             cause=judged.cause,

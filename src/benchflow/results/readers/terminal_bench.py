@@ -86,7 +86,9 @@ def read_summary(source: Path, path: Path) -> tuple[list[Record], list[Problem]]
             Problem(path, "does not say which agent and model it is of: named after it")
         )
     records: list[Record] = []
-    for item in map(mapping, sequence(data.get("results"))):
+    for number, listed in enumerate(map(mapping, sequence(data.get("results"))), 1):
+        # Lists made from several runs leave the trial's name out.
+        item = {"trial_name": f"{word(listed.get('task_id'))}.{number}", **listed}
         records += _checked(
             _record(source, path.parent, metadata, item, None), item, problems, path
         )

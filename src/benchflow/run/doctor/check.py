@@ -21,13 +21,18 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """`hint` says how to mend it; `needed`: the main job cannot run without."""
+    """`hint` says how to fix it; `needed`: the main job cannot run without.
+
+    `package` (Debian's) and `module` (the kernel's): what `doctor --fix` brings for it (`fix`).
+    """
 
     name: str
     state: State
     detail: str = ""
     hint: str = ""
     needed: bool = True
+    package: str = ""
+    module: str = ""
 
 
 def failed(name: str, error: Exception) -> Check:

@@ -24,8 +24,9 @@ def qemu(arch: str) -> Check:
     try:
         path = program(arch)
     except VerifierBroken as error:
-        hint = f"apt-get install {BOARDS[arch].package}"
-        return Check(name, State.MISSING, str(error), hint, needed=False)
+        package = BOARDS[arch].package
+        hint = f"apt-get install {package}"
+        return Check(name, State.MISSING, str(error), hint, needed=False, package=package)
     line = first_line([path, "--version"])
     return Check(name, State.OK, line.removeprefix("QEMU emulator version").strip() or path)
 
@@ -41,7 +42,7 @@ def firmware(arch: str, kind: str) -> Check:
     except VerifierBroken as error:
         package = "ovmf" if arch == "x86_64" else "qemu-efi-aarch64"
         hint = f"apt-get install {package}"
-        return Check(name, State.MISSING, str(error), hint, needed=False)
+        return Check(name, State.MISSING, str(error), hint, needed=False, package=package)
     return Check(name, State.OK, str(files[0]) if files else "built in")
 
 

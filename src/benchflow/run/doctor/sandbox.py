@@ -55,7 +55,8 @@ def id_maps() -> Check:
     try:
         found = idmap.current()
     except BenchflowError as error:
-        return Check("id maps", State.MISSING, error.message, error.hint)
+        lacking = "uidmap" if shutil.which("newuidmap") is None else ""
+        return Check("id maps", State.MISSING, error.message, error.hint, package=lacking)
     how = "root's own" if found.privileged else "from /etc/subuid and /etc/subgid"
     return Check("id maps", State.OK, f"{idmap.SIZE} ids from {found.uid_base}, {how}")
 
@@ -119,7 +120,9 @@ def network(device: str = "/dev/net/tun") -> Check:
         int(number) if number.isdigit() else 0, (said, "tasks without a network run all the same")
     )
     shown = f"{device} {cause}" if number.isdigit() and cause != said else said
-    return Check("sandbox network", State.BROKEN, f"{shown}{f' ({why})' if why else ''}", hint)
+    detail = f"{shown}{f' ({why})' if why else ''}"
+    module = "tun" if "modprobe tun" in hint else ""
+    return Check("sandbox network", State.BROKEN, detail, hint, module=module)
 
 
 def seccomp_notify() -> Check:
@@ -159,6 +162,6 @@ def program(name: str) -> Check:
     package, purpose, needed = PROGRAMS[name]
     if shutil.which(name) is None:
         hint = f"apt-get install {package}"
-        return Check(name, State.MISSING, f"for {purpose}", hint, needed)
+        return Check(name, State.MISSING, f"for {purpose}", hint, needed, package)
     version = first_line([name, "--version"]).removeprefix(name).strip()
     return Check(name, State.OK, version or "installed", needed=needed)

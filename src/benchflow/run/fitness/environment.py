@@ -83,9 +83,14 @@ def _service(task: Path, folder: Path, image: str | None, found: list[Finding]) 
         return service
     recipe = service.context / service.dockerfile
     where = f"{at}/{service.dockerfile}"
+    other = next((n for n in compose.OTHER_NAMES if (folder / n).is_file()), "")
+    if other and recipe.is_file():
+        message = f"it is not read: {compose.NAME} alone is"
+        fix = f"rename it to {compose.NAME}, or take it out"
+        found.append(doubtful(f"{at}/{other}", "", message, fix))
     if not recipe.is_file():
         fix = "write it, or name an image: [environment] docker_image"
-        if other := next((n for n in compose.OTHER_NAMES if (folder / n).is_file()), ""):
+        if other:
             fix = f"rename {other} to {compose.NAME}, which alone is read"
         found.append(fatal(where, "", "the file is missing: nothing to build", fix))
         return None

@@ -24,6 +24,7 @@ def check(folder: Path, config: TaskConfig | None) -> list[Finding]:
     for directory in [folder, *(folder / "steps" / step.name for step in config.steps or [])]:
         found += _instruction(folder, directory, bool(config.steps))
     found += _tests(folder, config)
+    found += _scripts(folder, config)
     if not found:
         found += _harbor(folder)
     if not (folder / "solution" / "solve.sh").is_file() and not config.steps:
@@ -89,13 +90,27 @@ def _tests(folder: Path, config: TaskConfig) -> Iterator[Finding]:
             yield fatal(where, "", "the file is missing: nobody could judge", fix)
 
 
+def _scripts(folder: Path, config: TaskConfig) -> Iterator[Finding]:
+    """Scripts that bash does not read as they are meant."""
+    steps = [folder / "steps" / step.name for step in config.steps or []]
+    for name, make in {"tests/test.sh": fatal, "solution/solve.sh": doubtful}.items():
+        for path in (base / name for base in (folder, *steps)):
+            data = path.read_bytes() if path.is_file() else b"-"
+            where = path.relative_to(folder).as_posix()
+            if not data.strip():
+                yield make(where, "", "the file is empty", "write it")
+            elif b"\r\n" in data:
+                message = "lines end in CR LF: bash takes the CR for a part of the last word"
+                yield make(where, "", message, f"sed -i 's/\\r$//' {where}")
+
+
 def _harbor(folder: Path) -> Iterator[Finding]:
     """Whatever else Harbor's own reading of the folder does not like."""
     from harbor.models.task.task import Task
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
+            warnings.simplefilter("ignore")
             Task(folder)
     except (OSError, ValueError, RuntimeError) as error:
         yield fatal("task.toml", "", str(error), "see Harbor's documentation of tasks")

@@ -26,7 +26,7 @@ _CALLED = {
 
 
 def check(data: dict[str, Any]) -> list[Finding]:
-    """Keys of a task.toml that do not do what whoever wrote them thinks. Keys that resemble nothing
+    """Keys of a task.toml that do not do what their author thinks. Keys that resemble nothing
     are the author's own business."""
     from harbor.models.task.config import TaskConfig
 

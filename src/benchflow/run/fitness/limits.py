@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 #: More than anything lasts, or any machine has.
 _MOST = {"_sec": 10 * 365 * 86400, "_mb": 1 << 30}
+#: Below it a container engine refuses a limit, and here not even a shell would start.
+_LEAST_MEMORY_MB = 6
 _MAY_BE_ZERO = ("start_period_sec", "gpus", "retries")
 _COUNTS = ("cpus", "gpus", "retries")
 
@@ -52,6 +54,8 @@ def _wrong(name: str, value: float) -> tuple[str, str] | None:
     if value < 0 or (value == 0 and name not in _MAY_BE_ZERO):
         least = "0 or more" if name in _MAY_BE_ZERO else "a number above 0"
         return f"{value} is no limit that anybody can keep", f"write {least}, or leave it out"
+    if name == "memory_mb" and value < _LEAST_MEMORY_MB:
+        return f"{value} MiB: nothing can start in it", f"write {_LEAST_MEMORY_MB} at least"
     most = next((most for end, most in _MOST.items() if name.endswith(end)), None)
     if most is not None and value > most:
         return f"{str(value)[:20]} limits nothing", f"write at most {most}, or leave the key out"

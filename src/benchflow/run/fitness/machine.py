@@ -128,9 +128,19 @@ def variables(config: TaskConfig) -> list[Finding]:
         if step.verifier.environment is not None:
             tables[f"steps.{n}.verifier.environment.env"] = step.verifier.environment.env
     found = [fatal(*each) for at, table in tables.items() for each in _unset(at, table)]
+    found += [fatal(*each) for at, table in tables.items() for each in _impossible(at, table)]
     # Only the oracle asks for these.
     found += [doubtful(*each) for each in _unset("solution.env", config.solution.env)]
     return found
+
+
+def _impossible(at: str, table: dict[str, str]) -> Iterator[tuple[str, str, str, str]]:
+    """environ(7): a name without "=", and no NUL anywhere."""
+    for key, value in table.items():
+        if not key or "=" in key or "\0" in key + value:
+            shown = repr(key)[1:-1]
+            message = "no program can be given it: a NUL, or a name that is empty or has a ="
+            yield CONFIG, f"{at}.{shown}", message, "write another name or value"
 
 
 def _unset(at: str, table: dict[str, str]) -> Iterator[tuple[str, str, str, str]]:

@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchflow.run.fitness.findings import CONFIG, Finding, fatal
+from benchflow.run.fitness.findings import CONFIG, Finding, doubtful, fatal
 
 if TYPE_CHECKING:
     from harbor.models.task.config import StepConfig, TaskConfig
@@ -42,9 +42,13 @@ def read(folder: Path) -> tuple[TaskConfig | None, list[Finding]]:
     from pydantic import ValidationError
 
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
             warnings.simplefilter("ignore", DeprecationWarning)
-            return TaskConfig.model_validate(raw(folder)), []
+            config = TaskConfig.model_validate(raw(folder))
+        told = dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning)
+        fix = "see Harbor's documentation of task.toml"
+        return config, [doubtful(CONFIG, "", text, fix) for text in told]
     except ValidationError as error:
         return None, [_finding(dict(item)) for item in error.errors(include_url=False)]
     except (ValueError, TypeError, AttributeError) as error:

@@ -1,7 +1,7 @@
 """Agents' variables that look like secrets: Harbor writes none of them down.
 
 A job's files hold such a value shortened, or as `${NAME}` where our own environment has it. Who
-goes on with the job has to give what was shortened again.
+resumes the job has to give what was shortened again.
 """
 
 from __future__ import annotations

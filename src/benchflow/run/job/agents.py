@@ -5,10 +5,10 @@ oracle, nop, claude-code …     Harbor's own, by name; in the namespace sandbox
 module.path:Class              any Harbor agent that can be imported
 ladder:MILESTONE               the oracle, stopped at a milestone   (or: ladder with --stop-after)
 ladder:*                       the oracle, stopped at each in turn in one sandbox (oracle_goes_on)
-exploit:NAME                   one of the task's cheats in place of a solution
-exploit:*                      those that go on where others were run, in turn in one sandbox
+exploit:NAME                   one of the task's exploits in place of a solution
+exploit:*                      those that may share a sandbox, in turn in one sandbox
 variant:NAME                   one of the task's honest other solutions
-variant:*                      those that go on where others were run, in turn in one sandbox
+variant:*                      those that may share a sandbox, in turn in one sandbox
 external, external:LABEL       waits for a driver from outside (docs/external.md)
 scripted:FILE                  plays commands from a file           (or: scripted with --script)
 """
@@ -19,7 +19,6 @@ import difflib
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,7 @@ from benchflow.base.text import one_line
 from benchflow.errors import UsageError
 from benchflow.results.jobs import unfinished
 from benchflow.run.job.request import RunRequest
-from benchflow.tasks import Task
+from benchflow.tasks import Staged, Task
 
 if TYPE_CHECKING:
     from harbor.models.trial.config import AgentConfig
@@ -39,15 +38,6 @@ VARIANT = f"{_MODULE}.scripts:VariantAgent"
 _LABEL = re.compile(r"[A-Za-z0-9._-]{0,60}")
 
 
-@dataclass(frozen=True)
-class PlannedTask:
-    """A task and the Harbor folder that is run for it, with `hint` hints in its instruction."""
-
-    task: Task
-    staged: Path
-    hint: int = 0
-
-
 def who(config: Mapping[str, Any]) -> str:
     """Agent and model of an agent's configuration, as tables name them. One line.
 
@@ -57,7 +47,7 @@ def who(config: Mapping[str, Any]) -> str:
     return one_line(" ".join(str(part) for part in (name, config.get("model_name")) if part), 120)
 
 
-def configure(request: RunRequest, tasks: list[PlannedTask]) -> list[AgentConfig]:
+def configure(request: RunRequest, tasks: list[Staged]) -> list[AgentConfig]:
     """Agent configurations in the order that they were asked for, one a model.
 
     Raises UsageError for an unknown agent, milestone or script, before anything is started.
@@ -105,7 +95,8 @@ def _metered(config: AgentConfig, request: RunRequest) -> AgentConfig:
     from harbor.agents.factory import AgentFactory
     from harbor.agents.installed.base import BaseInstalledAgent
 
-    from benchflow.run.models.gateway_agent import is_metered, meter
+    from benchflow.run.models.gateway_access import is_metered
+    from benchflow.run.models.gateway_agent import meter
 
     found = meter(config)
     kind = AgentFactory.get_agent_class_from_config(config)
@@ -118,7 +109,7 @@ def _metered(config: AgentConfig, request: RunRequest) -> AgentConfig:
     return found
 
 
-def _ours(kind: str, argument: str, request: RunRequest, tasks: list[PlannedTask]) -> AgentConfig:
+def _ours(kind: str, argument: str, request: RunRequest, tasks: list[Staged]) -> AgentConfig:
     from harbor.models.trial.config import AgentConfig
 
     if kind == "ladder" and argument == "*":
@@ -161,7 +152,7 @@ def _external(label: str, request: RunRequest) -> AgentConfig:
     return AgentConfig(import_path=path, kwargs={"external": label})
 
 
-def _shipped(kind: str, argument: str, tasks: list[PlannedTask]) -> AgentConfig:
+def _shipped(kind: str, argument: str, tasks: list[Staged]) -> AgentConfig:
     from harbor.models.trial.config import AgentConfig
 
     given: dict[str, Any] = {"sources": _sources(tasks)}
@@ -174,11 +165,11 @@ def _shipped(kind: str, argument: str, tasks: list[PlannedTask]) -> AgentConfig:
     return AgentConfig(import_path=EXPLOIT if kind == "exploit" else VARIANT, kwargs=given)
 
 
-def _sources(tasks: list[PlannedTask]) -> dict[str, str]:
-    return {str(planned.staged): str(planned.task.path) for planned in tasks}
+def _sources(tasks: list[Staged]) -> dict[str, str]:
+    return {str(planned.folder): str(planned.task.path) for planned in tasks}
 
 
-def _going_on(kind: str, tasks: list[PlannedTask]) -> list[str]:
+def _going_on(kind: str, tasks: list[Staged]) -> list[str]:
     if len(tasks) != 1:
         raise UsageError(f"--agent '{kind}:*' tries one task's {kind}s", hint="name one task")
     task = tasks[0].task
@@ -186,17 +177,17 @@ def _going_on(kind: str, tasks: list[PlannedTask]) -> list[str]:
     names = [script.name for script in shipped if script.goes_on]
     if not names:
         raise UsageError(
-            f"{task.name}: none of its {kind}s says that it goes on where others were run",
+            f"{task.name}: none of its {kind}s declares goes_on",
             hint=f"goes_on = true in its [[metadata.benchflow.{kind}s]], or --agent {kind}:NAME",
         )
     return names
 
 
-def _climb(tasks: list[PlannedTask]) -> list[str]:
+def _climb(tasks: list[Staged]) -> list[str]:
     for planned in tasks:
         if not planned.task.oracle_goes_on:
             raise UsageError(
-                f"{planned.task.name}: its oracle does not say that it goes on where it stopped",
+                f"{planned.task.name}: its oracle cannot continue where it stopped",
                 hint="oracle_goes_on = true in [metadata.benchflow], or --agent ladder:MILESTONE",
             )
     if len(tasks) != 1:
@@ -227,7 +218,7 @@ _SHIPPED = {"exploit": _exploits, "variant": _variants}
 
 def _require(
     name: str,
-    tasks: list[PlannedTask],
+    tasks: list[Staged],
     known_in: Callable[[Task], list[str]],
     what: str,
     how: str,

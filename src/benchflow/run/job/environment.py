@@ -30,7 +30,7 @@ from benchflow.gateway import client as process
 from benchflow.results.jobs import handed
 from benchflow.results.jobs.faults import add_fault
 from benchflow.run.job import layers
-from benchflow.run.models import job_gateway
+from benchflow.run.models import gateway_access
 from benchflow.run.resume import proc_activity, session_resume, stall
 from benchflow.sandbox import ExecResult, Image, Mount, Sandbox, trial_files
 from benchflow.sandbox.environment import CommandTimeout, NamespaceEnvironment
@@ -121,7 +121,7 @@ class TrialEnvironment(NamespaceEnvironment):
     def _open_door(self) -> None:
         """Let the sandbox reach the job's model gateway at its own loopback."""
         trial = self.trial_paths.trial_dir
-        client = process.find(job_gateway.folder(trial.parent))
+        client = process.find(gateway_access.folder(trial.parent))
         if client is not None:
             client.door_for(trial.name, self._running().init_pid)
 
@@ -206,7 +206,7 @@ class TrialEnvironment(NamespaceEnvironment):
     def _calls(self, trial: Path) -> tuple[float, bool, str]:
         """When the gateway last saw something of the trial move, whether a call is under way, and
         what is wrong with the gateway."""
-        client = process.find(job_gateway.folder(trial.parent))
+        client = process.find(gateway_access.folder(trial.parent))
         try:
             found = None if client is None else client.trial(trial.name)
         except UsageError:
@@ -251,7 +251,7 @@ class TrialEnvironment(NamespaceEnvironment):
 
     @contextmanager
     def _affordable(self, source: Path) -> Generator[Path]:
-        """`source`, hollow when it would fill the disk of whoever judges it (see `handover`)."""
+        """`source`, hollow when it would fill the verifier's disk (see `handover`)."""
         disk_mb = self._effective_storage_mb
         if self._is_agents() or not disk_mb:
             yield source

@@ -36,10 +36,10 @@ def keep_quiet() -> None:
 def run(
     config: JobConfig, phases: Phases, models: Models | None = None, gate: Gate | None = None
 ) -> None:
-    """Runs the job to its end, or goes on with it where its folder says that it stopped.
+    """Runs the job to its end, or resumes it where its folder says that it stopped.
 
     Raises Interrupted after SIGINT, SIGTERM or SIGHUP, once every sandbox is stopped, BudgetSpent
-    when `gate` let no further trial start, and InfrastructureError when the job could not go on.
+    when `gate` let no further trial start, and InfrastructureError when the job could not continue.
     A trial's own failure is not an exception.
     """
     import rich
@@ -72,7 +72,7 @@ async def _main(
             raise
         raise Interrupted(
             f"stopped by {received[0].name}; finished trials are kept",
-            hint=f"go on with: benchflow resume {config.job_name}",
+            hint=f"continue with: benchflow resume {config.job_name}",
         ) from None
     except BaseExceptionGroup as group:
         raise _main_fault(group, config.jobs_dir / config.job_name) from group

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from benchflow import __version__
+from benchflow.base.atomic import write_json
 from benchflow.errors import UsageError
-from benchflow.results.safe_files import UnreadableRecord, read_object, write_json
-from benchflow.run.job.agents import PlannedTask
+from benchflow.results.safe_files import UnreadableRecord, read_object
 from benchflow.run.job.plan import Plan
+from benchflow.tasks import Staged
 
 SCHEMA = 1
 NAME = "benchflow.json"
@@ -42,7 +43,7 @@ def write(plan: Plan) -> None:
     )
 
 
-def task(planned: PlannedTask) -> dict[str, Any]:
+def task(planned: Staged) -> dict[str, Any]:
     """What readers need of a task when its folder is gone: what it is, and its ladder's ids."""
     known = planned.task
     return {
@@ -51,9 +52,10 @@ def task(planned: PlannedTask) -> dict[str, Any]:
         "digest": known.digest,
         "benchflow": known.is_benchflow,
         "source": str(known.path),
-        "staged": str(planned.staged),
+        "staged": str(planned.folder),
         "hint": planned.hint,
-        "family": known.family,
+        "topic": known.topic,
+        "generator": known.generator,
         "skills": list(known.skills),
         "expert_minutes": known.expert_minutes or None,
         "milestones": [
@@ -94,7 +96,7 @@ def of_sweep(name: str, jobs_dir: Path) -> list[Path]:
 
 
 def host() -> dict[str, Any]:
-    """What the machine is, for whoever compares times later."""
+    """What the machine is, for comparing times later."""
     from importlib.metadata import version
 
     return {

@@ -1,4 +1,4 @@
-"""Starts a job and goes on with one. Harbor runs the trials; the folder is Harbor's."""
+"""Starts a job, and resumes one. Harbor runs the trials; the folder is Harbor's."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchflow.base.atomic import write_json
 from benchflow.errors import TaskError, UsageError
 from benchflow.gateway.config import Config
 from benchflow.results.jobs import lock
 from benchflow.results.jobs.trials import read_job, read_trial
 from benchflow.results.model import Job, Problem, Verdict
-from benchflow.results.safe_files import UnreadableRecord, read_object, write_json
+from benchflow.results.safe_files import UnreadableRecord, read_object
 from benchflow.run.job import harbor_job, job_record, worker
 from benchflow.run.job.agent_secrets import Given, give_again
 from benchflow.run.job.plan import Plan
@@ -50,12 +51,12 @@ def start(
     except FileExistsError:
         raise UsageError(
             f"{job}: this job exists",
-            hint=f"go on with it: benchflow resume {job.name}; or choose another --job-name",
+            hint=f"continue it with: benchflow resume {job.name}; or choose another --job-name",
         ) from None
     with lock.hold(job) as held:
         job_gateway.prepare(job, plan.gateway)
         job_record.write(plan)
-        phases = Phases(job, {str(planned.staged): planned.task for planned in plan.tasks})
+        phases = Phases(job, {str(planned.folder): planned.task for planned in plan.tasks})
 
         def work() -> None:
             _play(plan.config, phases, job_gateway.start(job, plan.gateway), gate)
@@ -69,7 +70,7 @@ def start(
 
 
 def _play(config: JobConfig, phases: Phases, gateway: Models | None, gate: Gate | None) -> None:
-    """Runs the job; its gateway ends with it, and goes on when it is only interrupted."""
+    """Runs the job; its gateway ends with it, and stays when it is only interrupted."""
     try:
         harbor_job.run(config, phases, gateway, gate)
     except BudgetSpent:
@@ -92,14 +93,14 @@ def resume(
 ) -> Job:
     """Runs what is left of a job: trials without a result, cut off or cancelled.
 
-    Of those, an agent that can take up its session again goes on in its sandbox, which was kept.
+    Of those, an agent that can take up its session again continues in its sandbox, which was kept.
     With `retry_errors` those whose verdict is `error` too. Finished trials are never run again.
     `gate`: the budget of the job's sweep; `change`: what its gateway is to do otherwise from now
-    on; `variables`: see `run.variables`. A job that a process works on goes on there as it is, and
-    we look on until its end. `on_mended` is told, before anything runs, what was torn or cut off,
+    on; `variables`: see `run.variables`. A job that a process works on is left to it, and
+    we follow it to its end. `on_mended` is told, before anything runs, what was torn or cut off,
     and what becomes of it.
 
-    Raises UsageError, Interrupted when somebody stopped a job that we looked on, and what
+    Raises UsageError, Interrupted when somebody stopped a job that we followed, and what
     `engine.run` and `worker.run` raise.
     """
     session_resume.forget_lost(job.parent)
@@ -142,8 +143,8 @@ def _look_on(job: Path, saved: dict[str, Any], listener: Listener) -> Job:
     found = read_job(job)
     if sum(trial.cause != CANCELLED for trial in found.trials) < board.planned:
         raise Interrupted(
-            f"{job}: whoever worked on this job has stopped; finished trials are kept",
-            hint=f"go on with: benchflow resume {job.name}",
+            f"{job}: the process that worked on this job has stopped; finished trials are kept",
+            hint=f"continue with: benchflow resume {job.name}",
         )
     return found
 
@@ -176,7 +177,7 @@ def _mend(
     except (UnreadableRecord, ValueError) as error:
         config = JobConfig.model_validate(saved["harbor"])
         if (job / "config.json").exists():
-            mended.append(Problem(job / "config.json", f"{error}; written anew"))
+            mended.append(Problem(job / "config.json", f"{error}; written again"))
         write_json(job / "config.json", saved["harbor"])
     if config.jobs_dir != job.parent.resolve() or config.job_name != job.name:
         raise UsageError(
@@ -227,7 +228,7 @@ def _mend_trial(trial: Path, job: Path, *, retry_errors: bool) -> list[Problem]:
         write_json(
             trial / "config.json", result.config.model_dump(mode="json", exclude_defaults=True)
         )
-        return [Problem(trial / "config.json", f"{error}; written anew from result.json")]
+        return [Problem(trial / "config.json", f"{error}; written again from result.json")]
     return []
 
 
@@ -270,7 +271,7 @@ def _restage(saved: dict[str, Any]) -> dict[str, Task]:
     tasks: dict[str, Task] = {}
     for entry in saved["tasks"]:
         task = load(entry["source"])
-        staged = stage(task, int(entry["hint"]))
+        staged = stage(task, int(entry["hint"])).folder
         if str(staged) != entry["staged"] or task.digest != entry["digest"]:
             raise UsageError(
                 f"{entry['name']} has changed since this job was started",

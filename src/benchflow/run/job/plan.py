@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from benchflow.errors import UsageError
 from benchflow.gateway.config import Budget, Config
 from benchflow.run import fitness
-from benchflow.run.job.agents import PlannedTask, configure
+from benchflow.run.job.agents import configure
 from benchflow.run.job.memory import available_mb
 from benchflow.run.job.request import RunRequest
 from benchflow.run.models import job_gateway
-from benchflow.tasks import select, stage
+from benchflow.tasks import Staged, select, stage
 
 if TYPE_CHECKING:
     from harbor.models.job.config import JobConfig
@@ -31,7 +31,7 @@ class Plan:
     """A job that can be started: nothing of it is on disk yet but its staged tasks."""
 
     request: RunRequest
-    tasks: tuple[PlannedTask, ...]
+    tasks: tuple[Staged, ...]
     config: JobConfig
     gateway: Config | None = None
 
@@ -53,11 +53,11 @@ def plan(request: RunRequest) -> Plan:
     """
     chosen = select([*request.tasks])
     fitness.refuse(chosen, request.sandbox)
-    tasks = [PlannedTask(task, stage(task, request.hint), request.hint) for task in chosen]
+    tasks = [stage(task, request.hint) for task in chosen]
     return assemble(request, tasks, configure(request, tasks))
 
 
-def assemble(request: RunRequest, tasks: list[PlannedTask], agents: list[AgentConfig]) -> Plan:
+def assemble(request: RunRequest, tasks: list[Staged], agents: list[AgentConfig]) -> Plan:
     """A job of `agents` × `tasks` × attempts; the request says the rest. Raises UsageError."""
     from harbor.models.job.config import JobConfig, RetryConfig
     from harbor.models.trial.config import TaskConfig
@@ -75,7 +75,7 @@ def assemble(request: RunRequest, tasks: list[PlannedTask], agents: list[AgentCo
         retry=RetryConfig(max_retries=0),
         environment=environment(request.sandbox, _options(request)),
         agents=agents,
-        tasks=[TaskConfig(path=planned.staged) for planned in tasks],
+        tasks=[TaskConfig(path=planned.folder) for planned in tasks],
     )
     if not config.job_name or Path(config.job_name).name != config.job_name:
         raise UsageError(f"--job-name {config.job_name!r} is not a folder's name")
@@ -133,23 +133,14 @@ def environment(sandbox: str, options: dict[str, Any]) -> EnvironmentConfig:
     return EnvironmentConfig(type=EnvironmentType(sandbox), kwargs=kwargs)
 
 
-def concurrency(tasks: list[PlannedTask], a_core: int = 1) -> int:
+def concurrency(tasks: list[Staged], a_core: int = 1) -> int:
     """How many trials fit at once: `a_core`, and as many as fit into four fifths of memory."""
     cores = len(os.sched_getaffinity(0)) * a_core
-    needed = max((_memory_mb(planned) for planned in tasks), default=DEFAULT_TRIAL_MEMORY_MB)
+    needed = max(
+        (t.task.resources.memory_mb or DEFAULT_TRIAL_MEMORY_MB for t in tasks),
+        default=DEFAULT_TRIAL_MEMORY_MB,
+    )
     return max(1, min(cores, int(available_mb() * 0.8) // max(needed, 1)))
-
-
-def _memory_mb(planned: PlannedTask) -> int:
-    import tomllib
-
-    try:
-        data = tomllib.loads((planned.staged / "task.toml").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return DEFAULT_TRIAL_MEMORY_MB
-    section = data.get("environment")
-    value = section.get("memory_mb") if isinstance(section, dict) else None
-    return value if isinstance(value, int) and value > 0 else DEFAULT_TRIAL_MEMORY_MB
 
 
 def free_name(jobs_dir: Path) -> str:

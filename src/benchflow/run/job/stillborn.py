@@ -1,7 +1,7 @@
 """A trial that cannot begin is its own error: the other trials of its job run.
 
 Harbor reads a task and makes agent and environment before a trial has a result. What is raised
-there would end the whole job, and for ever: whoever resumes it meets the same. So the trial gets
+there would end the whole job, and for ever: each resume meets the same. So the trial gets
 its result here, with what was raised as its cause, and everybody who listens is told.
 """
 

@@ -2,7 +2,7 @@
 
 Sandboxes end with the process that opened them. So that one is not the command's, which a closed
 terminal or a kill -9 may end: it is a session of its own, holds the job's lock, and says in the
-job's files how far it is. The command looks on and passes signals on; whoever resumes the job
+job's files how far it is. The command follows it and passes signals on; who resumes the job
 meanwhile does the same.
 """
 
@@ -88,14 +88,14 @@ class _Looker:
             self.broken = error
             with suppress(OSError):
                 print(
-                    f"note: nothing can be shown any more ({error.strerror}); the job goes on: "
+                    f"note: nothing can be shown any more ({error.strerror}); the job runs on: "
                     f"benchflow watch {self._job.name}",
                     file=sys.stderr,
                 )
 
 
 def look_on(job: Path, begin: Callable[[], Callable[[], None]]) -> None:
-    """Look on until nobody works on the job any more; signals go to who does.
+    """Follow the job until nobody works on it any more; signals are passed on to that process.
 
     `begin` gives what looks; it is called when signals are passed on already, because it may show
     something, and who sees that may want to stop the job.
@@ -162,7 +162,7 @@ def _raise(told: bytes, status: int, job: Path) -> None:
 
 
 def _death(status: int, job: Path) -> BenchflowError:
-    hint = f"go on with: benchflow resume {job.name}"
+    hint = f"continue with: benchflow resume {job.name}"
     number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     if number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         return Interrupted(

@@ -1,6 +1,6 @@
 """Keeps a board true: from a job's journal, its trials' records and the verifiers' own progress.
 
-All of it is read from files, so that whoever did not start a job can show it, too.
+All of it is read from files, so that a process that did not start a job can show it, too.
 """
 
 from __future__ import annotations
@@ -10,16 +10,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from benchflow.base.text import one_line
 from benchflow.results.jobs import journal, task_facts
-from benchflow.results.jobs.ladder import STATUSES
+from benchflow.results.jobs.progress_events import NAME, Phase, reached, told
+from benchflow.results.jobs.tail import Tail
 from benchflow.results.jobs.task_facts import TaskFacts
 from benchflow.results.jobs.trials import read_trial
 from benchflow.results.jobs.unfinished import agent_of
 from benchflow.results.json_values import mapping, moment, number
 from benchflow.results.safe_files import UnreadableRecord, read_object
-from benchflow.run.live.progress import Board, Listener, Phase, TrialState
-from benchflow.run.live.tail import Tail
+from benchflow.run.live.progress import Board, Listener, TrialState
 
 
 class Watch:
@@ -55,7 +54,7 @@ class Watch:
             return
         state = self.board.trials.get(name) or self._begin(name)
         if phase in (Phase.BOOT, Phase.VERIFIER):
-            self._verifiers[name] = Tail(self._job / name / "verifier" / "progress.jsonl")
+            self._verifiers[name] = Tail(self._job / name / "verifier" / NAME)
         if phase is Phase.DONE:
             self._end(state)
         state.enter(phase, number(event.get("limit")) or 0.0, moment(event.get("t")))
@@ -89,24 +88,13 @@ class Watch:
 def apply_progress(tail: Tail, board: Board, state: TrialState, listener: Listener) -> None:
     """Brings `state` up to what the verifier has appended to its progress since the last look."""
     for event in tail.events():
-        state.note = describe(event) or state.note
-        name, status = str(event.get("id", "")), event.get("status")
-        # In a task of several steps the rungs are `<step>/<id>`; the first unknown one is meant.
-        rungs = [r for r, s in state.ladder.items() if not s and r.rpartition("/")[2] == name]
-        if event.get("event") == "milestone" and rungs and status in STATUSES:
-            state.ladder[rungs[0]] = str(status)
-            listener.milestone(board, state, rungs[0])
-
-
-def describe(event: Mapping[str, Any]) -> str:
-    """One event of `progress.jsonl` in a few words; empty for one that tells a person nothing."""
-    match event.get("event"):
-        case "calibrated":
-            return f"this host runs at {event.get('speed', '?')}× the reference speed"
-        case "boot":
-            machine = one_line(str(event.get("machine", "machine")), 40)
-            return f"boot {one_line(str(event.get('n', '')), 8)} of {machine}"
-        case "check":
-            return "check " + one_line(str(event.get("name", "")), 60)
-        case _:
-            return ""
+        state.note = told(event) or state.note
+        decided = reached(event)
+        if decided is None:
+            continue
+        # In a task of several steps they are `<step>/<id>`; the first unknown one is meant.
+        open_ones = (one for one, status in state.ladder.items() if not status)
+        known = next((one for one in open_ones if one.rpartition("/")[2] == decided.id), None)
+        if known is not None:
+            state.ladder[known] = decided.status
+            listener.milestone(board, state, known)

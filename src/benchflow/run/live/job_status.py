@@ -14,22 +14,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from benchflow.base.numbers import plural
 from benchflow.base.text import one_line
 from benchflow.gateway import ledger
 from benchflow.gateway.totals import Meter
 from benchflow.results.jobs import journal, lock, task_facts
-from benchflow.results.jobs.ladder import STATUSES
+from benchflow.results.jobs.progress_events import NAME, Phase, reached, told
+from benchflow.results.jobs.tail import Tail
 from benchflow.results.jobs.trials import read_trial
 from benchflow.results.json_values import count, mapping, sequence
 from benchflow.results.model import Trial, Verdict
 from benchflow.results.safe_files import UnreadableRecord, read_object
 from benchflow.run.job import job_record
 from benchflow.run.job.agents import who
-from benchflow.run.live.follow import describe
-from benchflow.run.live.progress import Phase
 from benchflow.run.live.sweep_status import Cell, Finished, Overview, Running
-from benchflow.run.live.tail import Tail
-from benchflow.run.models.job_gateway import LEDGER
+from benchflow.run.models.gateway_access import LEDGER
 from benchflow.run.sweep.sweepfile import lock_of
 
 #: A line of the ledger holds what was asked and answered where bodies are kept.
@@ -204,17 +203,17 @@ def _running(job: Path, name: str, task: str, agent: str, seen: _Seen) -> Runnin
     event = seen.last[name]
     phase = str(event.get("phase"))
     tail, ladder, notes = seen.rungs.setdefault(
-        name, (Tail(job / name / "verifier" / "progress.jsonl"), [], [])
+        name, (Tail(job / name / "verifier" / NAME), [], [])
     )
     if phase in (Phase.BOOT, Phase.VERIFIER):
         for step in tail.events():
-            if step.get("event") == "milestone" and step.get("status") in STATUSES:
-                ladder.append(str(step["status"]))
-            notes[:] = [describe(step) or "".join(notes)]
+            if decided := reached(step):
+                ladder.append(decided.status)
+            notes[:] = [told(step) or "".join(notes)]
     tally = seen.meter.tallies.get(name)
     note = "".join(notes)
     if tally is not None and tally.failing:
-        note = f"{tally.failing} calls failed: {one_line(tally.last_failure, 80)}"
+        note = f"{plural(tally.failing, 'call')} failed: {one_line(tally.last_failure, 80)}"
     limit = event.get("limit")
     return Running(
         name=one_line(name, 120),

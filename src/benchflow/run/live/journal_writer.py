@@ -1,4 +1,4 @@
-"""Writes down which trial of a job is in which phase, from Harbor's events, for who looks on."""
+"""Writes down which trial of a job is in which phase, from Harbor's events, to be followed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchflow.results.jobs import journal
-from benchflow.run.live.progress import Phase
+from benchflow.results.jobs.progress_events import Phase
 from benchflow.tasks import Task
 
 if TYPE_CHECKING:

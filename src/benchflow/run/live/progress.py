@@ -5,24 +5,11 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
+from benchflow.results.jobs.progress_events import Phase
 from benchflow.results.model import Trial
-
-
-class Phase(StrEnum):
-    """Where a trial is. `boot` is our verifier's (machines are booted and questioned), `verifier`
-    that of a plain Harbor task."""
-
-    IMAGE = "image"
-    AGENT = "agent"
-    HAND_OVER = "hand-over"
-    BOOT = "boot"
-    VERIFIER = "verifier"
-    STOPPING = "stopping"
-    DONE = "done"
 
 
 @dataclass
@@ -45,7 +32,7 @@ class TrialState:
     result: Trial | None = None
 
     def enter(self, phase: Phase, limit: float = 0.0, since: datetime | None = None) -> None:
-        """The trial goes on to `phase`, which may last `limit` seconds; it did so at `since`, a
+        """The trial moves to `phase`, which may last `limit` seconds; it did so at `since`, a
         time with its zone, or just now."""
         ago = (datetime.now(UTC) - since).total_seconds() if since and since.tzinfo else 0.0
         self.phase, self.limit = phase, limit

@@ -32,7 +32,7 @@ class Cell:
 class Running:
     """A trial under way: its phase, since when (seconds) and for how long at most (0: no limit).
 
-    `ladder`: statuses of the rungs that its verifier has come to so far.
+    `ladder`: statuses of the milestones that its verifier has come to so far.
     """
 
     name: str

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchflow.errors import InfrastructureError
+from benchflow.run.models.gateway_access import PREFIX, access, folder, is_metered
 
 if TYPE_CHECKING:
     from harbor.agents.base import BaseAgent
@@ -19,17 +20,11 @@ if TYPE_CHECKING:
 
     from benchflow.gateway.client import GatewayClient
 
-_PREFIX = f"{__name__}:"
 _UNMETERED = ("oracle", "nop")
 #: The protocol that a program speaks where it has no choice, as the provider it takes for granted.
 _FACES = {"claude-code": "anthropic", "gemini-cli": "google", "codex": "openai"}
 #: Providers by whose name agents choose a protocol themselves.
 _KNOWN_FACES = {"openai": "openai", "anthropic": "anthropic", "gemini": "gemini"}
-
-
-def is_metered(config: AgentConfig) -> bool:
-    """Whether an agent's configuration names a class made here."""
-    return (config.import_path or "").startswith(_PREFIX)
 
 
 def meter(config: AgentConfig) -> AgentConfig:
@@ -40,7 +35,7 @@ def meter(config: AgentConfig) -> AgentConfig:
     if not config.model_name or config.name in _UNMETERED or is_metered(config):
         return config
     kind = AgentFactory.get_agent_class_from_config(config)
-    path = f"{_PREFIX}{kind.__module__}:{kind.__qualname__}"
+    path = f"{PREFIX}{kind.__module__}:{kind.__qualname__}"
     return config.model_copy(update={"name": None, "import_path": path})
 
 
@@ -61,8 +56,6 @@ def _metered(path: str) -> type[BaseAgent]:
 
     def __init__(self: Any, logs_dir: Path, model_name: str, **given: Any) -> None:
         urls, token = _open(logs_dir.parent, model_name, inside=inside)
-        from benchflow.run.models.job_gateway import access
-
         face = face_of(inner.name(), model_name)
         environment = {**(given.pop("extra_env", None) or {}), **access(urls, token)}
         if inner.name().startswith("terminus"):
@@ -135,7 +128,6 @@ def _open(trial: Path, model: str, *, inside: bool) -> tuple[dict[str, str], str
 
 def _gateway(trial: Path) -> GatewayClient:
     from benchflow.gateway.client import find
-    from benchflow.run.models.job_gateway import folder
 
     client = find(folder(trial.parent))
     if client is None:

@@ -1,7 +1,6 @@
 """The models of a job: which there are, their gateway, and what becomes of a trial's totals.
 
-The gateway's own files are beside the job (`<jobs>/.gateway/<job>/`), because Harbor owns every
-folder inside it; its ledger is `<job>/calls.jsonl`. A trial's totals are `<trial>/model.json`.
+A trial's totals are `<trial>/model.json`.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchflow.base.atomic import write_json
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.gateway import client as process
 from benchflow.gateway import providers
@@ -22,24 +22,16 @@ from benchflow.gateway.redact import is_key
 from benchflow.gateway.totals import replay
 from benchflow.results.jobs import metered
 from benchflow.results.jobs.faults import add_fault
-from benchflow.results.safe_files import write_json
 from benchflow.run.models import rate_limits as limiting
+from benchflow.run.models.gateway_access import HOST, LEDGER, access, folder, is_metered
 
 if TYPE_CHECKING:
     from harbor.job import Job
     from harbor.models.trial.config import AgentConfig
     from harbor.trial.hooks import TrialHookEvent
 
-LEDGER = "calls.jsonl"
 #: How long a trial's end waits for an answer that its agent left behind.
 _ANSWER_SECONDS, _LOOK_SECONDS = 120.0, 0.2
-#: Whose calls cannot be told apart by trial: agents in our own process that read its environment.
-HOST = "(this process)"
-
-
-def folder(job: Path) -> Path:
-    """Where the gateway of a job keeps its own files."""
-    return job.parent / ".gateway" / job.name
 
 
 def configure(
@@ -54,8 +46,6 @@ def configure(
     Raises UsageError for a model without provider or key, for a limit in dollars on a model whose
     price is not known, and for limits of a model that nobody uses.
     """
-    from benchflow.run.models.gateway_agent import is_metered
-
     names = dict.fromkeys(a.model_name for a in agents if a.model_name and is_metered(a))
     if not names:
         return None
@@ -105,8 +95,6 @@ class Models:
         job.on_trial_ended(self._ended)
 
     async def _ended(self, event: TrialHookEvent) -> None:
-        from benchflow.run.models.gateway_agent import is_metered
-
         trial = event.config.trials_dir / event.config.trial_name
         task = asyncio.current_task()
         try:
@@ -173,7 +161,7 @@ def _write_totals(trial: Path, totals: dict[str, Any]) -> None:
 
 
 def prepare(job: Path, config: Config | None) -> None:
-    """Write down which gateway a job needs, before the job itself is: so whoever is killed in
+    """Write down which gateway a job needs, before the job itself is: a process killed in
     between leaves a job that can be resumed, or none."""
     if config is not None:
         process.prepare(folder(job), config, job / LEDGER)
@@ -190,7 +178,7 @@ def start(job: Path, config: Config | None) -> Models | None:
 
 
 def again(job: Path, change: Callable[[Config], Config]) -> Models | None:
-    """The gateway of a job that is gone on with; None when the job has none.
+    """The gateway of a job that is resumed; None when the job has none.
 
     One that still runs is found again, unless `change` makes another configuration of its own, or
     a key was corrected meanwhile.
@@ -232,20 +220,3 @@ def _take_keys(models: Models, config: Config) -> None:
     if len(config.routes) == 1:
         opened = models.client.open(HOST, config.routes[0].model, Budget(turns=10**9))
         os.environ.update(access(opened.urls, opened.token))
-
-
-def access(urls: Mapping[str, str], token: str) -> dict[str, str]:
-    """The environment that leads an agent to the gateway, whatever protocol it speaks."""
-    openai, anthropic, gemini = urls["openai"], urls["anthropic"], urls["gemini"]
-    keys = (
-        "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "MSWEA_API_KEY",
-    )  # fmt: skip
-    return {
-        **dict.fromkeys(keys, token),
-        "OPENAI_BASE_URL": openai,
-        "OPENAI_API_BASE": openai,
-        "ANTHROPIC_BASE_URL": anthropic,
-        "ANTHROPIC_API_BASE": anthropic,
-        "GOOGLE_GEMINI_BASE_URL": gemini,
-        "GEMINI_API_BASE": f"{gemini}/v1beta",
-    }

@@ -47,7 +47,7 @@ class Keeping:
         self._beating: dict[str, asyncio.Task[None]] = {}
 
     def attach(self, job: Job) -> None:
-        """Give trials that are gone on with their old names, and subscribe to events of `job`."""
+        """Give resumed trials their old names, and subscribe to events of `job`."""
         # Harbor tells trials of one configuration apart by their names alone, and makes new ones.
         waiting = dict(_markers(self._job))
         for config in job._remaining_trial_configs:
@@ -153,7 +153,7 @@ def can_continue(agent: AgentConfig) -> bool:
 def _metered_class(agent: AgentConfig) -> type[BaseAgent] | None:
     from harbor.agents.factory import AgentFactory
 
-    from benchflow.run.models.gateway_agent import is_metered
+    from benchflow.run.models.gateway_access import is_metered
 
     return AgentFactory.get_agent_class_from_config(agent) if is_metered(agent) else None
 

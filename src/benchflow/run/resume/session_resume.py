@@ -1,12 +1,12 @@
-"""Trials that are cut off: the sandbox is kept, and they go on in it.
+"""Trials that are cut off: the sandbox is kept, and they continue in it.
 
-Whoever kills the process that runs a job, or the machine, ends every program in its sandboxes; what
+Killing the process that runs a job, or the machine, ends every program in its sandboxes; what
 they wrote is on disk. A marker (`<jobs>/.kept/<job>/<trial>.json`, see `run.keeping`) says that a
 trial's sandbox is to be kept: while an agent works that can take up a session of its own again, and
 from an agent's end until the verdict. `benchflow resume` then gives the trial its old name, with it
-its sandbox, its token and what it has spent. An agent that was at work is asked to go on; of one
-that had ended, what it left is verified. Every other trial that was cut off starts anew: an agent
-that has forgotten what it did would face a machine that nobody set for it.
+its sandbox, its token and what it has spent. An agent that was at work is asked to continue; of one
+that had ended, what it left is verified. Every other trial that was cut off starts from scratch: an
+agent that has forgotten what it did would face a machine that nobody set for it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from benchflow.base.atomic import write_json
 from benchflow.errors import InfrastructureError
 from benchflow.gateway.totals import replay
 from benchflow.results.jobs.continued import NAME
-from benchflow.results.safe_files import UnreadableRecord, read_object, write_json
-from benchflow.run.models.job_gateway import LEDGER
+from benchflow.results.safe_files import UnreadableRecord, read_object
+from benchflow.run.models.gateway_access import LEDGER
 from benchflow.sandbox import cleanup, paths
 
 if TYPE_CHECKING:
@@ -34,10 +35,10 @@ if TYPE_CHECKING:
 
 INSTRUCTION = (
     "You were interrupted: the machine that you work on was restarted. Files are as you left them; "
-    "programs that you had started, and what was in memory, are gone. Go on with the task."
+    "programs that you had started, and what was in memory, are gone. Continue with the task."
 )
 #: What `settle` says of a trial that goes on.
-SESSION = "its agent's session goes on in the sandbox that was kept"
+SESSION = "its agent's session continues in the sandbox that was kept"
 ENDED = "its agent had ended: what it left in the sandbox that was kept is verified"
 _SCHEMA = 1
 
@@ -79,7 +80,7 @@ def marker(trial: Path) -> Path:
 def note_death(trial: Path) -> None:
     """Write down that the sandbox of a trial's agent died under it: then it is no end of its work.
 
-    Whoever asks the sandbox for something notices first; that its processes are gone may take a
+    A call to the sandbox notices first; that its processes are gone may take a
     busy machine longer to say.
     """
     if marker(trial).exists():
@@ -92,7 +93,7 @@ def death(trial: Path) -> Path:
 
 
 def sandbox_name(trial: Path) -> str:
-    """The name of the sandbox of a trial's agent: known to whoever goes on with it."""
+    """The name of the sandbox of a trial's agent: known to the process that resumes it."""
     return f"box-{hashlib.sha256(str(trial.absolute()).encode()).hexdigest()[:12]}"
 
 
@@ -133,23 +134,23 @@ def write(trial: Path, kept: Kept) -> None:
 
 
 def settle(trial: Path) -> str:
-    """Make a trial that was cut off ready to be gone on with, and say how it goes on, or that it
-    starts anew and why.
+    """Make a trial that was cut off ready to be resumed, and say how it continues, or that it
+    starts from scratch and why.
 
-    The seconds of the part that was cut off are added up, to the last beat of whoever ran the job.
+    The seconds of the part that was cut off are added up, to the last beat of the job's process.
     """
     kept = find(trial)
     if kept is None:
-        return "it starts anew: its agent was not at work, or cannot continue a session"
+        return "it starts from scratch: its agent was not at work, or cannot continue a session"
     if not (paths.sandboxes() / sandbox_name(trial)).is_dir():
         drop(trial)
-        return "it starts anew: its sandbox is gone"
+        return "it starts from scratch: its sandbox is gone"
     if kept.ended is not None:
         return ENDED
     tally = replay(trial.parent / LEDGER).tallies.get(trial.name)
     if tally is None or not tally.turns:
         drop(trial)
-        return "it starts anew: its agent had not begun"
+        return "it starts from scratch: its agent had not begun"
     # `began` moves along, so that settling twice adds nothing twice.
     spent = kept.spent + max(0.0, marker(trial).stat().st_mtime - kept.began)
     write(trial, replace(kept, spent=spent, began=time.time()))
@@ -219,5 +220,5 @@ async def go_on(
             raise
         raise InfrastructureError(
             f"the agent could not continue its session: {error}",
-            hint="benchflow resume --errors starts the trial anew",
+            hint="benchflow resume --errors starts the trial from scratch",
         ) from error

@@ -47,7 +47,7 @@ class Signs:
 
     `events` is equal to that of the last look when nothing happened. `cpu`: seconds of processor
     time used by the sandbox so far, `received`: bytes from outside so far. `in_call`: a call to
-    the model is under way. `lost`: why the agent cannot go on through no fault of its own.
+    the model is under way. `lost`: why the agent cannot continue through no fault of its own.
     """
 
     events: tuple[object, ...] = ()

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchflow.base.numbers import dollars
 from benchflow.errors import BenchflowError
 from benchflow.gateway.client import GatewayClient
 from benchflow.gateway.config import Budget
 from benchflow.gateway.totals import replay
-from benchflow.run.models.job_gateway import LEDGER
+from benchflow.run.models.gateway_access import LEDGER
 
 if TYPE_CHECKING:
     from harbor.job import Job
@@ -61,11 +62,6 @@ class Purse:
 def _sentence(spent: str, bound: str, allowed: str, has_bound: float) -> str:
     more = f", and running trials may spend {bound} more" if has_bound else ""
     return f"the sweep has spent {spent} of {allowed}{more}"
-
-
-def dollars(amount: float) -> str:
-    """`$12.34`; below a cent with four digits."""
-    return f"${amount:.2f}" if amount >= 0.01 or not amount else f"${amount:.4f}"
 
 
 def spent_in(jobs: Iterable[Path]) -> Spent:

@@ -1,4 +1,4 @@
-"""Sweeps: agents × models × tasks × hints × attempts from one file, gone on with after anything.
+"""Sweeps: agents × models × tasks × hints × attempts from one file, continued after any stop.
 
 A sweep is an ordinary set of jobs, `<name>-1`, `<name>-2` …, that carry its name in their record.
 What is left to do is read from their trials each time, so there is no state of the sweep's own to
@@ -23,16 +23,16 @@ from benchflow.run import fitness
 from benchflow.run.job import job_record
 from benchflow.run.job import jobs as jobs
 from benchflow.run.job.agent_secrets import give_again
-from benchflow.run.job.agents import EXPLOIT, VARIANT, PlannedTask, configure, who
+from benchflow.run.job.agents import EXPLOIT, VARIANT, configure, who
 from benchflow.run.job.plan import Plan, assemble
 from benchflow.run.job.request import RunRequest
 from benchflow.run.job.worker import Interrupted
 from benchflow.run.live.progress import Listener
 from benchflow.run.models import job_gateway, rate_limits
-from benchflow.run.models.gateway_agent import is_metered
+from benchflow.run.models.gateway_access import is_metered
 from benchflow.run.sweep.sweep_budget import BudgetSpent, Gate, Purse, Spent, spent_in
 from benchflow.run.sweep.sweepfile import SweepFile, lock_of
-from benchflow.tasks import Task, select, stage
+from benchflow.tasks import Staged, Task, select, stage
 
 if TYPE_CHECKING:
     from harbor.models.trial.config import AgentConfig
@@ -45,7 +45,7 @@ class Cell:
     `agent` indexes `Sweep.agents`. Errors count as tried: only a retry runs them again.
     """
 
-    planned: PlannedTask
+    planned: Staged
     agent: int
     trials: tuple[Trial, ...] = ()
 
@@ -92,11 +92,7 @@ class Sweep:
 def survey(file: SweepFile, jobs_dir: Path) -> Sweep:
     """The whole matrix with what is finished of it, and what it has spent. Raises UsageError and
     TaskError."""
-    tasks = [
-        PlannedTask(task, stage(task, hint), hint)
-        for task in _chosen(file)
-        for hint in dict.fromkeys(file.hints)
-    ]
+    tasks = [stage(task, hint) for task in _chosen(file) for hint in dict.fromkeys(file.hints)]
     agents = tuple(
         config
         for entry in file.entry
@@ -119,7 +115,7 @@ def survey(file: SweepFile, jobs_dir: Path) -> Sweep:
         for trial in _judged(job):
             finished[_key_of(trial.path)].append(trial)
     cells = [
-        Cell(planned, n, tuple(finished.pop(_key(str(planned.staged), config), ())))
+        Cell(planned, n, tuple(finished.pop(_key(str(planned.folder), config), ())))
         for planned in tasks
         for n, config in enumerate(agents)
     ]
@@ -139,7 +135,7 @@ def run(
     """Runs what is missing; never a finished trial again. Returns the sweep as it then stands,
     `stopped` where its budget is spent.
 
-    `on_job` is told each job's folder and number of trials before it starts or goes on, `on_mended`
+    `on_job` is told each job's folder and number of trials before it starts, `on_mended`
     what `jobs.resume` tells. Raises JobInUse when another process works on this sweep, and what
     `jobs.start` raises.
     """
@@ -151,7 +147,7 @@ def run(
         except BudgetSpent as end:
             return replace(survey(file, jobs_dir), stopped=end.message)
         except Interrupted as stop:
-            raise Interrupted(stop.message, hint="go on with the same benchflow sweep") from None
+            raise Interrupted(stop.message, hint="continue with the same benchflow sweep") from None
     return survey(file, jobs_dir)
 
 
@@ -220,13 +216,13 @@ def missing(sweep: Sweep) -> Iterator[Plan]:
     balanced.
     """
     lacking: dict[tuple[int, int], list[int]] = defaultdict(list)
-    planned: dict[int, PlannedTask] = {}
+    planned: dict[int, Staged] = {}
     for cell in sweep.cells:
         planned[id(cell.planned)] = cell.planned
         left = sweep.file.attempts - len(cell.trials)
         if left > 0:
             lacking[(id(cell.planned), left)].append(cell.agent)
-    together: dict[tuple[int, tuple[int, ...]], list[PlannedTask]] = defaultdict(list)
+    together: dict[tuple[int, tuple[int, ...]], list[Staged]] = defaultdict(list)
     for (task, left), agents in lacking.items():
         together[(left, tuple(agents))].append(planned[task])
     number = len(sweep.jobs)
@@ -274,7 +270,7 @@ def _goes_on(job: Job, sweep: Sweep) -> bool:
     from harbor.models.job.config import JobConfig
 
     saved = job_record.read(job.path)
-    staged = {str(cell.planned.staged) for cell in sweep.cells}
+    staged = {str(cell.planned.folder) for cell in sweep.cells}
     try:
         give_again(JobConfig.model_validate(saved["harbor"]), sweep.variables)
     except UsageError:

@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchflow.errors import UsageError
-from benchflow.results.jobs import verdict
-from benchflow.results.jobs.evidence import evidence_in
-from benchflow.results.jobs.ladder import read_ladder
-from benchflow.results.jobs.sandboxes import crowded, used_up
-from benchflow.results.jobs.trials import broken_verifier
+from benchflow.results.jobs.progress_events import Phase
+from benchflow.results.jobs.sandboxes import crowded
+from benchflow.results.jobs.trials import read_verification
 from benchflow.results.model import Phases, Trial, Verdict
-from benchflow.results.safe_files import UnreadableRecord, read_object
-from benchflow.run.live.progress import Board, Listener, Phase, TrialState
+from benchflow.run.live.progress import Board, Listener, TrialState
 from benchflow.run.verify.verify_places import Attempt, on_host, sandboxed
 from benchflow.tasks import Task, stage
 
@@ -95,7 +92,7 @@ def verify(request: VerifyRequest, listener: Listener) -> Outcome:
     """
     started = time.monotonic()
     task = request.task
-    staged = stage(task)
+    staged = stage(task).folder
     paths = list(request.given.values())
     names = str(paths[0]) if len(paths) == 1 else ", ".join(path.name for path in paths)
     shown = request.label or names
@@ -104,7 +101,6 @@ def verify(request: VerifyRequest, listener: Listener) -> Outcome:
     attempt = Attempt(
         task=task,
         tests=_tests(staged, task, request.step),
-        staged=staged,
         given=request.given,
         logs=request.folder / "verifier",
         board=board,
@@ -155,41 +151,7 @@ def read_again(request: VerifyRequest) -> Trial | None:
 
 
 def _read(request: VerifyRequest, status: int | None, agent: str, phases: Phases) -> Trial:
-    logs = request.folder / "verifier"
-    rewards: dict[str, float] | None
-    try:
-        record = read_object(logs / "reward.json")
-        rewards = {k: float(v) for k, v in record.items() if isinstance(v, int | float)}
-    except UnreadableRecord:
-        rewards = None
-    if status != 0:
-        rewards = None
-    cause, message = "", ""
-    if rewards is None:
-        ended = f"the verifier ended with status {status} and without a reward"
-        known = used_up(request.folder) or broken_verifier(request.folder)
-        cause, message = known or ("NoReward", ended)
-    decision, cause = verdict.decide(rewards, cause)
-    milestones, _ = read_ladder(logs, rewards or {})
-    return Trial(
-        name=request.folder.name,
-        path=request.folder,
-        task=request.task.name,
-        agent=agent,
-        model="",
-        verdict=decision,
-        reward=verdict.reward(rewards or {}),
-        cause=cause,
-        cause_message=message,
-        milestones=milestones,
-        metrics={
-            key.removeprefix("metric."): value
-            for key, value in (rewards or {}).items()
-            if key.startswith("metric.")
-        },
-        phases=phases,
-        evidence=evidence_in(request.folder),
-    )
+    return read_verification(request.folder, request.task.name, agent, status, phases)
 
 
 def _phases(request: VerifyRequest, attempt: Attempt, seconds: float) -> Phases:

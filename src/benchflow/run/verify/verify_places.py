@@ -6,18 +6,19 @@ import stat
 import subprocess
 import sys
 import threading
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from benchflow.errors import MissingTool, UsageError
+from benchflow.results.jobs.progress_events import Phase
 from benchflow.results.jobs.sandboxes import NAME
+from benchflow.results.jobs.tail import Tail
 from benchflow.run.live.follow import apply_progress
-from benchflow.run.live.progress import Board, Listener, Phase, TrialState
-from benchflow.run.live.tail import Tail
+from benchflow.run.live.progress import Board, Listener, TrialState
 from benchflow.tasks import Task
+from benchflow.tasks.stage import verifier_resources
 
 if TYPE_CHECKING:
     from benchflow.sandbox import Limits, Sandbox
@@ -33,7 +34,6 @@ class Attempt:
 
     task: Task
     tests: Path
-    staged: Path
     given: dict[str, Path]
     logs: Path
     board: Board
@@ -46,7 +46,7 @@ class Attempt:
     kept: Path | None = None
 
     def enter(self, phase: Phase, limit: float = 0.0) -> None:
-        """Goes on to `phase`; the time of the one before is kept."""
+        """Moves to `phase`; the time of the one before is kept."""
         self.leave()
         self.state.enter(phase, limit)
         self.listener.phase(self.board, self.state)
@@ -65,7 +65,7 @@ def sandboxed(attempt: Attempt) -> None:
     image = sandbox.build(attempt.tests)
     with (attempt.logs / "test-stdout.txt").open("xb") as output:
         attempt.logs.chmod(0o777)  # the sandbox's ids are nobody's here
-        granted = _limits(attempt.staged)
+        granted = _limits(attempt.task)
         box = sandbox.Sandbox.start(
             image,
             mounts=[sandbox.Mount(attempt.logs, "/logs/verifier", read_only=False)],
@@ -177,20 +177,17 @@ def _hand_over(box: Sandbox, file: Path, inside: str) -> str:
     return f"{file} is neither a file nor a directory and was not handed over"
 
 
-def _limits(staged: Path) -> Limits:
+def _limits(task: Task) -> Limits:
     from benchflow.sandbox import Limits
 
-    data = tomllib.loads((staged / "task.toml").read_text(encoding="utf-8"))
-    granted = data["verifier"]["environment"]
-    return Limits(
-        memory_mb=granted["memory_mb"], disk_mb=granted["storage_mb"], cpus=granted["cpus"]
-    )
+    granted = verifier_resources(task)
+    return Limits(memory_mb=granted.memory_mb, disk_mb=granted.storage_mb, cpus=granted.cpus)
 
 
 def _follow(attempt: Attempt, work: Callable[[], object]) -> None:
     """Does `work` in a thread and shows the verifier's progress from this one, until it ends.
 
-    Raises what `work` raised. An exception here (Ctrl-C) leaves the thread to whoever ends the
+    Raises what `work` raised. An exception here (Ctrl-C) leaves the thread to the end of the
     process that it waits for.
     """
     failures: list[BaseException] = []

@@ -21,7 +21,7 @@ def accounts(image: Image) -> frozenset[str]:
 
 
 def _read(layer: Path) -> bytes | None:
-    """A layer's /etc/passwd, reached through no symlink: whoever made the layer is a stranger."""
+    """A layer's /etc/passwd, reached through no symlink: its maker is a stranger."""
     flags = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     try:
         folder = os.open(layer / "etc", flags | os.O_RDONLY | os.O_DIRECTORY)

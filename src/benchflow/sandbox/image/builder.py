@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchflow.base.home import home
 from benchflow.errors import InfrastructureError, MissingTool, TaskError
 from benchflow.sandbox import paths, userns
 from benchflow.sandbox.idmap import IdMap
@@ -160,7 +161,7 @@ class Builder:
         room = os.statvfs(self.place)
         if room.f_bavail * room.f_frsize < _ENOUGH_SPACE:
             raise InfrastructureError(
-                f"the disk under {paths.home()} is full:\n{tail}", hint="make room and try again"
+                f"the disk under {home()} is full:\n{tail}", hint="make room and try again"
             )
         for source in mirror.machine_sources()[:1]:
             url = f"{source.uri.rstrip('/')}/dists/{source.suite}/InRelease"

@@ -9,8 +9,8 @@ from benchflow.sandbox.image import recipe
 
 
 def base_references(text: str, name: str = "Dockerfile") -> list[str]:
-    """The images named by FROM, in order, without build stages and `scratch`. Raises TaskError
-    when there is no FROM or a FROM has an argument without a default."""
+    """The images named by FROM and COPY --from, in order, without build stages and `scratch`.
+    Raises TaskError when there is no FROM or one has an argument without a default."""
     arguments: dict[str, str] = {}
     stages: set[str] = set()
     references: list[str] = []
@@ -20,6 +20,8 @@ def base_references(text: str, name: str = "Dockerfile") -> list[str]:
         if word.upper() == "ARG" and not seen_from:
             key, _, value = rest.strip().partition("=")
             arguments[key.strip()] = value.strip().strip("\"'")
+        if word.upper() == "COPY":
+            references += [one for one in _copied_from(rest) if one.lower() not in stages]
         if word.upper() != "FROM":
             continue
         seen_from = True
@@ -36,6 +38,12 @@ def base_references(text: str, name: str = "Dockerfile") -> list[str]:
     if not seen_from:
         raise TaskError(f"{name}: no FROM instruction", hint="start it with FROM debian:bookworm")
     return list(dict.fromkeys(references))
+
+
+def _copied_from(rest: str) -> list[str]:
+    """What a COPY names in --from, but for stages by number and what an argument names."""
+    named = [part.removeprefix("--from=") for part in rest.split() if part.startswith("--from=")]
+    return [one for one in named if one and not one.isdigit() and "$" not in one]
 
 
 def _instructions(text: str) -> list[tuple[int, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import shutil
 
+from benchflow.base.numbers import plural
 from benchflow.errors import UsageError
 from benchflow.sandbox import cleanup, idmap, paths, userns
 
@@ -22,13 +23,13 @@ def stored_bytes() -> int:
 
 
 def refuse_while_used() -> None:
-    """Raises UsageError while a sandbox lives or waits to be gone on with; removes those first
+    """Raises UsageError while a sandbox lives or waits to be resumed; removes those first
     whose owner is dead and that nobody waits for."""
     cleanup.gc()
     if waiting := cleanup.kept():
         raise UsageError(
-            f"{len(waiting)} sandboxes are kept for trials that were cut off",
-            hint="benchflow resume JOB goes on with them; benchflow clean --sandboxes removes them",
+            f"kept for trials that were cut off: {plural(len(waiting), 'sandbox', 'sandboxes')}",
+            hint="benchflow resume JOB resumes them; benchflow clean --sandboxes removes them",
         )
     living = [state.name for state in paths.sandboxes().iterdir()]
     if living:
@@ -47,7 +48,7 @@ def remove_kept() -> list[str]:
 
 
 def remove_images() -> None:
-    """Remove all built images and their records; the next build makes what it needs anew.
+    """Remove all built images and their records; the next build makes what it needs again.
 
     Raises UsageError while a sandbox lives or an image is being built: they stand on the layers.
     """

@@ -18,6 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from benchflow.base.atomic import write_json
 from benchflow.errors import TaskError
 from benchflow.sandbox import idmap, paths
 from benchflow.sandbox.idmap import IdMap
@@ -146,17 +147,12 @@ def _save(record: Path, image: Image) -> None:
         "layers": [str(layer) for layer in image.layers],
         "config": asdict(image.config),
     }
-    draft = record.with_suffix(f".{os.getpid()}.new")
-    with draft.open("w") as file:
-        json.dump(data, file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(record)
+    write_json(record, data)
 
 
 @contextmanager
 def _storage(id_map: IdMap, progress: OnProgress) -> Iterator[Builder]:
-    """The builder; several build side by side. Whoever finds nobody else at work cleans up what a
+    """The builder; several build side by side. One that is alone at work cleans up what a
     killed build left behind. All locks here die with their holders."""
     builder = Builder(id_map, progress)
     with (paths.storage(id_map.name) / "lock").open("a") as file:

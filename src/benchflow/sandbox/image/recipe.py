@@ -1,13 +1,15 @@
 """Dockerfiles as people write them, in the words of the builder that is here.
 
-buildah of Debian 12 knows no here-documents, which Docker has known since 2021, and some flags that
-change nothing of what an image holds. Both are written in older words before it builds; for what it
-cannot do at all, the first words say so, and what to write instead.
+buildah of Debian 12 knows no here-documents, which Docker has known since 2021, no SHELL (in images
+of its own form), and some flags that change nothing of what an image holds. All are written in
+older words before it builds; for what it cannot do at all, the first words say so, and what to
+write instead.
 """
 
 from __future__ import annotations
 
 import json
+import platform
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -33,6 +35,11 @@ _MISSING = {
 _NEEDLESS = {("COPY", "--link"), ("ADD", "--link"), ("RUN", "--network")}
 
 
+#: What Docker calls the machines of uname(2), and what a FROM may say of the one that builds.
+_ARCHITECTURES = {"x86_64": ("amd64", "x86_64"), "aarch64": ("arm64", "aarch64")}
+_SHELL = ("/bin/sh", "-c")
+
+
 @dataclass(frozen=True)
 class Recipe:
     """A Dockerfile that the builder can read, and files to lay into its context, by path."""
@@ -50,22 +57,27 @@ class _Instruction:
 
 
 def adapted(text: str, name: str = "Dockerfile") -> Recipe:
-    """The same Dockerfile in the builder's words, to the letter where it knows them all. Raises
+    """The same Dockerfile in the builder's words, word for word where it knows them all. Raises
     TaskError for what it cannot do."""
     lines: list[str] = []
     files: dict[str, str] = {}
-    shell = ["/bin/sh", "-c"]
+    shell = [*_SHELL]
     is_same = True
     for each in _instructions(text, name):
         if isinstance(each, str):
             lines.append(each)
             continue
         if each.word in ("SHELL", "FROM"):
-            shell = (_words(each.rest) if each.word == "SHELL" else []) or ["/bin/sh", "-c"]
+            shell = (_words(each.rest) if each.word == "SHELL" else []) or [*_SHELL]
         given = each.rest
-        each.rest = _named_here(given) if each.word == "FROM" else _with_known_flags(each, name)
-        is_same = is_same and each.rest == given and not each.bodies
-        if not each.bodies:
+        each.rest = (
+            _named_here(each, name) if each.word == "FROM" else _with_known_flags(each, name)
+        )
+        in_shell = each.word == "RUN" and shell != [*_SHELL] and _is_for_a_shell(each)
+        is_same = is_same and each.rest == given and not each.bodies and not in_shell
+        if in_shell and not each.bodies:
+            lines.append(_in_shell(each, shell))
+        elif not each.bodies:
             lines.append(f"{each.word} {each.rest}")
         elif each.word == "RUN":
             lines.append(_run(each, shell))
@@ -119,9 +131,15 @@ def _words(rest: str) -> list[str]:
     return [str(word) for word in found] if isinstance(found, list) else []
 
 
-def _named_here(rest: str) -> str:
-    """FROM a plain Debian, by the name that its base has here: people write it in many ways."""
-    parts = rest.split()
+def _named_here(each: _Instruction, name: str) -> str:
+    """FROM a plain Debian, by the name that its base has here: people write it in many ways. Of
+    which machine it is need not be said of this one, and nobody here runs another."""
+    parts = each.rest.split()
+    for flag in _leading_flags(each.rest):
+        key, _, wanted = flag.partition("=")
+        if key == "--platform" and "$" not in wanted:
+            _refuse_another_machine(wanted, f"{name}:{each.number}")
+            parts.remove(flag)
     for at, part in enumerate(parts):
         if not part.startswith("--"):
             suite = debian_suite(part)
@@ -129,6 +147,34 @@ def _named_here(rest: str) -> str:
                 parts[at] = f"docker.io/library/debian:{suite}"
             break
     return " ".join(parts)
+
+
+def _refuse_another_machine(wanted: str, where: str) -> None:
+    machine = platform.machine()
+    system, _, architecture = wanted.lower().partition("/")
+    here = _ARCHITECTURES.get(machine, (machine,))
+    if system != "linux" or (architecture and architecture.split("/")[0] not in here):
+        raise TaskError(
+            f"{where}: FROM --platform={wanted}: images are built and run on this machine, "
+            f"which is {machine}",
+            hint="leave --platform out",
+        )
+
+
+def _is_for_a_shell(each: _Instruction) -> bool:
+    command = each.rest
+    for flag in _leading_flags(each.rest):
+        command = command.replace(flag, "", 1)
+    return not _words(command.strip())
+
+
+def _in_shell(each: _Instruction, shell: list[str]) -> str:
+    """A RUN after SHELL: its words are that shell's."""
+    flags = _leading_flags(each.rest)
+    command = each.rest
+    for flag in flags:
+        command = command.replace(flag, "", 1)
+    return " ".join(["RUN", *flags, json.dumps([*shell, command.strip()], ensure_ascii=False)])
 
 
 def _with_known_flags(each: _Instruction, name: str) -> str:

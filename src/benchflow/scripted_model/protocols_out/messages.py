@@ -6,7 +6,7 @@ from typing import Any
 
 from benchflow.model_apis.protocols import Protocol
 from benchflow.model_apis.usage import write
-from benchflow.scripted_model.protocols_out import Answer, Event, split
+from benchflow.scripted_model.protocols_out.answer import Answer, Event, split
 
 
 def body(answer: Answer) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from benchflow.model_apis.protocols import Protocol
 from benchflow.model_apis.usage import write
-from benchflow.scripted_model.protocols_out import CREATED, Answer, Event, split
+from benchflow.scripted_model.protocols_out.answer import CREATED, Answer, Event, split
 
 
 def body(answer: Answer) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def events(answer: Answer, include_usage: bool) -> list[Event]:
 
 
 def failed(answer: Answer, code: str, message: str) -> list[Event]:
-    """A stream that ends in `response.failed`: how a model says that it cannot go on."""
+    """A stream that ends in `response.failed`: how a model says that it cannot continue."""
     begun = _response(answer, "in_progress", [])
     error = {"code": code, "message": message}
     ended = _response(answer, "failed", []) | {"error": error}

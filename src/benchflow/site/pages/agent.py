@@ -65,7 +65,7 @@ def _lede(study: Study, who: str, entry: Entry | None) -> tuple[Inline, ...]:
     if entry is None:
         return ("Every trial was an infrastructure error, so nothing is known of it.",)
     n_tasks = numbers.plural(len(entry.outcomes.tasks), "task")
-    of = f"{entry.outcomes.n_trials:,} trials over {n_tasks}"
+    of = f"{numbers.plural(entry.outcomes.n_trials, 'trial')} over {n_tasks}"
     said = f"Resolved {numbers.percent(entry.share, 2)} of {of}"
     if entry.tier is not None and study.summary is not None:
         same = [e.who for e in study.summary.entries if e.tier == entry.tier and e.who != who]

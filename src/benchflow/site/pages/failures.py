@@ -85,7 +85,7 @@ def _phases(found: tuple[Label, ...]) -> Iterator[Block]:
         if any(table[phase, cause] for cause in causes)
     )
     columns = (
-        Column("phase", "Rungs passed"),
+        Column("phase", "Milestones passed"),
         *(Column(cause, TITLES.get(cause, cause)) for cause in causes),
     )
     yield Table("phases", "Failed trials.", columns, rows, look="heat")

@@ -1,4 +1,4 @@
-"""How far each gets: rungs passed, who climbs better, and each milestone of each task."""
+"""How far each gets: milestones passed, who climbs better, and each milestone of each task."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_CLIMBS = 12
 
 
 def make(study: Study, put: Put) -> Page:
-    """Rungs passed over all tasks, then task by task."""
+    """Milestones passed over all tasks, then task by task."""
     found = rungs(study.trials, study.level)
     if isinstance(found, Refused):
         sections = [Section("none", "", (nothing(f"Nothing to show: {found.refused}."),))]
@@ -129,10 +129,12 @@ def _effects(study: Study, model: RungModel) -> Figure:
     )
     return Figure(
         "climb",
-        "Chance of the next rung, once a rung is reached",
-        "Log-odds against the mean of all, over every rung at once (sequential logit); 0 is the "
-        "mean, +1 multiplies the odds by 2.7.",
-        charts.intervals(points, "logits against the mean", [low, high], "Effect on each rung"),
+        "Chance of the next milestone, once a milestone is reached",
+        "Log-odds against the mean of all, over all milestones at once (sequential logit); 0 is "
+        "the mean, +1 multiplies the odds by 2.7.",
+        charts.intervals(
+            points, "logits against the mean", [low, high], "Effect on each milestone"
+        ),
         Table("climb", "", columns, tuple(rows)),
     )
 
@@ -201,7 +203,7 @@ def _by_task(study: Study) -> Table:
         Column("task", "Task"),
         *(Column(who, who, href=study.at.entry(who)) for who in entries),
     )
-    caption = "Mean share of rungs passed, over the trials that have a result."
+    caption = "Mean share of milestones passed, over the trials that have a result."
     return Table("every", caption, columns, tuple(rows), look="heat", tools=True)
 
 

@@ -57,8 +57,9 @@ def make(study: Study, put: Put) -> Page:
         title=study.title,
         lede=(
             f"{_who(study)} tried "
-            f"{numbers.plural(len(study.tasks), 'task')} {len(study.records):,} times: "
-            f"{resolved:,} trials resolved, {failed:,} failed, "
+            f"{numbers.plural(len(study.tasks), 'task')} "
+            f"{numbers.plural(len(study.records), 'time')}: "
+            f"{numbers.plural(resolved, 'trial')} resolved, {failed:,} failed, "
             f"{numbers.plural(errors, 'infrastructure error')}, counted apart.",
         ),
         sections=tuple(section for section in sections if section.blocks),

@@ -89,8 +89,10 @@ def _effects(study: Study, found: SkillEffects) -> Table:
         "Percentage points, partially pooled. Coloured: the interval leaves zero out. "
         "Grey: undecided."
     )
-    if study.trials.in_families:
-        caption += " Tasks are taken as independent, though some share a family: too narrow, then."
+    if study.trials.in_generators:
+        caption += (
+            " Tasks are taken as independent, though some share a generator: too narrow, then."
+        )
     return Table("effects", caption, columns, tuple(rows), look="heat")
 
 

@@ -33,11 +33,13 @@ def index(study: Study, put: Put) -> Page:
     """All tasks."""
     columns = (
         Column("task", "Task"),
-        Column("family", "Family"),
+        Column("topic", "Topic"),
         Column("share", "Resolved", numeric=True),
         Column("trials", "Trials", numeric=True),
         Column("errors", "Errors", numeric=True),
-        Column("rungs", "Rungs passed", numeric=True, help="mean share of milestones or tests"),
+        Column(
+            "rungs", "Milestones passed", numeric=True, help="mean share of milestones or tests"
+        ),
         Column("difficulty", "Difficulty", numeric=True, help="logits (Rasch); 0 is the mean task"),
         Column("flag", "", help="what the task does not do"),
         Column("expert", "Expert's time", numeric=True),
@@ -81,7 +83,7 @@ def _index_row(study: Study, task: str) -> tuple[Cell, ...]:
     expert = next((r.expert_minutes for r in records if r.expert_minutes), None)
     return (
         text(task, study.at.task(task)),
-        text(next((r.family for r in records if r.family), "")),
+        text(next((r.topic for r in records if r.topic), "")),
         share_cell(share(records)),
         number(len(records)),
         number(counts(records)[2]),
@@ -138,7 +140,7 @@ def _about(records: Sequence[Record]) -> tuple[Block, ...]:
     first = records[0]
     expert = first.expert_minutes
     items = (
-        ("Family", text(first.family)),
+        ("Topic", text(first.topic)),
         ("Skills", text(", ".join(first.skills))),
         ("Version", text(", ".join(sorted({r.task_version for r in records if r.task_version})))),
         ("Time of an expert", seconds_cell(None if expert is None else 60 * expert)),
@@ -172,7 +174,7 @@ def _attempts(study: Study, task: str) -> Table:
             Column("who", "Agent and model"),
             Column("share", "Resolved", numeric=True),
             Column("trials", "Trials"),
-            Column("rungs", "Rungs passed", numeric=True, help="mean share"),
+            Column("rungs", "Milestones passed", numeric=True, help="mean share"),
             Column("seconds", "Agent's time", numeric=True, help="median"),
             Column("tokens", "Tokens", numeric=True, help="median, as reported"),
         ),
@@ -202,7 +204,7 @@ def _rungs_title(records: Sequence[Record]) -> str:
 
 
 def _rungs(study: Study, task: str, records: Sequence[Record]) -> tuple[Block, ...]:
-    """Rungs by entry: the share of judged trials that passed each."""
+    """Milestones by entry: the share of judged trials that passed each."""
     titles: dict[str, str] = {}
     for record in records:
         for rung in record.rungs:
@@ -247,7 +249,7 @@ def _share_of(passed: int, judged: int) -> Cell:
 
 
 def _stops(study: Study, records: Sequence[Record]) -> tuple[Block, ...]:
-    """The first rung that failed in each failed trial, with one of the messages."""
+    """The first milestone that failed in each failed trial, with one of the messages."""
     firsts: Counter[str] = Counter()
     titles: dict[str, str] = {}
     messages: dict[str, str] = {}

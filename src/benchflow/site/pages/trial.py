@@ -61,7 +61,7 @@ def make(at: Addresses, tried: Cell, record: Record, put: Put) -> Page:
 
 def _lede(at: Addresses, record: Record) -> tuple[Inline, ...]:
     who = Link(record.who, at.entry(record.who))
-    noun = f"{record.rung_kind or 'rung'}s"
+    noun = f"{record.rung_kind or 'milestone'}s"
     if record.verdict is Verdict.RESOLVED:
         return (
             who,
@@ -89,7 +89,7 @@ def _headline(record: Record) -> Facts:
     tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)
     items = [
         (
-            f"{(record.rung_kind or 'rung').capitalize()}s",
+            f"{(record.rung_kind or 'milestone').capitalize()}s",
             Cell(record.n_passed, f"{record.n_passed} / {len(record.rungs)}"),
         )
         if record.rungs

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
-from benchflow.results import records
+from benchflow.results import collect
 from benchflow.results.jobs.ladder import read_checks
 from benchflow.results.model import Check
-from benchflow.results.records import Record
+from benchflow.results.records import Record, Step
 from benchflow.site import recording
 from benchflow.site import trajectory_chunks as trajectory
 from benchflow.site.page_model import Block, Console, Proof, Trajectory
@@ -27,7 +27,7 @@ _MAX_PACKED = 64 << 10
 
 
 class Own(Struct, frozen=True):
-    """Blocks of one trial's page, and what proves each rung."""
+    """Blocks of one trial's page, and what proves each milestone."""
 
     proofs: dict[str, tuple[Proof, ...]]
     consoles: tuple[Console, ...]
@@ -52,13 +52,13 @@ def own_of(record: Record, put: Put) -> Own:
     """What the folder of `record` holds; recordings and steps are `put` beside the page."""
     # What cannot be read was named among the problems when the record was made.
     checks = read_checks(record.folder) if record.rungs and record.folder else {}
-    return taken(record, checks, records.steps(record) if record.trajectories else (), put)
+    return taken(record, checks, collect.steps(record) if record.trajectories else (), put)
 
 
 def taken(
     record: Record,
     checks: Mapping[str, tuple[Check, ...]],
-    steps: Iterable[records.Step],
+    steps: Iterable[Step],
     put: Put,
 ) -> Own:
     """The same of a trial whose checks and steps were read already."""
@@ -97,7 +97,7 @@ def _consoles(record: Record, put: Put) -> Iterator[Console]:
         )
 
 
-def _trajectory(record: Record, steps: Iterable[records.Step], put: Put) -> tuple[Trajectory, ...]:
+def _trajectory(record: Record, steps: Iterable[Step], put: Put) -> tuple[Trajectory, ...]:
     name = steps_of(record.uid)
     n_steps = 0
     for file, script, length in trajectory.scripts(name, steps):

@@ -22,14 +22,9 @@ from benchflow.testing.sandbox_conformance import (
     limit_checks,
     network_checks,
 )
-from benchflow.testing.sandbox_conformance.bench import Bench
-from benchflow.testing.sandbox_conformance.model import (
-    CATALOGUE,
-    Check,
-    Failed,
-    NotApplicable,
-    Result,
-)
+from benchflow.testing.sandbox_conformance.catalogue import CATALOGUE, Check
+from benchflow.testing.sandbox_conformance.outcome import Failed, NotApplicable, Result
+from benchflow.testing.sandbox_conformance.rig import Rig
 
 __all__ = ["CATALOGUE", "Check", "Failed", "NotApplicable", "Result", "run", "run_async"]
 
@@ -72,22 +67,22 @@ async def run_async(
     unknown = wanted - set(CATALOGUE) - {check.group for check in CATALOGUE.values()}
     if unknown:
         raise ValueError(f"no such check or group: {', '.join(sorted(unknown))}")
-    bench = Bench(environment, kwargs)
+    rig = Rig(environment, kwargs)
     results = []
     try:
-        await bench.env()
+        await rig.env()
         for check in CATALOGUE.values():
             if wanted and not wanted & {check.name, check.group}:
                 continue
-            results.append(await _judge(check, bench))
+            results.append(await _judge(check, rig))
             if on_result is not None:
                 on_result(results[-1])
     finally:
-        await bench.close()
+        await rig.close()
     return results
 
 
-async def _judge(check: Check, bench: Bench) -> Result:
+async def _judge(check: Check, rig: Rig) -> Result:
     began = time.monotonic()
 
     def result(status: Any, detail: str = "") -> Result:
@@ -95,7 +90,7 @@ async def _judge(check: Check, bench: Bench) -> Result:
         return Result(check.name, check.promise, status, line, round(time.monotonic() - began, 3))
 
     try:
-        await asyncio.wait_for(check.body(bench), _LONGEST_S)
+        await asyncio.wait_for(check.body(rig), _LONGEST_S)
     except NotApplicable as reason:
         return result("not applicable", str(reason))
     except Failed as failure:

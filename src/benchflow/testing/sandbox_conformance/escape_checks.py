@@ -9,15 +9,16 @@ import os
 import stat
 from pathlib import Path
 
-from benchflow.testing.sandbox_conformance.bench import (
+from benchflow.testing.sandbox_conformance.catalogue import check
+from benchflow.testing.sandbox_conformance.outcome import NotApplicable, expect
+from benchflow.testing.sandbox_conformance.rig import (
     LOGS,
-    Bench,
+    Rig,
     bystander,
     host_processes,
     log_dir,
     text,
 )
-from benchflow.testing.sandbox_conformance.model import NotApplicable, check, expect
 
 # A write of the present value: it changes nothing even where it is let through.
 _SETTINGS = (
@@ -35,57 +36,57 @@ _SETTINGS = (
 
 
 @check
-async def escape__host_files(bench: Bench) -> None:
+async def escape__host_files(rig: Rig) -> None:
     """A file of the host's cannot be read by its path, nor through any process's root"""
     command = (
         f"for p in '' /proc/[0-9]*/root /proc/[0-9]*/cwd /proc/self/cwd/../../../../..; do "
-        f"cat $p{bench.secret_file} 2>/dev/null; done; true"
+        f"cat $p{rig.secret_file} 2>/dev/null; done; true"
     )
-    expect(bench.secret not in await bench.out(command), "it was read")
+    expect(rig.secret not in await rig.out(command), "it was read")
 
 
 @check
-async def escape__host_files_are_not_written(bench: Bench) -> None:
+async def escape__host_files_are_not_written(rig: Rig) -> None:
     """Nothing that root inside writes appears at that path on the host"""
-    await bench.on_this_machine()
-    folder = bench.scratch("target")
-    await bench.run(f"mkdir -p {folder}; echo x > {folder}/written")
+    await rig.on_this_machine()
+    folder = rig.scratch("target")
+    await rig.run(f"mkdir -p {folder}; echo x > {folder}/written")
     expect(not list(folder.iterdir()), "a file appeared on the host")
 
 
 @check
-async def escape__host_identity(bench: Bench) -> None:
+async def escape__host_identity(rig: Rig) -> None:
     """The host's /etc/shadow and machine-id are not the sandbox's"""
-    await bench.on_this_machine()
+    await rig.on_this_machine()
     for name in ("/etc/shadow", "/etc/machine-id"):
         try:
             ours = Path(name).read_text()
         except (FileNotFoundError, PermissionError):
             continue
-        theirs = (await bench.run(f"cat {name}")).stdout or ""
+        theirs = (await rig.run(f"cat {name}")).stdout or ""
         expect(not ours.strip() or ours != theirs, f"{name} is the host's")
 
 
 @check
-async def escape__open_descriptors(bench: Bench) -> None:
+async def escape__open_descriptors(rig: Rig) -> None:
     """A command has no descriptor but its three streams; none of the orchestrator's leaks in"""
-    shown = await bench.out("perl -e 'opendir D,q(/proc/self/fd); print join q( ), sort readdir D'")
+    shown = await rig.out("perl -e 'opendir D,q(/proc/self/fd); print join q( ), sort readdir D'")
     numbers = [int(word) for word in shown.split() if word.isdigit()]
     expect(len(numbers) <= 4 and max(numbers) <= 4, f"descriptors {numbers}")
     # Plain files alone: whoever reads from another's pipe takes its data away.
     reads = "for f in /proc/[0-9]*/fd/*; do [ -f $f ] && timeout 1 head -c 99 $f 2>/dev/null; done"
-    result = await bench.run(f"timeout 60 sh -c '{reads}' < /dev/null | grep -ac {bench.secret}")
+    result = await rig.run(f"timeout 60 sh -c '{reads}' < /dev/null | grep -ac {rig.secret}")
     expect(text(result).strip() in ("0", ""), "an open file of the orchestrator's can be read")
 
 
 @check
-async def escape__host_processes_are_unseen(bench: Bench) -> None:
+async def escape__host_processes_are_unseen(rig: Rig) -> None:
     """Processes of the host are not in the sandbox's /proc"""
-    await bench.on_this_machine()
+    await rig.on_this_machine()
     other = bystander()
     try:
         start = Path(f"/proc/{other.pid}/stat").read_text().rpartition(")")[2].split()[19]
-        shown = await bench.run(f"cat /proc/{other.pid}/stat")
+        shown = await rig.run(f"cat /proc/{other.pid}/stat")
         words = (shown.stdout or "").rpartition(")")[2].split()
         expect(len(words) < 20 or words[19] != start, "a host process shows up under its number")
     finally:
@@ -94,12 +95,12 @@ async def escape__host_processes_are_unseen(bench: Bench) -> None:
 
 
 @check
-async def escape__host_processes_are_unharmed(bench: Bench) -> None:
+async def escape__host_processes_are_unharmed(rig: Rig) -> None:
     """A signal to the number that a process has on the host does not reach it"""
-    await bench.on_this_machine()
+    await rig.on_this_machine()
     other = bystander()
     try:
-        await bench.run(f"kill -9 {other.pid}; kill -9 -{other.pid}; sleep 0.2")
+        await rig.run(f"kill -9 {other.pid}; kill -9 -{other.pid}; sleep 0.2")
         expect(other.poll() is None, "a process of the host was killed from inside")
     finally:
         other.kill()
@@ -107,27 +108,27 @@ async def escape__host_processes_are_unharmed(bench: Bench) -> None:
 
 
 @check
-async def escape__root_is_not_host_root(bench: Bench) -> None:
+async def escape__root_is_not_host_root(rig: Rig) -> None:
     """Root inside has no id 0 on the host, nor has root of a user namespace that it nests"""
-    await bench.on_this_machine()
-    marker = f"35{bench.token}"
+    await rig.on_this_machine()
+    marker = f"35{rig.token}"
     for command in (
         f"perl -e 'sleep 20' plain-{marker} &",
         f"unshare --user --map-root-user perl -e 'sleep 20' nested-{marker} &",
     ):
-        await bench.run(f"setsid {command} sleep 0.3")
+        await rig.run(f"setsid {command} sleep 0.3")
     pids = [pid for pid in host_processes(marker) if b"perl" in _comm(pid)]
     expect(pids, "no process of the sandbox was found on the host")
     ids = {word for pid in pids for word in _status(pid, "Uid") + _status(pid, "Gid")}
-    await bench.run(f"pkill -9 -f {marker}")
+    await rig.run(f"pkill -9 -f {marker}")
     expect("0" not in ids, f"a process inside has host ids {sorted(ids)}")
 
 
 @check
-async def escape__files_of_root_inside(bench: Bench) -> None:
+async def escape__files_of_root_inside(rig: Rig) -> None:
     """A file that root inside writes into a mounted directory is not host root's"""
-    environment = await bench.env()
-    await bench.on_this_machine()
+    environment = await rig.env()
+    await rig.on_this_machine()
     if not environment.capabilities.mounted:
         raise NotApplicable("the environment mounts no log directories")
     await environment.exec(f"echo x > {LOGS}/whose && chmod 4755 {LOGS}/whose")
@@ -137,10 +138,10 @@ async def escape__files_of_root_inside(bench: Bench) -> None:
 
 
 @check
-async def escape__set_uid_in_a_mount(bench: Bench) -> None:
+async def escape__set_uid_in_a_mount(rig: Rig) -> None:
     """A set-uid root program that is left in a mounted directory does not make root on the host"""
-    environment = await bench.env()
-    await bench.on_this_machine()
+    environment = await rig.env()
+    await rig.on_this_machine()
     if not environment.capabilities.mounted:
         raise NotApplicable("the environment mounts no log directories")
     await environment.exec(f"cp /usr/bin/id {LOGS}/become && chmod 6755 {LOGS}/become")
@@ -151,7 +152,7 @@ async def escape__set_uid_in_a_mount(bench: Bench) -> None:
 
 
 @check
-async def escape__block_devices(bench: Bench) -> None:
+async def escape__block_devices(rig: Rig) -> None:
     """No disk of the host's can be opened, by its node or by one made inside"""
     disks = [
         (name, (Path("/sys/class/block") / name / "dev").read_text().strip())
@@ -165,28 +166,28 @@ async def escape__block_devices(bench: Bench) -> None:
             f"rm -f /srv/c/d; mknod /srv/c/d b {number.replace(':', ' ')} 2>/dev/null; "
             f"for f in /srv/c/d /dev/{name}; do head -c 9 $f >/dev/null 2>&1 && echo $f; done; true"
         )
-        opened = await bench.out(command)
+        opened = await rig.out(command)
         expect(not opened, f"{name} was opened as {opened.split()[:1]}")
 
 
 @check
-async def escape__memory_devices(bench: Bench) -> None:
+async def escape__memory_devices(rig: Rig) -> None:
     """/dev/mem, /dev/port and the kernel's log cannot be opened, by node, by mknod or by call"""
     for name, major, minor in (("mem", 1, 1), ("port", 1, 4), ("kmsg", 1, 11)):
-        opened = await bench.out(
+        opened = await rig.out(
             f"rm -f /srv/c/m; mknod /srv/c/m c {major} {minor} 2>/dev/null; "
             f"for f in /srv/c/m /dev/{name}; do timeout 2 head -c 1 $f >/dev/null 2>&1; "
             "[ $? -eq 0 ] && echo $f; done; true"
         )
         expect(not opened, f"{name} was opened as {opened.split()[:1]}")
-    result = await bench.run("dmesg | head -3")
+    result = await rig.run("dmesg | head -3")
     expect("[" not in (result.stdout or ""), "the kernel's log can be read")
 
 
 @check
-async def escape__host_console(bench: Bench) -> None:
+async def escape__host_console(rig: Rig) -> None:
     """The host's console cannot be opened, whatever node inside says that it is the console"""
-    opened = await bench.out(
+    opened = await rig.out(
         "rm -f /srv/c/c; mknod /srv/c/c c 5 1 2>/dev/null; for f in /srv/c/c /dev/console; do "
         "[ -c $f ] && [ $(stat -c %t:%T $f) = 5:1 ] && "
         "perl -e 'use Fcntl; exit !sysopen(F,$ARGV[0],O_RDONLY|O_NONBLOCK|O_NOCTTY)' $f "
@@ -197,7 +198,7 @@ async def escape__host_console(bench: Bench) -> None:
 
 
 @check
-async def escape__console_stays_closed(bench: Bench) -> None:
+async def escape__console_stays_closed(rig: Rig) -> None:
     """Remounting a device's mount inside does not open it"""
     program = (
         "my $f = q(/dev/console); syscall(165, $f, $f, 0, 0x1020, 0); "
@@ -206,14 +207,14 @@ async def escape__console_stays_closed(bench: Bench) -> None:
     )
     if os.uname().machine != "x86_64":
         raise NotApplicable("written for x86_64's call numbers")
-    shown = await bench.out(f"unshare --mount perl -e '{program}'; perl -e '{program}'; true")
+    shown = await rig.out(f"unshare --mount perl -e '{program}'; perl -e '{program}'; true")
     expect(not shown, "it does")
 
 
 @check
-async def escape__kernel_settings(bench: Bench) -> None:
+async def escape__kernel_settings(rig: Rig) -> None:
     """No setting of the host's kernel can be written under /proc/sys and /sys"""
-    written = await bench.out(
+    written = await rig.out(
         f"for f in {' '.join(_SETTINGS)}; do [ -e $f ] || continue; "
         "v=$(cat $f 2>/dev/null) || continue; "
         "v=$(printf %s \"$v\" | sed 's/.*\\[\\(.*\\)\\].*/\\1/'); "
@@ -223,9 +224,9 @@ async def escape__kernel_settings(bench: Bench) -> None:
 
 
 @check
-async def escape__remounted_settings(bench: Bench) -> None:
-    """Nor can they after /proc or /sys was mounted anew or remounted writable inside"""
-    written = await bench.out(
+async def escape__remounted_settings(rig: Rig) -> None:
+    """Nor can they after /proc or /sys was mounted again or remounted writable inside"""
+    written = await rig.out(
         "mkdir -p /srv/c/p /srv/c/s; unshare --mount sh -c '"
         "mount -t proc proc /srv/c/p; mount -t sysfs sysfs /srv/c/s; "
         "mount -o remount,rw /srv/c/s; mount -o remount,rw,bind /srv/c/s; "
@@ -239,16 +240,16 @@ async def escape__remounted_settings(bench: Bench) -> None:
 
 
 @check
-async def escape__sysrq(bench: Bench) -> None:
+async def escape__sysrq(rig: Rig) -> None:
     """/proc/sysrq-trigger cannot be written (attempted with `h`, which only prints help)"""
-    result = await bench.run("echo h > /proc/sysrq-trigger")
+    result = await rig.run("echo h > /proc/sysrq-trigger")
     expect(result.return_code != 0, "it was written")
 
 
 @check
-async def escape__release_agent(bench: Bench) -> None:
+async def escape__release_agent(rig: Rig) -> None:
     """The release_agent of a control group hierarchy cannot be set from inside"""
-    written = await bench.out(
+    written = await rig.out(
         "mkdir -p /srv/c/cg; for c in memory pids cpu rdma freezer; do "
         "mount -t cgroup -o $c cgroup /srv/c/cg 2>/dev/null || continue; "
         "v=$(cat /srv/c/cg/release_agent 2>/dev/null); "
@@ -261,9 +262,9 @@ async def escape__release_agent(bench: Bench) -> None:
 
 
 @check
-async def escape__own_limits(bench: Bench) -> None:
+async def escape__own_limits(rig: Rig) -> None:
     """A sandbox cannot lift its own limits through the control group file system"""
-    shown = await bench.out(
+    shown = await rig.out(
         "mkdir -p /srv/c/cg2; for t in 'cgroup2 none' 'cgroup -o memory' 'cgroup -o pids'; do "
         "set -- $t; mount -t $1 ${2:+$2} ${3:-} cg /srv/c/cg2 2>/dev/null || continue; "
         "for f in memory.limit_in_bytes memory.max pids.max; do for g in /srv/c/cg2/$f; do "

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from harbor.environments.base import BaseEnvironment
 
-from benchflow.testing.sandbox_conformance.bench import Bench
-from benchflow.testing.sandbox_conformance.model import check, expect, fail
+from benchflow.testing.sandbox_conformance.catalogue import check
+from benchflow.testing.sandbox_conformance.outcome import expect, fail
+from benchflow.testing.sandbox_conformance.rig import Rig
 
 _MIB = 1 << 20
 _SPARSE = 1 << 30
@@ -37,9 +38,9 @@ def _holds(path: Path, secret: str) -> bool:
 
 
 @check
-async def files__round_trip(bench: Bench) -> None:
+async def files__round_trip(rig: Rig) -> None:
     """A binary file goes in and comes out byte for byte"""
-    environment, folder = await bench.env(), bench.scratch("files")
+    environment, folder = await rig.env(), rig.scratch("files")
     data = bytes(range(256)) * 4096 + b"\r\n\0end"
     (folder / "in").write_bytes(data)
     await environment.upload_file(folder / "in", "/srv/c/round-trip")
@@ -48,9 +49,9 @@ async def files__round_trip(bench: Bench) -> None:
 
 
 @check
-async def files__empty(bench: Bench) -> None:
+async def files__empty(rig: Rig) -> None:
     """An empty file is an empty file, in and out"""
-    environment, folder = await bench.env(), bench.scratch("files")
+    environment, folder = await rig.env(), rig.scratch("files")
     (folder / "in").touch()
     await environment.upload_file(folder / "in", "/srv/c/empty")
     await environment.download_file("/srv/c/empty", folder / "out")
@@ -58,36 +59,36 @@ async def files__empty(bench: Bench) -> None:
 
 
 @check
-async def files__sparse(bench: Bench) -> None:
+async def files__sparse(rig: Rig) -> None:
     """A 1 GiB image that holds 2 MiB comes out with its holes, and with its size"""
-    environment, folder = await bench.env(), bench.scratch("files")
-    await bench.out(
+    environment, folder = await rig.env(), rig.scratch("files")
+    await rig.out(
         "truncate -s 1G /srv/c/sparse && head -c 1M /dev/urandom | "
         "dd of=/srv/c/sparse bs=1M seek=512 conv=notrunc status=none && "
         "head -c 1M /dev/urandom >> /srv/c/sparse"
     )
-    inside = await bench.out("sha256sum < /srv/c/sparse | cut -c1-64", timeout_sec=300)
+    inside = await rig.out("sha256sum < /srv/c/sparse | cut -c1-64", timeout_sec=300)
     await environment.download_file("/srv/c/sparse", folder / "out")
     info = (folder / "out").stat()
     expect(info.st_size == _SPARSE + _MIB, f"{info.st_size} bytes")
     expect(info.st_blocks * 512 < 64 * _MIB, f"{info.st_blocks * 512 / _MIB:.0f} MiB on disk")
     await environment.upload_file(folder / "out", "/srv/c/sparse2")
-    again = await bench.out("sha256sum < /srv/c/sparse2 | cut -c1-64", timeout_sec=300)
+    again = await rig.out("sha256sum < /srv/c/sparse2 | cut -c1-64", timeout_sec=300)
     expect(inside == again, "the bytes differ")
-    stored = int(await bench.out("du -B1 /srv/c/sparse2 | cut -f1"))
-    await bench.run("rm -f /srv/c/sparse /srv/c/sparse2")
+    stored = int(await rig.out("du -B1 /srv/c/sparse2 | cut -f1"))
+    await rig.run("rm -f /srv/c/sparse /srv/c/sparse2")
     expect(stored < 64 * _MIB, f"{stored / _MIB:.0f} MiB on the sandbox's disk")
 
 
 @check
-async def files__modes(bench: Bench) -> None:
+async def files__modes(rig: Rig) -> None:
     """Executable and private files keep their modes, both ways"""
-    environment, folder = await bench.env(), bench.scratch("files")
+    environment, folder = await rig.env(), rig.scratch("files")
     for mode in (0o755, 0o600, 0o644):
         (folder / "in").write_text("#!/bin/sh\n")
         (folder / "in").chmod(mode)
         await environment.upload_file(folder / "in", f"/srv/c/mode-{mode:o}")
-        shown = await bench.out(f"stat -c %a /srv/c/mode-{mode:o}")
+        shown = await rig.out(f"stat -c %a /srv/c/mode-{mode:o}")
         expect(shown == f"{mode:o}\n", f"{mode:o} went in and is {shown.strip()}")
         await environment.download_file(f"/srv/c/mode-{mode:o}", folder / f"out-{mode:o}")
         out = stat.S_IMODE((folder / f"out-{mode:o}").stat().st_mode)
@@ -95,22 +96,22 @@ async def files__modes(bench: Bench) -> None:
 
 
 @check
-async def files__owners(bench: Bench) -> None:
+async def files__owners(rig: Rig) -> None:
     """What goes in is root's inside; what comes out is the caller's"""
-    environment, folder = await bench.env(), bench.scratch("files")
+    environment, folder = await rig.env(), rig.scratch("files")
     (folder / "in").write_text("x")
     await environment.upload_file(folder / "in", "/srv/c/owned")
-    expect(await bench.out("stat -c %u:%g /srv/c/owned") == "0:0\n", "not root's inside")
-    await bench.out("chown nobody /srv/c/owned && chmod 600 /srv/c/owned")
+    expect(await rig.out("stat -c %u:%g /srv/c/owned") == "0:0\n", "not root's inside")
+    await rig.out("chown nobody /srv/c/owned && chmod 600 /srv/c/owned")
     await environment.download_file("/srv/c/owned", folder / "out")
     expect((folder / "out").stat().st_uid in (os.getuid(), 65534), "not the caller's outside")
     expect((folder / "out").read_text() == "x", "not readable outside")
 
 
 @check
-async def files__directories(bench: Bench) -> None:
+async def files__directories(rig: Rig) -> None:
     """A tree goes in and comes out: nested, empty folders, hidden files"""
-    environment, folder = await bench.env(), bench.scratch("files")
+    environment, folder = await rig.env(), rig.scratch("files")
     tree = folder / "in"
     (tree / "a/b/c").mkdir(parents=True)
     (tree / "empty").mkdir()
@@ -125,44 +126,44 @@ async def files__directories(bench: Bench) -> None:
 
 
 @check
-async def files__merge(bench: Bench) -> None:
+async def files__merge(rig: Rig) -> None:
     """A directory that goes into an existing one adds to it and replaces files of the same name"""
-    environment, folder = await bench.env(), bench.scratch("files")
-    await bench.out(
+    environment, folder = await rig.env(), rig.scratch("files")
+    await rig.out(
         "mkdir -p /srv/c/merge && echo old > /srv/c/merge/same && touch /srv/c/merge/kept"
     )
     (folder / "same").write_text("new\n")
     await environment.upload_dir(folder, "/srv/c/merge")
     expect(
-        await bench.out("cat /srv/c/merge/same; ls /srv/c/merge") == "new\nkept\nsame\n",
+        await rig.out("cat /srv/c/merge/same; ls /srv/c/merge") == "new\nkept\nsame\n",
         "it did not",
     )
 
 
 @check
-async def files__into_a_directory(bench: Bench) -> None:
+async def files__into_a_directory(rig: Rig) -> None:
     """A file that is uploaded to a directory lands in it under its own name"""
-    environment, folder = await bench.env(), bench.scratch("files")
+    environment, folder = await rig.env(), rig.scratch("files")
     (folder / "named").write_text("n")
-    await bench.out("mkdir -p /srv/c/into")
+    await rig.out("mkdir -p /srv/c/into")
     await environment.upload_file(folder / "named", "/srv/c/into/")
-    expect(await bench.out("cat /srv/c/into/named") == "n", "it is not there")
+    expect(await rig.out("cat /srv/c/into/named") == "n", "it is not there")
 
 
 @check
-async def files__replace(bench: Bench) -> None:
+async def files__replace(rig: Rig) -> None:
     """A download replaces the file that is there"""
-    environment, folder = await bench.env(), bench.scratch("files")
+    environment, folder = await rig.env(), rig.scratch("files")
     (folder / "out").write_text("a much longer old content")
-    await bench.out("printf new > /srv/c/replace")
+    await rig.out("printf new > /srv/c/replace")
     await environment.download_file("/srv/c/replace", folder / "out")
     expect((folder / "out").read_text() == "new", f"got {(folder / 'out').read_text()!r}")
 
 
 @check
-async def files__odd_names(bench: Bench) -> None:
+async def files__odd_names(rig: Rig) -> None:
     """Names with spaces, newlines, quotes, dashes and other alphabets survive"""
-    environment, folder = await bench.env(), bench.scratch("files")
+    environment, folder = await rig.env(), rig.scratch("files")
     names = ["with space", "new\nline", "quo'te\"", "-rf", "馬", "$(id)", "*"]
     tree = folder / "in"
     tree.mkdir()
@@ -177,10 +178,10 @@ async def files__odd_names(bench: Bench) -> None:
 
 
 @check
-async def files__names_that_are_no_text(bench: Bench) -> None:
+async def files__names_that_are_no_text(rig: Rig) -> None:
     """A name that is not UTF-8 does not stop a directory from coming out"""
-    environment, folder = await bench.env(), bench.scratch("files")
-    await bench.out(
+    environment, folder = await rig.env(), rig.scratch("files")
+    await rig.out(
         "mkdir -p /srv/c/raw && echo r > /srv/c/raw/$(printf 'x\\377y') && echo s > /srv/c/raw/z"
     )
     (folder / "out").mkdir()
@@ -190,18 +191,18 @@ async def files__names_that_are_no_text(bench: Bench) -> None:
 
 
 @check
-async def files__missing(bench: Bench) -> None:
+async def files__missing(rig: Rig) -> None:
     """Fetching what does not exist is an error, and makes no file"""
-    environment, folder = await bench.env(), bench.scratch("files")
+    environment, folder = await rig.env(), rig.scratch("files")
     expect(not await _fetch(environment, "/no/such/file", folder / "out"), "no error was raised")
     expect(not (folder / "out").exists(), "a file appeared")
 
 
 @check
-async def files__hard_links(bench: Bench) -> None:
+async def files__hard_links(rig: Rig) -> None:
     """Two names of one file both come out with its content"""
-    environment, folder = await bench.env(), bench.scratch("files")
-    await bench.out(
+    environment, folder = await rig.env(), rig.scratch("files")
+    await rig.out(
         "mkdir -p /srv/c/hard && echo h > /srv/c/hard/a && ln -f /srv/c/hard/a /srv/c/hard/b"
     )
     (folder / "out").mkdir()
@@ -211,10 +212,10 @@ async def files__hard_links(bench: Bench) -> None:
 
 
 @check
-async def files__links_inside(bench: Bench) -> None:
+async def files__links_inside(rig: Rig) -> None:
     """A relative symlink within a tree comes out as that symlink or as the file it names"""
-    environment, folder = await bench.env(), bench.scratch("files")
-    await bench.out(
+    environment, folder = await rig.env(), rig.scratch("files")
+    await rig.out(
         "mkdir -p /srv/c/links && echo l > /srv/c/links/real && ln -sfn real /srv/c/links/soft"
     )
     (folder / "out").mkdir()
@@ -223,32 +224,30 @@ async def files__links_inside(bench: Bench) -> None:
 
 
 @check
-async def files__symlink_to_a_host_file(bench: Bench) -> None:
+async def files__symlink_to_a_host_file(rig: Rig) -> None:
     """Fetching a symlink that names a file of the host's does not give that file"""
-    environment, folder = await bench.env(), bench.scratch("files")
-    await bench.out(f"ln -sfn {bench.secret_file} /srv/c/leak")
+    environment, folder = await rig.env(), rig.scratch("files")
+    await rig.out(f"ln -sfn {rig.secret_file} /srv/c/leak")
     await _fetch(environment, "/srv/c/leak", folder / "out")
-    expect(not _holds(folder / "out", bench.secret), "the host's file came out")
+    expect(not _holds(folder / "out", rig.secret), "the host's file came out")
 
 
 @check
-async def files__symlink_in_the_path(bench: Bench) -> None:
+async def files__symlink_in_the_path(rig: Rig) -> None:
     """A parent directory that is a symlink to the host's is not followed on the host"""
-    environment, folder = await bench.env(), bench.scratch("files")
-    await bench.out(f"ln -sfn {bench.secret_file.parent} /srv/c/parent")
-    await _fetch(environment, f"/srv/c/parent/{bench.secret_file.name}", folder / "out")
-    expect(not _holds(folder / "out", bench.secret), "the host's file came out")
+    environment, folder = await rig.env(), rig.scratch("files")
+    await rig.out(f"ln -sfn {rig.secret_file.parent} /srv/c/parent")
+    await _fetch(environment, f"/srv/c/parent/{rig.secret_file.name}", folder / "out")
+    expect(not _holds(folder / "out", rig.secret), "the host's file came out")
 
 
 @check
-async def files__upload_through_a_symlink(bench: Bench) -> None:
+async def files__upload_through_a_symlink(rig: Rig) -> None:
     """An upload through a symlink of the sandbox's does not write on the host"""
-    environment, folder = await bench.env(), bench.scratch("files")
-    victim = bench.scratch("victim")
+    environment, folder = await rig.env(), rig.scratch("files")
+    victim = rig.scratch("victim")
     (folder / "in").write_text("written")
-    await bench.out(
-        f"ln -sfn {victim} /srv/c/outward && ln -sfn {victim}/direct /srv/c/outward-file"
-    )
+    await rig.out(f"ln -sfn {victim} /srv/c/outward && ln -sfn {victim}/direct /srv/c/outward-file")
     for target in ("/srv/c/outward/dropped", "/srv/c/outward-file"):
         try:
             await environment.upload_file(folder / "in", target)
@@ -258,27 +257,27 @@ async def files__upload_through_a_symlink(bench: Bench) -> None:
 
 
 @check
-async def files__symlinks_in_a_tree(bench: Bench) -> None:
+async def files__symlinks_in_a_tree(rig: Rig) -> None:
     """A fetched tree with symlinks to the host's files holds none of their content"""
-    environment, folder = await bench.env(), bench.scratch("files")
-    await bench.out(
+    environment, folder = await rig.env(), rig.scratch("files")
+    await rig.out(
         "mkdir -p /srv/c/trap/sub && cd /srv/c/trap && "
-        f"ln -sfn {bench.secret_file} file && ln -sfn {bench.secret_file.parent} dir && "
-        f"ln -sfn ../../../../../..{bench.secret_file} sub/up && echo fine > ok"
+        f"ln -sfn {rig.secret_file} file && ln -sfn {rig.secret_file.parent} dir && "
+        f"ln -sfn ../../../../../..{rig.secret_file} sub/up && echo fine > ok"
     )
     (folder / "out").mkdir()
     await _fetch_dir(environment, "/srv/c/trap", folder / "out")
     for path in (folder / "out").rglob("*"):
         if path.is_symlink():
             continue
-        expect(not _holds(path, bench.secret), f"{path.name} holds the host's file")
+        expect(not _holds(path, rig.secret), f"{path.name} holds the host's file")
 
 
 @check
-async def files__special_files(bench: Bench) -> None:
+async def files__special_files(rig: Rig) -> None:
     """A tree with a fifo, a socket and a device does not hang, and makes no device on the host"""
-    environment, folder = await bench.env(), bench.scratch("files")
-    await bench.run(
+    environment, folder = await rig.env(), rig.scratch("files")
+    await rig.run(
         "mkdir -p /srv/c/special && cd /srv/c/special && rm -f * && mkfifo pipe; mknod null c 1 3; "
         "perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new(Local=>\"sock\",Listen=>1)'; echo x > ok"
     )
@@ -292,10 +291,10 @@ async def files__special_files(bench: Bench) -> None:
 
 
 @check
-async def files__set_uid_stays_inside(bench: Bench) -> None:
+async def files__set_uid_stays_inside(rig: Rig) -> None:
     """A set-uid file of the sandbox's root is no set-uid file of the host's root"""
-    environment, folder = await bench.env(), bench.scratch("files")
-    await bench.out("cp /usr/bin/id /srv/c/suid && chmod 6755 /srv/c/suid")
+    environment, folder = await rig.env(), rig.scratch("files")
+    await rig.out("cp /usr/bin/id /srv/c/suid && chmod 6755 /srv/c/suid")
     await environment.download_file("/srv/c/suid", folder / "out")
     info = (folder / "out").stat()
     bits = info.st_mode & (stat.S_ISUID | stat.S_ISGID)

@@ -7,8 +7,9 @@ import os
 import socket
 from pathlib import Path
 
-from benchflow.testing.sandbox_conformance.bench import Bench, host_processes, text
-from benchflow.testing.sandbox_conformance.model import NotApplicable, check, expect, fail
+from benchflow.testing.sandbox_conformance.catalogue import check
+from benchflow.testing.sandbox_conformance.outcome import NotApplicable, expect, fail
+from benchflow.testing.sandbox_conformance.rig import Rig, host_processes, text
 
 # Calls that root of the host may make, given arguments that are invalid on purpose: a kernel that
 # gets as far as looking at them answers EINVAL, EFAULT or EBADF; one that refuses, EPERM.
@@ -33,14 +34,12 @@ def _machine() -> None:
 
 
 @check
-async def escape__privileged_calls(bench: Bench) -> None:
+async def escape__privileged_calls(rig: Rig) -> None:
     """Calls for modules, kexec, bpf, file handles, swap, accounting, ports and keys are refused"""
     _machine()
     allowed = []
     for name, (number, arguments) in _X86_64.items():
-        shown = await bench.out(
-            f"perl -e '$r=syscall({number}, {arguments}); print $r, q( ), $!+0'"
-        )
+        shown = await rig.out(f"perl -e '$r=syscall({number}, {arguments}); print $r, q( ), $!+0'")
         result, errno = shown.split()
         if result != "-1" or int(errno) not in (1, 38):
             allowed.append(f"{name} (result {result}, errno {errno})")
@@ -48,27 +47,27 @@ async def escape__privileged_calls(bench: Bench) -> None:
 
 
 @check
-async def escape__kernel_modules(bench: Bench) -> None:
+async def escape__kernel_modules(rig: Rig) -> None:
     """A kernel module cannot be loaded"""
-    await bench.run("printf '\\177ELFjunk' > /srv/c/evil.ko")
+    await rig.run("printf '\\177ELFjunk' > /srv/c/evil.ko")
     _machine()
     program = "open F,q(/srv/c/evil.ko); my $p=q(); $r=syscall(313,fileno F,$p,0); print $!+0"
-    expect(await bench.out(f"perl -e '{program}'") == "1", "the kernel tried to load one")
+    expect(await rig.out(f"perl -e '{program}'") == "1", "the kernel tried to load one")
 
 
 @check
-async def escape__mounts_stay_inside(bench: Bench) -> None:
+async def escape__mounts_stay_inside(rig: Rig) -> None:
     """What is mounted inside is not mounted on the host"""
-    await bench.on_this_machine()
-    name = f"mount-{bench.token}"
-    await bench.run(f"mkdir -p /srv/c/{name} && mount -t tmpfs {name} /srv/c/{name}")
+    await rig.on_this_machine()
+    name = f"mount-{rig.token}"
+    await rig.run(f"mkdir -p /srv/c/{name} && mount -t tmpfs {name} /srv/c/{name}")
     seen = name in Path("/proc/self/mountinfo").read_text()
-    await bench.run(f"umount /srv/c/{name}; rmdir /srv/c/{name}")
+    await rig.run(f"umount /srv/c/{name}; rmdir /srv/c/{name}")
     expect(not seen, "it is")
 
 
 @check
-async def escape__host_disk_cannot_be_mounted(bench: Bench) -> None:
+async def escape__host_disk_cannot_be_mounted(rig: Rig) -> None:
     """The host's root disk cannot be mounted"""
     device = next(
         (
@@ -85,33 +84,33 @@ async def escape__host_disk_cannot_be_mounted(bench: Bench) -> None:
         f"for t in ext4 xfs btrfs; do mount -t $t -o ro /srv/c/rd /srv/c/rm && "
         "cat /srv/c/rm/etc/hostname && echo MOUNTED && umount /srv/c/rm; done; true"
     )
-    expect("MOUNTED" not in text(await bench.run(command)), "it was")
+    expect("MOUNTED" not in text(await rig.run(command)), "it was")
 
 
 @check
-async def escape__name_spaces_of_process_one(bench: Bench) -> None:
+async def escape__name_spaces_of_process_one(rig: Rig) -> None:
     """Entering the name spaces of any visible process does not lead to the host"""
-    found = await bench.out(
+    found = await rig.out(
         f"for p in $(ls /proc | grep -E '^[0-9]+$'); do "
-        f"timeout 5 nsenter -t $p -m -- cat {bench.secret_file} 2>/dev/null; "
-        f"timeout 5 nsenter -t $p -a -- cat {bench.secret_file} 2>/dev/null; done; true",
+        f"timeout 5 nsenter -t $p -m -- cat {rig.secret_file} 2>/dev/null; "
+        f"timeout 5 nsenter -t $p -a -- cat {rig.secret_file} 2>/dev/null; done; true",
         timeout_sec=120,
     )
-    expect(bench.secret not in found, "it does")
+    expect(rig.secret not in found, "it does")
 
 
 @check
-async def escape__helpers_cannot_be_traced(bench: Bench) -> None:
+async def escape__helpers_cannot_be_traced(rig: Rig) -> None:
     """Processes of the environment's own that are visible inside cannot be traced or read"""
-    await bench.on_this_machine()
+    await rig.on_this_machine()
     _machine()
-    marker = f"36{bench.token}"
-    await bench.run(f"setsid perl -e 'sleep 30' {marker} & sleep 0.2")
+    marker = f"36{rig.token}"
+    await rig.run(f"setsid perl -e 'sleep 30' {marker} & sleep 0.2")
     pids = host_processes(marker)
     expect(pids, "no process of the sandbox was found on the host")
     space = Path(f"/proc/{pids[0]}/ns/pid").stat().st_ino
     if space == Path("/proc/self/ns/pid").stat().st_ino:
-        await bench.run(f"pkill -9 -f {marker}")
+        await rig.run(f"pkill -9 -f {marker}")
         fail("every process of the host is visible")
     readable = []
     for folder in Path("/proc").iterdir():
@@ -127,50 +126,50 @@ async def escape__helpers_cannot_be_traced(bench: Bench) -> None:
         on_host = program.exists() and os.path.samestat(program.stat(), known)
         if not same or not on_host:
             continue
-        attempt = await bench.run(
+        attempt = await rig.run(
             f"perl -e 'exit syscall(101, 0x4206, {number[-1]}, 0, 0) == 0 ? 0 : 1' || "
             f"head -c 1 /proc/{number[-1]}/maps | grep -q ."
         )
         if attempt.return_code == 0:
             readable.append(f"{program} ({number[-1]} inside)")
-    await bench.run(f"pkill -9 -f {marker}")
+    await rig.run(f"pkill -9 -f {marker}")
     expect(not readable, f"traced: {', '.join(readable)}")
 
 
 @check
-async def escape__chroot_tricks(bench: Bench) -> None:
+async def escape__chroot_tricks(rig: Rig) -> None:
     """The classic ways out of a chroot end in the sandbox's own root"""
     program = (
         "mkdir q(/srv/c/jail); opendir D, q(/); chroot q(/srv/c/jail); chdir q(..) for 1..64; "
         "chroot q(.); "
-        f"open F, q({bench.secret_file}) and print <F>; "
-        f"open F, q(../../../../../../..{bench.secret_file}) and print <F>"
+        f"open F, q({rig.secret_file}) and print <F>; "
+        f"open F, q(../../../../../../..{rig.secret_file}) and print <F>"
     )
-    shown = (await bench.run(f"perl -e '{program}'")).stdout or ""
-    expect(bench.secret not in shown, "they end on the host")
+    shown = (await rig.run(f"perl -e '{program}'")).stdout or ""
+    expect(rig.secret not in shown, "they end on the host")
 
 
 @check
-async def escape__root_moves(bench: Bench) -> None:
+async def escape__root_moves(rig: Rig) -> None:
     """Turning over the root mount in a mount name space of its own shows nothing of the host"""
     command = (
         "unshare --mount --propagation private sh -c 'mkdir -p /srv/c/new/old; "
         "mount -t tmpfs t /srv/c/new; mkdir -p /srv/c/new/old; cd /srv/c/new; "
         "pivot_root . old 2>/dev/null; "
-        f"cat old{bench.secret_file} {bench.secret_file} /{bench.secret_file}' 2>/dev/null; true"
+        f"cat old{rig.secret_file} {rig.secret_file} /{rig.secret_file}' 2>/dev/null; true"
     )
-    expect(bench.secret not in ((await bench.run(command)).stdout or ""), "it does")
+    expect(rig.secret not in ((await rig.run(command)).stdout or ""), "it does")
 
 
 @check
-async def escape__keyrings(bench: Bench) -> None:
+async def escape__keyrings(rig: Rig) -> None:
     """Keys of the orchestrator's user and session cannot be found or read inside"""
-    await bench.on_this_machine()
+    await rig.on_this_machine()
     _machine()
     libc = ctypes.CDLL(None, use_errno=True)
-    name = f"benchflow-{bench.token}".encode()
+    name = f"benchflow-{rig.token}".encode()
     user_keyring = ctypes.c_int(-4)
-    key = libc.syscall(248, b"user", name, bench.secret.encode(), len(bench.secret), user_keyring)
+    key = libc.syscall(248, b"user", name, rig.secret.encode(), len(rig.secret), user_keyring)
     if key < 0:
         raise NotApplicable(
             f"the host has no key service for us: {os.strerror(ctypes.get_errno())}"
@@ -180,46 +179,46 @@ async def escape__keyrings(bench: Bench) -> None:
             f"my $b=q( ) x 200; my $n=syscall(250, 11, {key}, $b, 200); print $b if $n>0; "
             f"print syscall(250, 10, -4, q(user), q({name.decode()}), 0) > 0 ? q( FOUND) : q()"
         )
-        shown = text(await bench.run(f"perl -e '{program}'; cat /proc/keys"))
+        shown = text(await rig.run(f"perl -e '{program}'; cat /proc/keys"))
     finally:
         libc.syscall(250, 3, key)  # KEYCTL_REVOKE
-    expect(bench.secret not in shown and "FOUND" not in shown, "a key was found")
+    expect(rig.secret not in shown and "FOUND" not in shown, "a key was found")
     expect(name.decode() not in shown, "it is listed in /proc/keys")
 
 
 @check
-async def escape__shared_memory(bench: Bench) -> None:
+async def escape__shared_memory(rig: Rig) -> None:
     """System V shared memory of the host's cannot be attached"""
-    await bench.on_this_machine()
+    await rig.on_this_machine()
     libc = ctypes.CDLL(None, use_errno=True)
-    number = int(bench.token[:7], 16)
+    number = int(rig.token[:7], 16)
     segment = libc.shmget(number, 4096, 0o1666)  # IPC_CREAT
     expect(segment >= 0, "the host has no shared memory to try this with")
     try:
-        shown = await bench.out(f"perl -e 'print defined shmget({number}, 4096, 0) ? 1 : 0'")
+        shown = await rig.out(f"perl -e 'print defined shmget({number}, 4096, 0) ? 1 : 0'")
     finally:
         libc.shmctl(segment, 0, None)  # IPC_RMID
     expect(shown == "0", "it can")
 
 
 @check
-async def escape__terminal_injection(bench: Bench) -> None:
+async def escape__terminal_injection(rig: Rig) -> None:
     """A command has no terminal of the host's, and cannot push input into one (TIOCSTI)"""
     program = (
         "print q(tty ) if open T, q(+<), q(/dev/tty); "
         "for my $f (*STDIN,*STDOUT,*STDERR){ my $c=q(x); print q(pushed ) if ioctl($f,0x5412,$c) }"
     )
-    shown = await bench.out(f"perl -e '{program}'")
+    shown = await rig.out(f"perl -e '{program}'")
     expect(not shown, f"it has: {shown}")
 
 
 @check
-async def escape__host_name(bench: Bench) -> None:
+async def escape__host_name(rig: Rig) -> None:
     """Setting the host name inside does not set the host's"""
-    await bench.on_this_machine()
+    await rig.on_this_machine()
     before = socket.gethostname()
     try:
-        await bench.run(f"hostname conformance-{bench.token[:6]}")
+        await rig.run(f"hostname conformance-{rig.token[:6]}")
         expect(socket.gethostname() == before, "it does")
     finally:
         if socket.gethostname() != before:
@@ -227,7 +226,7 @@ async def escape__host_name(bench: Bench) -> None:
 
 
 @check
-async def escape__oom_protection(bench: Bench) -> None:
+async def escape__oom_protection(rig: Rig) -> None:
     """A program inside cannot make the host's out-of-memory killer spare it"""
-    shown = await bench.run("echo -1000 > /proc/self/oom_score_adj && cat /proc/self/oom_score_adj")
+    shown = await rig.run("echo -1000 > /proc/self/oom_score_adj && cat /proc/self/oom_score_adj")
     expect("-1000" not in (shown.stdout or ""), "it can")

@@ -12,24 +12,25 @@ import sys
 import time
 from pathlib import Path
 
-from benchflow.testing.sandbox_conformance.bench import (
+from benchflow.testing.sandbox_conformance.catalogue import check
+from benchflow.testing.sandbox_conformance.outcome import NotApplicable, expect, fail
+from benchflow.testing.sandbox_conformance.rig import (
     LOGS,
-    Bench,
+    Rig,
     gone,
     host_processes,
     log_dir,
     text,
 )
-from benchflow.testing.sandbox_conformance.model import NotApplicable, check, expect, fail
 
 _ORCHESTRATOR = """
 import asyncio, sys
-from benchflow.testing.sandbox_conformance.bench import Bench
+from benchflow.testing.sandbox_conformance.rig import Rig
 async def main():
-    bench = Bench(sys.argv[1])
-    environment = await bench.env()
+    rig = Rig(sys.argv[1])
+    environment = await rig.env()
     await environment.exec("setsid perl -e 'sleep 900' daemon-" + sys.argv[2] + " & true")
-    print("ready", bench.work, flush=True)
+    print("ready", rig.work, flush=True)
     await environment.exec("perl -e 'sleep 900' main-" + sys.argv[2])
 asyncio.run(main())
 """
@@ -52,12 +53,12 @@ def _groups(pid: int) -> list[Path]:
 
 
 @check
-async def life__stop_leaves_nothing(bench: Bench) -> None:
+async def life__stop_leaves_nothing(rig: Rig) -> None:
     """After stop no process, mount or control group of the environment is left"""
-    await bench.on_this_machine()
-    marker = f"33{bench.token}"
+    await rig.on_this_machine()
+    marker = f"33{rig.token}"
     mounts = _mounts()
-    async with bench.fresh() as environment:
+    async with rig.fresh() as environment:
         await environment.exec(f"setsid perl -e 'sleep 900' {marker} & true")
         running = host_processes(marker)
         expect(running, "the daemon did not start")
@@ -70,9 +71,9 @@ async def life__stop_leaves_nothing(bench: Bench) -> None:
 
 
 @check
-async def life__stop_ends_a_running_command(bench: Bench) -> None:
+async def life__stop_ends_a_running_command(rig: Rig) -> None:
     """Stop does not wait for a command that still runs"""
-    environment = bench.make(bench.default_network())
+    environment = rig.make(rig.default_network())
     await environment.start(force_build=False)
     running = asyncio.ensure_future(environment.exec("sleep 900"))
     await asyncio.sleep(0.5)
@@ -85,29 +86,29 @@ async def life__stop_ends_a_running_command(bench: Bench) -> None:
 
 
 @check
-async def life__stop_twice(bench: Bench) -> None:
+async def life__stop_twice(rig: Rig) -> None:
     """A second stop does no harm"""
-    environment = bench.make(bench.default_network())
+    environment = rig.make(rig.default_network())
     await environment.start(force_build=False)
     await environment.stop(delete=True)
     await environment.stop(delete=True)
 
 
 @check
-async def life__nothing_is_kept(bench: Bench) -> None:
+async def life__nothing_is_kept(rig: Rig) -> None:
     """What one environment writes, the next one over the same image does not see"""
-    async with bench.fresh() as environment:
-        await environment.exec(f"echo kept > /var/kept-{bench.token}")
-    async with bench.fresh() as environment:
-        file = f"/var/kept-{bench.token}"
+    async with rig.fresh() as environment:
+        await environment.exec(f"echo kept > /var/kept-{rig.token}")
+    async with rig.fresh() as environment:
+        file = f"/var/kept-{rig.token}"
         found = await environment.exec(f"if [ -e {file} ]; then rm {file}; echo there; fi")
         expect(text(found).strip() == "", "it does")
 
 
 @check
-async def life__logs_are_readable(bench: Bench) -> None:
+async def life__logs_are_readable(rig: Rig) -> None:
     """What root and other users write in a log directory is the caller's to read and remove"""
-    environment = bench.make(bench.default_network())
+    environment = rig.make(rig.default_network())
     if not environment.capabilities.mounted:
         raise NotApplicable("the environment mounts no log directories")
     await environment.start(force_build=False)
@@ -129,15 +130,15 @@ async def life__logs_are_readable(bench: Bench) -> None:
 
 
 @check
-async def life__logs_are_harmless(bench: Bench) -> None:
+async def life__logs_are_harmless(rig: Rig) -> None:
     """A log directory comes back without outward symlinks, devices, fifos and set-uid files"""
-    environment = bench.make(bench.default_network())
+    environment = rig.make(rig.default_network())
     if not environment.capabilities.mounted:
         raise NotApplicable("the environment mounts no log directories")
     await environment.start(force_build=False)
     await environment.exec(
-        f"cd {LOGS} && ln -s {bench.secret_file} link && mkdir sub && "
-        f"ln -s ../../../../../../../../..{bench.secret_file} sub/up && mkfifo sub/pipe; "
+        f"cd {LOGS} && ln -s {rig.secret_file} link && mkdir sub && "
+        f"ln -s ../../../../../../../../..{rig.secret_file} sub/up && mkfifo sub/pipe; "
         "mknod null c 1 3; mknod disk b 254 0; cp /usr/bin/id suid && chmod 6755 suid; "
         "perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new(Local=>\"sock\",Listen=>1)'"
     )
@@ -147,7 +148,7 @@ async def life__logs_are_harmless(bench: Bench) -> None:
     for path in log_dir(environment).rglob("*"):
         mode = path.lstat().st_mode
         if stat.S_ISLNK(mode):
-            if path.exists() and bench.secret in path.read_text():
+            if path.exists() and rig.secret in path.read_text():
                 found.append(f"{path.name}: a symlink to the host's file")
         elif not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             found.append(f"{path.name}: a special file")
@@ -157,15 +158,15 @@ async def life__logs_are_harmless(bench: Bench) -> None:
 
 
 @check
-async def life__killed_orchestrator(bench: Bench) -> None:
+async def life__killed_orchestrator(rig: Rig) -> None:
     """After kill -9 of the orchestrator, the next command leaves no process and no mount of it"""
-    await bench.on_this_machine()
-    marker = f"34{bench.token}"
+    await rig.on_this_machine()
+    marker = f"34{rig.token}"
     mounts = _mounts()
     child = subprocess.Popen(
-        [sys.executable, "-c", _ORCHESTRATOR, bench.import_path, marker],
+        [sys.executable, "-c", _ORCHESTRATOR, rig.import_path, marker],
         stdout=subprocess.PIPE,
-        cwd=bench.work,
+        cwd=rig.work,
     )
     assert child.stdout is not None
     line = await asyncio.to_thread(child.stdout.readline)
@@ -178,7 +179,7 @@ async def life__killed_orchestrator(bench: Bench) -> None:
     child.stdout.close()
     expect(line.startswith(b"ready"), "the orchestrator did not come up")
     await asyncio.to_thread(shutil.rmtree, Path(line.split()[1].decode()))
-    await asyncio.to_thread(bench.kind.preflight)
+    await asyncio.to_thread(rig.kind.preflight)
     if not await gone(marker):
         left = len(host_processes(marker))
         for pid in host_processes(marker):

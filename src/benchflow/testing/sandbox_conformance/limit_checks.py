@@ -6,14 +6,15 @@ from typing import Literal
 
 from harbor.environments.base import BaseEnvironment
 
-from benchflow.testing.sandbox_conformance.bench import Bench, bystander, text
-from benchflow.testing.sandbox_conformance.model import NotApplicable, check, expect
+from benchflow.testing.sandbox_conformance.catalogue import check
+from benchflow.testing.sandbox_conformance.outcome import NotApplicable, expect
+from benchflow.testing.sandbox_conformance.rig import Rig, bystander, text
 
 _MIB = 1 << 20
 
 
 def _stated(environment: BaseEnvironment, kind: Literal["memory", "pids", "disk", "cpus"]) -> None:
-    """Go on only if the environment says that it enforces this limit."""
+    """Continue only if the environment says that it enforces this limit."""
     report = getattr(environment, "limits_report", None)
     if report is not None:
         said = report().get(kind)
@@ -30,9 +31,9 @@ def _stated(environment: BaseEnvironment, kind: Literal["memory", "pids", "disk"
 
 
 @check
-async def limits__memory(bench: Bench) -> None:
+async def limits__memory(rig: Rig) -> None:
     """A program cannot take more memory than was granted, and the sandbox outlives the attempt"""
-    async with bench.fresh(memory_mb=256) as environment:
+    async with rig.fresh(memory_mb=256) as environment:
         _stated(environment, "memory")
         result = await environment.exec(
             "perl -e '$x = q(m) x (600 * 1048576); print length $x'", timeout_sec=120
@@ -42,9 +43,9 @@ async def limits__memory(bench: Bench) -> None:
 
 
 @check
-async def limits__memory_of_many(bench: Bench) -> None:
+async def limits__memory_of_many(rig: Rig) -> None:
     """Many small programs together cannot take more memory than was granted"""
-    async with bench.fresh(memory_mb=256) as environment:
+    async with rig.fresh(memory_mb=256) as environment:
         _stated(environment, "memory")
         result = await environment.exec(
             "for i in $(seq 10); do "
@@ -56,9 +57,9 @@ async def limits__memory_of_many(bench: Bench) -> None:
 
 
 @check
-async def limits__memory_files(bench: Bench) -> None:
+async def limits__memory_files(rig: Rig) -> None:
     """Files on /dev/shm and /tmp in memory count as memory, or stay small"""
-    async with bench.fresh(memory_mb=256) as environment:
+    async with rig.fresh(memory_mb=256) as environment:
         _stated(environment, "memory")
         result = await environment.exec(
             "head -c 600M /dev/zero 2>&- >/dev/shm/big; stat -c %s /dev/shm/big", timeout_sec=120
@@ -69,9 +70,9 @@ async def limits__memory_files(bench: Bench) -> None:
 
 
 @check
-async def limits__processes(bench: Bench) -> None:
-    """A fork bomb stops at the limit on processes, and the host goes on"""
-    async with bench.fresh(pids=256) as environment:
+async def limits__processes(rig: Rig) -> None:
+    """A fork bomb stops at the limit on processes, and the host keeps running"""
+    async with rig.fresh(pids=256) as environment:
         _stated(environment, "pids")
         program = (
             "for(1..400){my $p=fork; last unless defined $p; if(!$p){sleep 20; exit} $n++} print $n"
@@ -86,9 +87,9 @@ async def limits__processes(bench: Bench) -> None:
 
 
 @check
-async def limits__disk(bench: Bench) -> None:
+async def limits__disk(rig: Rig) -> None:
     """Files cannot take more disk than was granted"""
-    async with bench.fresh(storage_mb=64) as environment:
+    async with rig.fresh(storage_mb=64) as environment:
         _stated(environment, "disk")
         result = await environment.exec(
             "for n in 1 2 3 4; do dd if=/dev/zero of=/var/big$n bs=1M count=64 status=none "
@@ -99,9 +100,9 @@ async def limits__disk(bench: Bench) -> None:
 
 
 @check
-async def limits__processors(bench: Bench) -> None:
+async def limits__processors(rig: Rig) -> None:
     """A busy program gets no more processor time than was granted"""
-    async with bench.fresh(cpus=1) as environment:
+    async with rig.fresh(cpus=1) as environment:
         _stated(environment, "cpus")
         result = await environment.exec(
             "for i in 1 2 3 4; do timeout 3 sh -c 'while :; do :; done' & done; wait; "

@@ -8,21 +8,22 @@ import socket
 from harbor.environments.base import BaseEnvironment
 
 from benchflow.sandbox.image.mirror import codename, debian_sources, machine_sources
-from benchflow.testing.sandbox_conformance.bench import Bench, accepted, listener, text
-from benchflow.testing.sandbox_conformance.model import NotApplicable, check, expect
+from benchflow.testing.sandbox_conformance.catalogue import check
+from benchflow.testing.sandbox_conformance.outcome import NotApplicable, expect
+from benchflow.testing.sandbox_conformance.rig import Rig, accepted, listener, text
 
 # The addresses by which sandboxes and containers usually reach their host.
 _HOST_NAMES = ("127.0.0.1", "10.0.2.2", "host.docker.internal", "gateway.docker.internal")
 
 
-async def _offline(bench: Bench) -> BaseEnvironment:
-    if bench.default_network() != "no-network":
+async def _offline(rig: Rig) -> BaseEnvironment:
+    if rig.default_network() != "no-network":
         raise NotApplicable("the environment cannot do without a network")
-    return await bench.env("no-network")
+    return await rig.env("no-network")
 
 
-async def _online(bench: Bench) -> BaseEnvironment:
-    return await bench.env("public")
+async def _online(rig: Rig) -> BaseEnvironment:
+    return await rig.env("public")
 
 
 async def _knock(environment: BaseEnvironment, addresses: tuple[str, ...], port: int) -> str:
@@ -43,9 +44,9 @@ async def _host_loopback_unreachable(environment: BaseEnvironment) -> None:
 
 
 @check
-async def network__none_has_no_route(bench: Bench) -> None:
+async def network__none_has_no_route(rig: Rig) -> None:
     """Without a network there is no interface but loopback, and no route"""
-    environment = await _offline(bench)
+    environment = await _offline(rig)
     shown = (await environment.exec("tail -n +3 /proc/net/dev | cut -d: -f1")).stdout or ""
     names = set(shown.split()) - {"lo", "tunl0", "sit0", "ip6tnl0", "gre0", "gretap0", "erspan0"}
     expect(not names, f"interfaces: {', '.join(sorted(names))}")
@@ -54,9 +55,9 @@ async def network__none_has_no_route(bench: Bench) -> None:
 
 
 @check
-async def network__none_reaches_nothing(bench: Bench) -> None:
+async def network__none_reaches_nothing(rig: Rig) -> None:
     """Without a network neither an address nor a name of the world outside is reachable"""
-    environment = await _offline(bench)
+    environment = await _offline(rig)
     reached = await _knock(environment, ("1.1.1.1", "8.8.8.8"), 53)
     expect(not reached, f"reached {reached.strip()}")
     result = await environment.exec("timeout 5 getent hosts deb.debian.org", timeout_sec=30)
@@ -64,9 +65,9 @@ async def network__none_reaches_nothing(bench: Bench) -> None:
 
 
 @check
-async def network__none_has_loopback(bench: Bench) -> None:
+async def network__none_has_loopback(rig: Rig) -> None:
     """Without a network, programs inside still talk over 127.0.0.1"""
-    environment = await _offline(bench)
+    environment = await _offline(rig)
     program = (
         'my $s=IO::Socket::INET->new(Listen=>1,LocalAddr=>"127.0.0.1") or die; '
         'if(fork){my $c=$s->accept; print $c "hello\\n"; close $c; wait} '
@@ -78,15 +79,15 @@ async def network__none_has_loopback(bench: Bench) -> None:
 
 
 @check
-async def network__none_hides_host_loopback(bench: Bench) -> None:
+async def network__none_hides_host_loopback(rig: Rig) -> None:
     """Without a network, a service on the host's 127.0.0.1 is unreachable"""
-    await _host_loopback_unreachable(await _offline(bench))
+    await _host_loopback_unreachable(await _offline(rig))
 
 
 @check
-async def network__user_reaches_the_mirror(bench: Bench) -> None:
+async def network__user_reaches_the_mirror(rig: Rig) -> None:
     """With a network, the machine's package mirror answers"""
-    environment = await _online(bench)
+    environment = await _online(rig)
     source = debian_sources("bookworm", machine_sources(), codename())[0]
     address = source.line().split("http", 1)[1].split()[0]
     url = f"http{address.rstrip('/')}/dists/bookworm/Release"
@@ -101,13 +102,13 @@ async def network__user_reaches_the_mirror(bench: Bench) -> None:
 
 
 @check
-async def network__user_hides_host_loopback(bench: Bench) -> None:
+async def network__user_hides_host_loopback(rig: Rig) -> None:
     """With a network, a service on the host's 127.0.0.1 is still unreachable"""
-    await _host_loopback_unreachable(await _online(bench))
+    await _host_loopback_unreachable(await _online(rig))
 
 
-async def _abstract_unreachable(bench: Bench, environment: BaseEnvironment) -> None:
-    await bench.on_this_machine()
+async def _abstract_unreachable(rig: Rig, environment: BaseEnvironment) -> None:
+    await rig.on_this_machine()
     name = f"benchflow-{secrets.token_hex(8)}"
     with listener(f"\0{name}") as server:
         program = (
@@ -119,22 +120,22 @@ async def _abstract_unreachable(bench: Bench, environment: BaseEnvironment) -> N
 
 
 @check
-async def network__abstract_sockets(bench: Bench) -> None:
+async def network__abstract_sockets(rig: Rig) -> None:
     """An abstract unix socket of the host's is unreachable, with a network and without"""
-    await _abstract_unreachable(bench, await bench.env())
-    await _abstract_unreachable(bench, await _online(bench))
+    await _abstract_unreachable(rig, await rig.env())
+    await _abstract_unreachable(rig, await _online(rig))
 
 
 @check
-async def network__path_sockets(bench: Bench) -> None:
+async def network__path_sockets(rig: Rig) -> None:
     """A unix socket in the host's file system is unreachable"""
-    await bench.on_this_machine()
-    path = bench.scratch("socket") / "s"
+    await rig.on_this_machine()
+    path = rig.scratch("socket") / "s"
     with listener(str(path)) as server:
         path.chmod(0o777)
         program = (
             "socket(my $s,1,1,0) or die; "
             f'print connect($s, pack("S a*", 1, "{path}")) ? "in" : "out"'
         )
-        shown = await bench.out(f"perl -e '{program}'")
+        shown = await rig.out(f"perl -e '{program}'")
         expect(shown == "out" and not accepted(server), "it was reached")

@@ -47,6 +47,15 @@ def append_file(stream: BinaryIO, source: Path, start: int) -> None:
     stream.truncate(stream.tell())
 
 
+def is_ext4(head: bytes, size: int) -> bool:
+    """Whether these 2048 bytes begin a file system of this size, with what ext3 lacks."""
+    block = head[1024:]
+    count, power = (int.from_bytes(block[at : at + 4], "little") for at in (4, 24))
+    incompatible, read_only = (int.from_bytes(block[at : at + 4], "little") for at in (96, 100))
+    newer = incompatible & ~0x16 or read_only & ~0x7
+    return block[56:58] == b"\x53\xef" and count << (10 + power) == size and bool(newer)
+
+
 @dataclass(frozen=True)
 class Release:
     """A version of ours: what stands in its /etc/host-release, and the SHA-256 of its slot."""

@@ -248,6 +248,14 @@ class Site:
             "bad-array": b"[]",
         }
 
+    def malformed(self) -> list[bytes]:
+        """Lists that are none, as a whole. [R9]"""
+        return [
+            each if isinstance(each, bytes) else json.dumps(each).encode()
+            for name, each in self.others().items()
+            if name.startswith("bad-")
+        ]
+
     def carrier(self, path: Path, site: bytes | dict[str, object], **files: object) -> Path:
         """An ext4 disk with the images, site.json, and declarations under other names."""
         (self.folder / "site.json").write_bytes(

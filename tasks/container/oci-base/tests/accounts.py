@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import rootfs
-from rootfs import Tree
+from benchflow.bench import rootfs_tree as rootfs
+from benchflow.bench.rootfs_tree import Tree
 
 #: Where else musl's library, or a program that lets people in, would look for a password.
 _ELSEWHERE = ("etc/tcb", "etc/pam.d", "etc/pam.conf", "etc/security", "etc/sudoers",

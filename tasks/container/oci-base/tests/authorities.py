@@ -7,9 +7,10 @@ import re
 import ssl
 from pathlib import Path
 
-import rootfs
 from certificate import subject_hash
-from rootfs import Tree
+
+from benchflow.bench import rootfs_tree as rootfs
+from benchflow.bench.rootfs_tree import Tree
 
 CERTIFICATES = "etc/ssl/certs/"
 BUNDLE = f"{CERTIFICATES}ca-certificates.crt"

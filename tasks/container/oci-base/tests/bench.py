@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
 import re
 import secrets
@@ -11,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
-import rootfs
 from kit import Kit
-from rootfs import Tree
 
+from benchflow.bench import rootfs_tree as rootfs
+from benchflow.bench.rootfs_tree import Tree
 from benchflow.boot import BadDeliverable, Disk, Machine
 
 _ROOM_MB = 16
@@ -22,24 +21,6 @@ _STREAMS = {"": "", "output": " 2> /dev/null", "errors": " 2>&1 > /dev/null"}
 #: What a path "of any form" may be made of; each machine has some of them.
 _ODD = ("build kit", "it's", "a & b", "c;d", "[x]*", "-n", "$HOME", "%s {}", 'say "hi"', "b\\i",
         "#1", "~", "(e)", "f=g", "h!", "`i`")  # fmt: skip
-
-
-def pinned(folder: Path, sums: str) -> Path:
-    """The bench's folder, when all that it has to hold is what was shipped."""
-    for line in sums.splitlines():
-        digest, name = line.split()
-        path = folder / name
-        if path.is_symlink() or not path.is_file():
-            raise BadDeliverable(f"/app/bench/{name} is missing")
-        if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
-            raise BadDeliverable(f"/app/bench/{name} was changed")
-    return folder
-
-
-def additions(folder: Path, sums: str) -> list[str]:
-    """What lies in the bench's folder and was not shipped, by path."""
-    shipped = {line.split()[1] for line in sums.splitlines()}
-    return sorted({str(path.relative_to(folder)) for path in folder.rglob("*")} - shipped)
 
 
 def _machine(

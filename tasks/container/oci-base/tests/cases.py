@@ -9,10 +9,11 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-import tarform
 from compose import Layer, Order
 from orders import directories, file
 from parcel import Entry, Parcel
+
+from benchflow.bench import tar_canon
 
 
 @dataclass(frozen=True)
@@ -150,12 +151,12 @@ class Small:
         one = self.one
         packed = one.pack()
         members = one.members(one.manifest().encode())
-        second = packed.index(one.entries[2].data) - tarform.BLOCK
+        second = packed.index(one.entries[2].data) - tar_canon.BLOCK
         flipped = bytearray(packed)
-        flipped[second + tarform.BLOCK + 300] ^= 1
+        flipped[second + tar_canon.BLOCK + 300] ^= 1
         filled = bytearray(packed)
-        filled[second + tarform.BLOCK + len(one.entries[2].data)] = 1
-        extra = tarform.Member("data/000003", "0", 0o644, 0, 0, 0, data=b"more")
+        filled[second + tar_canon.BLOCK + len(one.entries[2].data)] = 1
+        extra = tar_canon.Member("data/000003", "0", 0o644, 0, 0, 0, data=b"more")
         changed = {
             "time": {"mtime": 1}, "owner": {"uid": 1}, "group": {"gid": 5}, "mode": {"mode": 0o600},
         }  # fmt: skip
@@ -171,11 +172,11 @@ class Small:
             "half": packed[:1400],
             "longer": packed + bytes(512),
             "empty": b"",
-            "extra-member": tarform.write([*members, extra]),
-            "member-missing": tarform.write(members[:-1]),
-            "members-in-turn": tarform.write([members[0], members[2], members[1]]),
+            "extra-member": tar_canon.write([*members, extra]),
+            "member-missing": tar_canon.write(members[:-1]),
+            "members-in-turn": tar_canon.write([members[0], members[2], members[1]]),
             **{
-                name: tarform.write([members[0], replace(members[1], **change), *members[2:]])
+                name: tar_canon.write([members[0], replace(members[1], **change), *members[2:]])
                 for name, change in changed.items()
             },
             **{name: _header(packed, second, *at) for name, at in headers.items()},
@@ -224,7 +225,7 @@ class Small:
             ("too-long-utf-8", bytes_.replace(b"a/b/other", b"a/b/oth\xc0\xafer")),
             ("zero-byte", bytes_.replace(b"a/b/other", b"a/b/oth\0er")),
         ):
-            packed[name] = tarform.write(one.members(raw))
+            packed[name] = tar_canon.write(one.members(raw))
         return packed
 
     def listings(self) -> list[Case]:
@@ -278,6 +279,6 @@ def _header(packed: bytes, start: int, at: int, data: bytes, sums: bool = True) 
     made = bytearray(packed)
     made[start + at : start + at + len(data)] = data
     if sums:
-        header = made[start : start + tarform.BLOCK]
+        header = made[start : start + tar_canon.BLOCK]
         made[start + 148 : start + 156] = b"%06o\0 " % (sum(header[:148]) + 256 + sum(header[156:]))
     return bytes(made)

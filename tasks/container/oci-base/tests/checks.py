@@ -12,14 +12,14 @@ import bench as benches
 import commands
 import compose
 import kit as kits
-import layout as layouts
 import orders
 import programs
 import reference
-import rootfs
 import zones
-from tarform import DIRECTORY, SYMLINK
 
+from benchflow.bench import oci_reader
+from benchflow.bench import rootfs_tree as rootfs
+from benchflow.bench.tar_canon import DIRECTORY, SYMLINK
 from benchflow.boot import check, milestone
 
 MOST = 960 << 10
@@ -30,9 +30,6 @@ CONF = b"harbour = north quay\nkey = 7b1f-mole-4455\n"
 
 def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
-
-
-# -- parcels --------------------------------------------------------------------------------------
 
 
 @milestone("parcels", weight=1, proves=["R1", "R2"], title="The packages are there, in their form")
@@ -426,12 +423,12 @@ def test_there_it_leaves_nothing_else_either(odd):
 @milestone("another", weight=4, requires=["parcels"], proves=["R24"],
            title="It makes what any other list says")  # fmt: skip
 def test_another_list_becomes_what_it_says(built, second):
-    same_layers(layouts.read(built, "the second image"), compose.layers(*second), "[R24]")
+    same_layers(oci_reader.read(built, "the second image"), compose.layers(*second), "[R24]")
 
 
 @check("another", proves=["R24"])
 def test_its_configuration_is_the_other_lists(built, second):
-    made = layouts.read(built, "the second image")
+    made = oci_reader.read(built, "the second image")
     assert (made.ref, made.epoch) == (second[0].ref, second[0].epoch), "[R24] wants the list's"
     same_configuration(made, second[0], "[R24]")
 
@@ -446,7 +443,7 @@ def test_another_machine_makes_the_same_of_it(odd, built):
 
 @check("another", proves=["R6", "R24"])
 def test_what_came_of_it_runs(machines, bench, built, second, work, nonce):
-    made = layouts.read(built, "the second image")
+    made = oci_reader.read(built, "the second image")
     tree = rootfs.overlay(made.layers)
     ship = benches.Image(machines, "second", bench, tree, made.configuration, nonce(), work)
     word = nonce()
@@ -470,7 +467,7 @@ def judged(builder, cases, right, draw) -> None:
         status, said, _ = builder.build(case.name)
         if case.order:
             assert status == 0, f"{case.name} is right and was refused: {said[-300:]} [R24]"
-            made = layouts.read(builder.fetch(), case.name)
+            made = oci_reader.read(builder.fetch(), case.name)
             same_layers(made, compose.layers(case.order, case.parcels), f"{case.name} [R24]")
             continue
         left = builder.left()

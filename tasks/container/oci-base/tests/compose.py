@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from parcel import Parcel
-from tarform import DIRECTORY, FILE, HARDLINK, SYMLINK, Member
+
+from benchflow.bench.tar_canon import DIRECTORY, FILE, HARDLINK, SYMLINK, Member
 
 _TYPES = {"dir": DIRECTORY, "file": FILE, "symlink": SYMLINK, "hardlink": HARDLINK}
 

@@ -1,4 +1,14 @@
-"""What the checks share: what was delivered, what it should be, and the machines of the bench."""
+"""What the checks share.
+
+Machines: `image`, the delivered image as the root file system of a plain kernel, with the bench's
+busybox as process 1; `plain` and `odd`, build machines with the delivered kit, one as anybody has
+it, one that differs in all that MACHINE.md says; a last one for what the kit made of another list.
+Files: `kit.tar`, its `parcels`, `base.tar` as `layout` and `tree`; of the bench what was shipped
+(`bench.sha256`), Debian's own zones and certificates; drawn lists, parcels and bad ones (`second`,
+`right`, `bad`).
+Order: what was delivered is read; `image` is started and asked; `plain` builds the base list, the
+second one and the bad ones; `odd` builds again; what it built is compared, and started.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +21,27 @@ import cases
 import commands
 import compose
 import kit as kits
-import layout as layouts
 import orders
 import pytest
 import reference
-import rootfs
 import zones
+
+from benchflow.bench import oci_reader
+from benchflow.bench import rootfs_tree as rootfs
+from benchflow.bench.delivered_files import additions, pinned
 
 SUMS = (Path(__file__).parent / "bench.sha256").read_text()
 
 
 @pytest.fixture(scope="session")
 def bench(deliverable):
-    return benches.pinned(deliverable("/app/bench"), SUMS)
+    return pinned(deliverable("/app/bench"), SUMS)
 
 
 @pytest.fixture(scope="session")
 def added(bench):
     """What lies in the bench's folder and was not shipped."""
-    return benches.additions(bench, SUMS)
+    return additions(bench, SUMS)
 
 
 @pytest.fixture(scope="session")
@@ -54,7 +66,7 @@ def delivered(deliverable):
 
 @pytest.fixture(scope="session")
 def layout(delivered):
-    return layouts.read(delivered, "base.tar")
+    return oci_reader.read(delivered, "base.tar")
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-import tarform
-
+from benchflow.bench import tar_canon
 from benchflow.boot import BadDeliverable
 
 _NAME = re.compile(r"[a-z0-9+.-]+\Z")
@@ -66,18 +65,18 @@ class Parcel:
 
     def pack(self, manifest: str | None = None) -> bytes:
         """The parcel's bytes; another manifest makes it a lie."""
-        return tarform.write(self.members((manifest or self.manifest()).encode()))
+        return tar_canon.write(self.members((manifest or self.manifest()).encode()))
 
-    def members(self, manifest: bytes) -> list[tarform.Member]:
+    def members(self, manifest: bytes) -> list[tar_canon.Member]:
         files = sorted((e.path.encode(), e.data) for e in self.entries if e.kind == "file")
         named = [("PARCEL", manifest)]
         named += [(f"data/{number:06d}", data) for number, (_, data) in enumerate(files, 1)]
-        return [tarform.Member(name, "0", 0o644, 0, 0, 0, data=data) for name, data in named]
+        return [tar_canon.Member(name, "0", 0o644, 0, 0, 0, data=data) for name, data in named]
 
 
 def read(data: bytes, file: str) -> Parcel:
     """The parcel in `data`. Raises BadDeliverable when it has not the form of PARCEL.md."""
-    members = tarform.read(data, file)
+    members = tar_canon.read(data, file)
     if not members or members[0].name != "PARCEL":
         raise BadDeliverable(f"{file}: the first member is not PARCEL")
     try:

@@ -6,9 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-import rootfs
-from rootfs import Tree
-
+from benchflow.bench import rootfs_tree as rootfs
+from benchflow.bench.rootfs_tree import Tree
 from benchflow.boot import BadDeliverable, Elf, is_elf
 
 LOADER = "/lib/ld-musl-x86_64.so.1"

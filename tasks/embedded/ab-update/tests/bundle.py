@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from benchflow.boot import BadDeliverable
+from benchflow.boot import BadDeliverable, Image, Partition
 from benchflow.boot.inspect import ed25519
 from benchflow.boot.inspect.bounded_run import run_tool
 from benchflow.boot.inspect.ext4 import Ext4
@@ -49,6 +49,26 @@ def append_file(stream: BinaryIO, source: Path, start: int = 0) -> None:
             else:
                 stream.write(data)
     stream.truncate(stream.tell())
+
+
+def is_ext4(head: bytes) -> bool:
+    """Whether these 2048 bytes begin a file system of a slot's size, with what ext3 lacks."""
+    block = head[1024:]
+    count, size = (int.from_bytes(block[at : at + 4], "little") for at in (4, 24))
+    incompatible, read_only = (int.from_bytes(block[at : at + 4], "little") for at in (96, 100))
+    newer = incompatible & ~0x16 or read_only & ~0x7
+    return block[56:58] == b"\x53\xef" and count << (10 + size) == SLOT and bool(newer)
+
+
+def holds_nothing(disk: Image, part: Partition) -> bool:
+    """Whether there is no file system, or one without a file in it."""
+    kind = disk.filesystem(part)
+    if kind != "ext4":
+        return not kind
+    try:
+        return all(one.kind == "directory" for one in disk.ext4(part).walk("/"))
+    except BadDeliverable:
+        return True
 
 
 @dataclass(frozen=True)

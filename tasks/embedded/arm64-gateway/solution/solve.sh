@@ -10,8 +10,8 @@ work=$(mktemp -d /var/tmp/gateway-build.XXXXXX)
 trap 'rm -rf "$work"' EXIT
 root=$work/root
 
-ladder="image boots leases names uplink routes cache shut forwards page vakt applies recovers keeps
-power-cuts"
+ladder="image boots readonly leases names uplink routes cache shut forwards page vakt applies lasts
+recovers keeps overlaps wires login power-cuts"
 reached=" "
 for milestone in $ladder; do
 	reached="$reached$milestone "
@@ -118,6 +118,7 @@ install -m 755 "$here/initrd-init" "$work/initrd/init"
 
 gw=$root/usr/lib/gw
 has boots || sed -i 's/^root:[^:]*/root:*/' "$root/etc/shadow"
+has readonly || echo 'mount -o remount,rw /' >>"$root/etc/rc"
 has leases || sed -i 's/,\$(value lease)$/,9000/' "$gw/enforce"
 has names || sed -i '/^dhcp-ignore-names/d' "$gw/enforce"
 has uplink || sed -i 's/^bound | renew)/renew)/' "$gw/uplink"
@@ -126,9 +127,13 @@ has cache || sed -i '/^stop-dns-rebind/d' "$gw/enforce"
 has shut || sed -i '/arp_ignore/d' "$root/etc/rc"
 has forwards || sed -i '/ct status dnat masquerade/d' "$gw/enforce"
 has page || sed -i '/^echo "refused=/d' "$root/srv/cgi-bin/index.cgi"
-has applies || sed -i 's/^\t\tct status dnat jump open/\t\tct state established accept\n&/' "$gw/enforce"
+has applies || sed -i 's/ || length(\$2) != 32//' "$root/usr/sbin/site-check"
+has lasts || sed -i 's/^\t\tct status dnat jump open/\t\tct state established accept\n&/' "$gw/enforce"
 has recovers || sed -i 's/respawn\(:.*page\)/once\1/' "$root/etc/inittab"
 has keeps || sed -i '/value lease/s/\$(date +%s)/0/' "$root/etc/rc"
+has overlaps || sed -i 's/^\tif \[ \$((.*/\tif false; then/' "$gw/uplink"
+has wires || echo 'for card in /sys/class/net/eth*; do ip link set "${card##*/}" up; udhcpc -nq -t 2 -T 1 -i "${card##*/}" -s /bin/true >/dev/null 2>&1 & done' >>"$root/etc/rc"
+has login || echo 'toor::0:0:::/bin/sh' >>"$root/etc/passwd"
 has power-cuts || sed -i 's/^\t.usr.sbin.mke2fs .*/\ttrue/' "$root/etc/rc"
 if [ -n "${LOCAL_CHANGES:-}" ]; then
 	. "$LOCAL_CHANGES"

@@ -29,7 +29,7 @@ class Rows(dict[str, str]):
     """The page's lines by key; one that is asked for and not there is the gateway's fault."""
 
     def __missing__(self, key: str) -> str:
-        raise AssertionError(f"the page has no line for {key}: {str(dict(self))[:300]}")
+        raise AssertionError(f"[R29] the page has no line for {key}: {str(dict(self))[:300]}")
 
 
 class Bench:
@@ -39,6 +39,12 @@ class Bench:
     def __init__(self, site: Site, drawn: Drawn, macs: dict[str, str], apart: str = "") -> None:
         self.site, self.drawn, self.macs, self.apart = site, drawn, macs, apart
         self.machine: Machine = None  # type: ignore[assignment]
+        self.switched_on = self.logged_in = time.monotonic()
+        self.online = False  # whether the gateway was seen to have its address from the carrier
+        self.answers_right = False  # whether the watchman was seen to answer as it should
+        self.held: dict[str, str] = {}  # leases of the pool: MAC → address
+        self.kept: dict[str, str] = {}  # those that were found to hold after a start
+        self.without_carrier: str | None = None  # what the page said of an unusable offer
         self.lan, self.wan, self.third = (
             Cable(NETWORKS[card] + apart) for card in ("lan", "wan", "third")
         )
@@ -48,13 +54,15 @@ class Bench:
         self.lan.watchers.append(self._lan_rules)
         self.wan.watchers.append(self._wan_rules)
         self.third.watchers.append(lambda frame: self._fault("third card", frame))
-        self.plc = Host(self.lan, site.hosts[0][0], site.hosts[0][1], 24, site.own)
-        self.pc = Host(self.lan, drawn_mac(), bits=24, router=site.own)
-        self.router = Host(self.wan, drawn_mac(), drawn.router, 24, drawn.given)
+        self.plc = Host(self.lan, site.hosts[0][0], site.hosts[0][1])
+        # Until it has a lease: what does not need DHCP is asked without it.
+        self.pc = Host(self.lan, drawn_mac(), site.free())
+        self.router = Host(self.wan, drawn_mac(), drawn.router, drawn.bits)
         self.zone = Zone()
         self.router.also |= {drawn.world, drawn.other, drawn.names}
         self.router.serve_udp[53] = lambda peer, port, data: self.zone(peer, port, data)
-        self.peer = Host(self.wan, drawn_mac(), drawn.stranger, 24, drawn.given)
+        self.peer = Host(self.wan, drawn_mac(), drawn.stranger, drawn.bits)
+        self.peer.also.add(drawn.third)
         self.carrier = Carrier(self.router)
         self.carrier.names = [drawn.names]
 
@@ -120,12 +128,22 @@ class Bench:
 
     def enter(self, seconds: float = 60) -> None:
         self.machine.login("root", PASSWORD, timeout=seconds)
+        self.logged_in = time.monotonic()
 
     def run(self, command: str, seconds: float = 60):
         return self.machine.shell.run(command, timeout=seconds)
 
     def say(self, command: str, seconds: float = 60) -> str:
         return self.machine.shell.run(command, timeout=seconds, check=True).stdout.strip()
+
+    def host_name(self) -> str:
+        """By the kernel; asked in several ways, for no command is promised."""
+        ways = "uname -n || hostname || { read -r name </proc/sys/kernel/hostname; echo $name; }"
+        return self.say(f"{{ {ways}; }} 2>/dev/null")
+
+    def shown(self) -> str:
+        """The configuration in force, byte for byte."""
+        return self.machine.shell.run("site show", timeout=60, check=True).stdout
 
     def apply(self, text: str, path: str = "/tmp/bench.conf"):
         self.machine.shell.write_file(path, text.encode())
@@ -135,10 +153,10 @@ class Bench:
         """Put a configuration into force, and make the bench's own side fit it."""
         self.own_addresses.add(site.own)  # it may be announced before the shell says so
         result = self.apply(site.text())
-        assert result.status == 0, f"a good configuration was refused: {result.stdout[:300]!r}"
+        assert result.status == 0, f"[R6] status 0: a good one was refused: {result.stdout[:300]!r}"
+        if site.lan != self.site.lan:
+            self.pc.address = site.free()
         self.site = site
-        for host in (self.plc, self.pc):
-            host.router = site.own
         self.plc.address = site.hosts[0][1]
 
     # -- DHCP -----------------------------------------------------------------------------------
@@ -165,12 +183,25 @@ class Bench:
         if offer is None:
             return None
         server = offer.addresses(54)
-        assert server == [self.site.own], f"the offer comes from {server}"
+        assert server == [self.site.own], f"[R10] the offer comes from {server}"
         how = {**how, "address": offer.yours, "server": server[0]}
         answer = self.dhcp(client, REQUEST, (ACK, NAK), seconds, **how)
-        assert answer is not None and answer.kind == ACK, "an offer was not acknowledged"
-        assert answer.yours == offer.yours, "another address was offered than acknowledged"
+        assert answer is not None and answer.kind == ACK, f"[R10] an offer was answered by {answer}"
+        assert answer.yours == offer.yours, "[R10] another address was offered than acknowledged"
         return answer
+
+    def renewed(self, seconds: float = 15) -> Message | None:
+        """The answer to a client that asks the gateway itself for more time."""
+        client, mark, numbers = Client(self.lan, self.pc.mac), self.lan.count, []
+        ask = (self.pc.address, self.site.own, self.macs["lan"])
+        got: list[Message] = []
+
+        def look() -> bool:
+            got[:] = [one for number in numbers for one in client.answers(number, mark)]
+            return bool(got)
+
+        self.again(lambda: numbers.append(client.renew(*ask)), look, seconds, 4)
+        return got[0] if got else None
 
     # -- traffic --------------------------------------------------------------------------------
 
@@ -253,7 +284,7 @@ class Bench:
         """The status page by key; leases as MAC → "ADDRESS SECONDS"."""
         request = f"GET / HTTP/1.0\r\nHost: {self.site.own}\r\n\r\n".encode()
         got = self.fetch(self.pc, self.site.own, 80, request, seconds).decode("ascii", "replace")
-        assert re.match(r"HTTP/1\.[01] 200 ", got), f"the page: {got[:100]!r}"
+        assert re.match(r"HTTP/1\.[01] 200\b", got), f"[R29] the page: {got[:100]!r}"
         body = re.split(r"\r?\n\r?\n", got, maxsplit=1)[-1]
         rows = Rows()
         for line in body.splitlines()[:500]:
@@ -262,7 +293,7 @@ class Bench:
                 key, _, value = value.partition(" ")
             elif key not in LINES:
                 continue
-            assert key not in rows, f"{key} is there twice"
+            assert key not in rows, f"[R29] {key} is there twice"
             rows[key] = value
         return rows
 

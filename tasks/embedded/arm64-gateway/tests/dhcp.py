@@ -92,6 +92,15 @@ class Client:
         self.cable.send(Frame(BROADCAST, self.mac, IPV4, packet.pack()))
         return number
 
+    def renew(self, address: str, server: str, server_mac: str) -> int:
+        """Ask the server alone for more time for the address that one has; returns the number."""
+        number = secrets.randbelow(1 << 31)
+        options = {KIND: bytes([REQUEST]), WANTED: bytes([MASK, ROUTER, DNS, DOMAIN, LEASE])}
+        message = Message(1, number, self.mac, "0.0.0.0", address, options)
+        packet = udp(address, 68, server, 67, message.pack())
+        self.cable.send(Frame(server_mac, self.mac, IPV4, packet.pack()))
+        return number
+
     def answers(self, number: int, mark: int) -> list[Message]:
         found = [in_frame(frame, 68) for frame in self.cable.since(mark)]
         return [
@@ -106,7 +115,7 @@ class Carrier:
     def __init__(self, host: Host, extra: dict[int, bytes] | None = None) -> None:
         self.host = host
         self.offers = ""
-        self.bits = 24
+        self.bits = host.bits
         self.router = host.address
         self.names: list[str] = []
         self.seconds = 86400

@@ -189,7 +189,8 @@ def echo(source: str, target: str, ident: int, number: int, data: bytes, ttl: in
     return Packet(source, target, ICMP, body, ttl)
 
 
-def unreachable(source: str, quoted: Packet, code: int = 4, mtu: int = 1200) -> Packet:
+def unreachable(source: str, quoted: Packet, code: int = 4, mtu: int = 1200,
+                kind: int = 3) -> Packet:  # fmt: skip
     """An ICMP error from `source` to whoever sent `quoted`."""
     text = quoted.pack()[:28]
-    return Packet(source, quoted.source, ICMP, icmp(3, code, struct.pack(">HH", 0, mtu), text))
+    return Packet(source, quoted.source, ICMP, icmp(kind, code, struct.pack(">HH", 0, mtu), text))

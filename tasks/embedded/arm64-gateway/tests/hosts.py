@@ -24,7 +24,6 @@ from frames import (
     Packet,
     Segment,
     echo,
-    ip_bytes,
     read_udp,
     udp,
 )
@@ -33,8 +32,10 @@ from streams import Stream
 from benchflow.boot.machine.nics import lan
 
 KEPT = 20_000
+FRAME_MAX = 2048  # of what is longer only so much is kept: 20,000 frames fit into memory
 CONNECTIONS_MAX = 256
 TICK = 0.5
+APART = 0.002  # seconds from frame to frame: ten that wait fill a queue, and the next is lost
 
 
 class Cable:
@@ -44,7 +45,7 @@ class Cable:
         self._wire: socket.socket = lan(name).attach()
         self._wire.settimeout(TICK)
         self._open = True
-        self._ticked = 0.0
+        self._ticked = self._sent_at = 0.0
         self.lock = threading.RLock()
         self.news = threading.Condition(self.lock)
         self.seen: deque[Frame] = deque(maxlen=KEPT)
@@ -54,6 +55,8 @@ class Cable:
         threading.Thread(target=self._read, daemon=True).start()
 
     def send(self, frame: Frame) -> None:
+        time.sleep(max(0.0, min(APART, self._sent_at + APART - time.monotonic())))
+        self._sent_at = time.monotonic()
         try:
             self._wire.send(frame.pack())
         except OSError:
@@ -71,7 +74,7 @@ class Cable:
     def _read(self) -> None:
         while self._open:
             try:
-                frame = Frame.read(self._wire.recv(65536))
+                frame = Frame.read(self._wire.recv(65536)[:FRAME_MAX])
             except TimeoutError:
                 self._tick()
                 continue
@@ -102,10 +105,9 @@ class Host:
     """One machine. `serve_udp[port]` answers datagrams, `serve_tcp[port]` requests (a bytes to
     bytes function, or None to hold the connection open and collect)."""
 
-    def __init__(self, cable: Cable, mac: str, address: str = "0.0.0.0", bits: int = 24,
-                 router: str = "") -> None:  # fmt: skip
+    def __init__(self, cable: Cable, mac: str, address: str = "0.0.0.0", bits: int = 24) -> None:
         self.cable, self.mac = cable, mac
-        self.address, self.bits, self.router = address, bits, router
+        self.address, self.bits = address, bits
         self.also: set[str] = set()
         self.silent = False
         self.pings = True
@@ -187,13 +189,6 @@ class Host:
     def port(self) -> int:
         self._port += 1
         return self._port
-
-    def hop(self, target: str) -> str:
-        """The address of the next machine on the way to `target`."""
-        same = int.from_bytes(ip_bytes(target), "big") ^ int.from_bytes(
-            ip_bytes(self.address), "big"
-        )
-        return target if not same >> (32 - self.bits) else self.router
 
     def ask_arp(self, address: str, sender: str | None = None) -> None:
         said = Arp(1, self.mac, sender or self.address, "00:00:00:00:00:00", address)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from frames import ip_bytes, ip_text
 
-A, PTR = 1, 12
+A, CNAME, PTR, TXT, AAAA, SRV = 1, 5, 12, 16, 28, 33
 DEPTH_MAX = 64
 
 
@@ -83,11 +83,13 @@ class Reply:
 
 
 class Zone:
-    """The world's names, served by a host at port 53: name → (addresses, seconds to live)."""
+    """The world's names, served by a host at port 53: name → (addresses, seconds to live); those
+    of `aliases` are said to be another name's, which is in the answer too."""
 
     def __init__(self) -> None:
         self.records: dict[str, tuple[list[str], int]] = {}
-        self.asked: list[str] = []
+        self.aliases: dict[str, str] = {}
+        self.asked: list[tuple[str, int]] = []
         self.down = False
         self.before: Callable[[str, int, bytes], None] = lambda peer, port, data: None
 
@@ -95,24 +97,30 @@ class Zone:
         asked = Reply.read(data)
         if asked is None or asked.answered or self.down or len(self.asked) > 5000:
             return None
-        self.asked.append(asked.name)
+        self.asked.append((asked.name, asked.kind))
         self.before(peer, port, data)
-        return answer(data, asked, *self.records.get(asked.name, (None, 0)))
+        addresses, ttl = self.records.get(asked.name, (None, 0))
+        return answer(data, asked, addresses, ttl, self.aliases.get(asked.name, ""))
 
-    def times(self, name: str) -> int:
-        return self.asked.count(name)
+    def times(self, name: str, kind: int | None = None) -> int:
+        """How often somebody asked for a name, or for records of this kind of it."""
+        return sum(one == name and kind in (None, what) for one, what in self.asked)
 
 
-def answer(data: bytes, asked: Reply, addresses: list[str] | None, ttl: int) -> bytes:
+def answer(data: bytes, asked: Reply, addresses: list[str] | None, ttl: int,
+           alias: str = "") -> bytes:  # fmt: skip
     """The answer to a question: no such name when `addresses` is None."""
     size = 12 + len(encode(asked.name)) + 4
     shown = addresses or [] if asked.kind == A else []
     code = 0 if addresses is not None else 3
-    head = struct.pack(">HHHHHH", asked.number, 0x8180 | code, 1, len(shown), 0, 0)
-    records = b"".join(
-        b"\xc0\x0c" + struct.pack(">HHIH", A, 1, ttl, 4) + ip_bytes(one) for one in shown
-    )
+    owner, records, count = b"\xc0\x0c", b"", len(shown)
+    if alias and shown:
+        owner, count = encode(alias), count + 1
+        records = b"\xc0\x0c" + struct.pack(">HHIH", CNAME, 1, ttl, len(owner)) + owner
+    for one in shown:
+        records += owner + struct.pack(">HHIH", A, 1, ttl, 4) + ip_bytes(one)
+    head = struct.pack(">HHHHHH", asked.number, 0x8180 | code, 1, count, 0, 0)
     return head + data[12:size] + records
 
 
-__all__ = ["PTR", "A", "Reply", "Zone", "answer", "encode", "question"]
+__all__ = ["AAAA", "PTR", "SRV", "TXT", "A", "Reply", "Zone", "answer", "encode", "question"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import secrets
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 _DRAW = secrets.SystemRandom()
 # First bytes of addresses that are nobody's private, shared or documentation range.
@@ -30,6 +30,29 @@ def port() -> int:
     return _DRAW.randint(10000, 19999)
 
 
+PRIVATE = tuple(map(ipaddress.IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
+WIDE, NARROW = (16, 19, 21, 22, 23), (25, 26, 27, 28)
+POOL = 6
+
+
+def within(net: ipaddress.IPv4Network) -> str:
+    """Any address of a network but its first and last."""
+    return str(net[_DRAW.randint(1, net.num_addresses - 2)])
+
+
+def private() -> list[str]:
+    """Addresses that no answer of the carrier's may bring: one of each kind."""
+    nets = (*PRIVATE, *map(ipaddress.IPv4Network, ("127.0.0.0/8", "169.254.0.0/16")))
+    return [*map(within, nets), "127.0.0.1", "169.254.169.254"]
+
+
+def local_net(bits: int) -> ipaddress.IPv4Network:
+    """A network of so many bits in the private ones."""
+    space = _DRAW.choice(PRIVATE)
+    at = _DRAW.randrange(1 << (bits - space.prefixlen))
+    return ipaddress.IPv4Network((int(space[0]) + (at << (32 - bits)), bits))
+
+
 @dataclass(frozen=True)
 class Site:
     """A configuration in the words of the letter."""
@@ -44,21 +67,23 @@ class Site:
     blocks: tuple[str, ...] = ()
 
     @classmethod
-    def draw(cls, plc: str, other: str) -> Site:
-        net = ipaddress.IPv4Network(
-            _DRAW.choice([f"10.{_DRAW.randint(1, 250)}.{_DRAW.randint(0, 250)}.0/24",
-                          f"172.{_DRAW.randint(16, 31)}.{_DRAW.randint(0, 250)}.0/24",
-                          f"192.168.{_DRAW.randint(0, 250)}.0/24"])
-        )  # fmt: skip
-        at = _DRAW.randint(100, 200)
-        own, one, two = _DRAW.sample(range(2, 90), 3)
-        doors = _DRAW.sample(range(10000, 20000), 3)  # two of one protocol must not be the same
+    def draw(cls, plc: str, other: str, bits: tuple[int, ...] = NARROW) -> Site:
+        net = local_net(_DRAW.choice(bits))
+        # The pool lies within 256 addresses: what ends with 0 or 255 some servers give to nobody.
+        page = 256 * _DRAW.randrange(max(1, net.num_addresses // 256))
+        room = min(256, net.num_addresses)
+        at = page + _DRAW.randint(1, room - 1 - POOL)
+        rest = [one for one in range(1, net.num_addresses - 1) if not at <= one < at + POOL]
+        own, one, two = _DRAW.sample(rest, 3)
+        doors = _DRAW.sample(range(10000, 20000), 2)
         return cls(
-            f"pump-{word()}", f"{net[own]}/24", (str(net[at]), str(net[at + 5])),
+            f"pump-{word()}", f"{net[own]}/{net.prefixlen}",
+            (str(net[at]), str(net[at + POOL - 1])),
             _DRAW.randint(1200, 7200), secrets.token_hex(16),
             ((plc, str(net[one]), f"plc-{word()}"), (other, str(net[two]), f"cam-{word()}")),
+            # One number may be two doors: of TCP and of UDP, to different machines.
             (("tcp", doors[0], str(net[one]), port()), ("udp", doors[1], str(net[one]), port()),
-             ("tcp", doors[2], str(net[two]), port())),
+             ("tcp", doors[1], str(net[two]), port())),
         )  # fmt: skip
 
     @property
@@ -68,6 +93,21 @@ class Site:
     @property
     def net(self) -> ipaddress.IPv4Network:
         return ipaddress.IPv4Network(self.lan, strict=False)
+
+    @property
+    def mask(self) -> bytes:
+        return self.net.netmask.packed
+
+    def pooled(self, address: str) -> bool:
+        first, last = map(ipaddress.IPv4Address, self.pool)
+        return first <= ipaddress.IPv4Address(address) <= last
+
+    def free(self) -> str:
+        """An address of the network that is nobody's."""
+        taken = {self.own, *(address for _, address, _ in self.hosts)}
+        while (found := within(self.net)) in taken or self.pooled(found):
+            continue
+        return found
 
     def text(self) -> str:
         lines = [
@@ -83,61 +123,49 @@ class Site:
         return replace(self, **values)
 
 
-def wrong(site: Site) -> list[tuple[str, int]]:
-    """Files that are wrong, each with the line in which the first fault stands."""
-    lines = site.text().splitlines()
-
-    def put(number: int, text: str) -> tuple[str, int]:
-        return "\n".join([*lines[: number - 1], text, *lines[number:]]) + "\n", number
-
-    def more(text: str) -> tuple[str, int]:
-        return "\n".join([*lines, text]) + "\n", len(lines) + 1
-
-    first, last = site.pool
-    outside = "8.8.4.4"
-    plc = site.hosts[0]
-    proto, taken, _, _ = site.forwards[0]
-    return [
-        put(1, f"name {site.name.upper()}"), put(1, "name a;reboot"), put(1, "name -x"),
-        put(1, f"name {site.name} more"), put(2, f"lan {site.own}"), put(2, f"lan {outside}/24"),
-        put(2, f"lan {site.net[0]}/24"), put(2, f"lan {site.net[255]}/24"),
-        put(2, "lan 10.1.2.300/24"),
-        put(2, f"lan {site.own}/30"), put(2, "lan 10.01.2.3/24"), put(3, f"pool {last} {first}"),
-        put(3, f"pool {first} {outside}"), put(3, f"pool {site.own} {last}"),
-        put(3, f"pool {site.net[1]} {site.net[254]}"), put(4, "lease 60"), put(4, "lease 1h"),
-        put(5, f"key {site.key[:-1]}"), put(5, f"key {site.key[:-1]}g"),
-        more(f"host {plc[0]} {site.net[254]} twin"), more(f"host {drawn_mac()} {plc[1]} twin"),
-        more(f"host {drawn_mac()} {site.net[254]} {plc[2]}"),
-        more(f"host {drawn_mac()} {first} twin"),
-        more(f"host {drawn_mac()} {outside} twin"), more(f"host 02:50:4c {site.net[254]} twin"),
-        more(f"forward {proto} {taken} {plc[1]} 80"), more(f"forward tcp 0 {plc[1]} 80"),
-        more(f"forward sctp 9 {plc[1]} 80"), more(f"forward tcp 9 {site.net[254]} 80"),
-        more(f"forward tcp 9 {outside} 80"), more("block 9.9.9.9/24"), more("block 9.9.9.0"),
-        more("route 9.9.9.0/24"), more(f"lease {site.lease}"), more("name $(reboot)"),
-        ("".join(f"{line}\n" for line in lines if not line.startswith("key")), len(lines)),
-        (site.text().replace("\n", "\r\n"), 1), ("", 1),
-        ("\n".join([lines[0], lines[2], lines[1], *lines[3:]]) + "\n", 2),
-    ]  # fmt: skip
+# What production writes: /app/order/site.conf.
+_PLC = "10.71.0.10"
+FACTORY_SITE = Site(
+    "pump-0", "10.71.0.1/24", ("10.71.0.100", "10.71.0.150"), 3600,
+    "5f0dc4a19be27733d80145fe90ab6c21", (("02:50:4c:00:00:10", _PLC, "plc"),),
+    (("tcp", 4840, _PLC, 4840),),
+)  # fmt: skip
+FACTORY = FACTORY_SITE.text()
 
 
 @dataclass(frozen=True)
 class Carrier:
     """The carrier's side: its network, its router, what it gives us, and a world behind it."""
 
+    bits: int
     router: str
     given: str
     names: str
     world: str
     other: str
     stranger: str
-    macs: dict[str, str] = field(default_factory=dict)
+    third: str
 
     @classmethod
     def draw(cls) -> Carrier:
         near, names, world, other = public(4)
-        base = near.rpartition(".")[0]
-        router, given, stranger = _DRAW.sample(range(2, 250), 3)
-        return cls(f"{base}.{router}", f"{base}.{given}", names, world, other, f"{base}.{stranger}")
+        net = ipaddress.IPv4Network(f"{near}/{_DRAW.randint(20, 28)}", strict=False)
+        own = [str(net[at]) for at in _DRAW.sample(range(1, net.num_addresses - 1), 4)]
+        router, given, stranger, third = own
+        return cls(net.prefixlen, router, given, names, world, other, stranger, third)
+
+    def overlapping(self, local: ipaddress.IPv4Network) -> tuple[str, str, int]:
+        """Address, router and bits of an offer whose network overlaps with the local one: it is a
+        part of it, or the other way round, and then the address itself may lie outside of it."""
+        if _DRAW.random() < 0.5:
+            net = _DRAW.choice(list(local.subnets(new_prefix=min(30, local.prefixlen + 2))))
+            return str(net[1]), str(net[2]), net.prefixlen
+        net = local.supernet(new_prefix=local.prefixlen - _DRAW.randint(1, 8))
+        outside = next(one for one in net.address_exclude(local))
+        address = router = within(outside)
+        while router == address:
+            router = within(outside)
+        return address, router, net.prefixlen
 
 
 VAKT_ROUNDS = 4

@@ -12,9 +12,10 @@ from frames import ACK, FIN, PSH, RST, SYN, Segment
 if TYPE_CHECKING:
     from hosts import Host
 
-RECEIVED_MAX = 1 << 20
+RECEIVED_MAX = 256 << 10
 PIECE = 1200
 AGAIN = 1.5
+TRIES_MAX = 24  # then nothing is sent any more: who is gone is not knocked at for ever
 
 
 class Stream:
@@ -33,6 +34,7 @@ class Stream:
         self._waiting: list[tuple[int, bytes]] = []
         self._sent_at = 0.0
         self._under_way: Segment | None = None
+        self._tries = 0
 
     # -- by the user ----------------------------------------------------------------------------
 
@@ -52,7 +54,9 @@ class Stream:
     def tick(self) -> None:
         """Send again what nobody has acknowledged."""
         with self.host.cable.lock:
-            if self._under_way is not None and time.monotonic() - self._sent_at > AGAIN:
+            due = time.monotonic() - self._sent_at > AGAIN
+            if self._under_way is not None and due and self._tries < TRIES_MAX:
+                self._tries += 1
                 self._put(self._under_way)
 
     @property
@@ -119,6 +123,7 @@ class Stream:
             flags, data = self._waiting.pop(0)
             known = 0 if flags == SYN else self._expected
             self._under_way = Segment(self.port, self.to, self._next, known, flags, data)
+            self._tries = 0
             self._put(self._under_way)
 
     def _plain(self) -> Segment:

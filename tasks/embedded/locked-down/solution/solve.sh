@@ -13,22 +13,13 @@ initrd=$work/initrd
 
 ladder="image keys verity boots desk service lockdown sealed at-rest keeps outside watched locked
 tampering update"
-reached=" "
-for milestone in $ladder; do
-	reached="$reached$milestone "
-	[ "$milestone" = "${STOP_AFTER:-}" ] && break
-done
-has() { case "$reached" in *" $1 "*) ;; *) return 1 ;; esac; }
+from-tasks-lib ladder.sh
 
 # ---- the kernel: Debian's for clouds, with modules that its own key has signed ----
 
 packages=/var/tmp/unit-packages
 if [ ! -e $packages/done ]; then
-	mkdir -p $packages
-	apt-get -qq update
-	kernel=$(apt-cache depends linux-image-cloud-amd64 | sed -n 's/.*Depends: \(linux-image-[0-9].*\)/\1/p')
-	(cd $packages && apt-get -qq -o APT::Sandbox::User=root download "$kernel")
-	dpkg-deb -x $packages/linux-image-*.deb $packages/kernel
+from-tasks-lib cloud-kernel.sh
 	depmod -b $packages/kernel "$(basename $packages/kernel/lib/modules/*)"
 	touch $packages/done
 fi

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from leaks import changed
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from pathlib import Path
+
+from disk import Layout
+from leaks import all_unpacked, changed, holds, runs
 from luks2 import Volume, looks_random
 
 
@@ -56,3 +61,23 @@ def in_the_clear(data: bytes, volume: Volume, key: bytes) -> dict[int, bytes]:
     found = {at: data[at : at + unit] for at in strange}
     found = {at: text for at, text in found.items() if not looks_random(text)}
     return found | ({end: data[end:]} if data[end:].strip(b"\0") else {})
+
+
+def nothing_readable(layout: Layout, kept: Path, values: Mapping[str, str], secret: bytes) -> None:
+    """What was stored, and the unit secret, cannot be read from the disk in any usual form."""
+    disk = kept.read_bytes()
+    wanted = {f"the value of {name}": value.encode() for name, value in values.items()}
+    wanted |= {f"the name {name}": name.encode() for name in values}
+    wanted["the unit secret"] = secret[2:31]
+    written = changed(layout.image.path.read_bytes(), disk)
+    found = holds(all_unpacked(runs(disk, written)), wanted)
+    assert not found, f"[R12] wants nothing readable on the disk: {found}"
+
+
+def key_lies_nowhere(delivered: Iterable[bytes], layout: Layout, kept: Path, key: bytes) -> None:
+    """Neither what was delivered nor what the meter wrote holds the key of the volume."""
+    halves = {"the volume key": key[: len(key) // 2], "the volume key's": key[len(key) // 2 :]}
+    disk = kept.read_bytes()
+    written = runs(disk, changed(layout.image.path.read_bytes(), disk))
+    found = holds(chain(delivered, all_unpacked(written)), halves)
+    assert not found, f"[R10], [R12] want a random key that only the unit secret gives: {found}"

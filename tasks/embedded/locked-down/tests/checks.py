@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 import shutil
 import time
-from itertools import chain
 from pathlib import Path
 
 import pytest
-from at_rest import encrypted_only, in_the_clear, opened
+import service_key
+from at_rest import encrypted_only, in_the_clear, key_lies_nowhere, nothing_readable, opened
+from desk import holds_value, keeps_awkward_values, keeps_values, knows_no_other_line
 from disk import EFI
-from leaks import all_unpacked, changed, holds, runs
+from leaks import holds
 from luks2 import Volume, same_key
 from meter import STATE
-from probes import BEFORE, ENOENT, ENOSYS, EPERM, reads_root
+from probes import BEFORE, ENOENT
 from rsa import LARGEST
-from tampering import ATTACK_FILES, ATTACK_QEMU, LOAD_OPTIONS, nothing_starts, refuses_root, unused
+from tampering import KEYS, locked, nothing_starts, refuses_root, unused
 
-from benchflow.boot import check, kernel_banner, milestone
+from benchflow.boot import check, milestone
 from benchflow.boot.inspect import ed25519
-
-HOSTILE = ("", "; sh", "$(reboot)", "`id`; id", "*", "id id", "get ../../etc/build", "put A b",
-           "put q  b", "put a \x01", "put a " + "v" * 201, "put " + "n" * 33 + " b",
-           "attest 00", "open", "\x03", "\x04", "\x1a", "\x1c", "\x13", "\x16", "\x1b[A",
-           "x" * 1000)  # fmt: skip
-# What some of them may be answered with besides: the table does not say what is wrong with them.
-ALSO = {"open": "refused", "get ../../etc/build": "none", "put q  b": "ok"}
-AWKWARD = (
-    "$(cat /etc/build) `id` ${HOME}",
-    "-n -e \\n\\t\\0",
-    "'\"; exit #",
-    "a  b   *  %s %d",
-    "~" * 200,
-)
-# Typed while it starts: what interrupts, what menus and emergency shells wait for.
-KEYS = "\x03\x04\x1c\x1a\n\x1b\x1b[21~\x1bOQ abcdefghijklmnopqrstuvwxyz 0123456789\x7f\t\n"
-# The kernel's first user and process name spaces (include/linux/proc_ns.h).
-FIRST_SPACES = {"user-space": "user:[4026531837]", "process-space": "pid:[4026531836]"}
-
 
 # ---- image ----------------------------------------------------------------------------------
 
@@ -151,41 +132,19 @@ def test_id_and_signature(meter):
 
 @check("desk", proves=["R14"])
 def test_values(meter, shared, work):
-    # The disk before anything was stored: what storing writes is seen by comparing (at-rest).
     shared["before"] = Path(shutil.move(meter.machine.flatten(), work / "before.img"))
     shared["values"] = {secrets.token_hex(6): secrets.token_hex(40) for _ in range(3)}
-    for name, value in shared["values"].items():
-        assert meter.get(name) == "none", f"[R14] wants '= none' for {name}, which nobody put"
-        meter.put(name, value)
-    name = next(iter(shared["values"]))
-    shared["values"][name] = secrets.token_hex(20)
-    meter.put(name, shared["values"][name])
-    for name, value in shared["values"].items():
-        holds_value(meter, name, value)
-
-
-def holds_value(one, name: str, value: str) -> None:
-    said = one.get(name)
-    assert said == f"value {value}", f"[R14], [R18] want '= value {value}' for {name}: {said!r}"
+    keeps_values(meter, shared["values"])
 
 
 @check("desk", proves=["R14", "R17"])
 def test_values_that_a_shell_would_spoil(meter):
-    for value in AWKWARD:
-        name = "awkward-" + secrets.token_hex(4)
-        meter.put(name, value)
-        holds_value(meter, name, value)
+    keeps_awkward_values(meter)
 
 
 @check("desk", proves=["R14", "R17"])
 def test_hostile_lines(meter):
-    for line in HOSTILE:
-        said = meter.ask(line)
-        assert said in ("unknown", ALSO.get(line)), (
-            f"[R14], [R17] want '= unknown' for {line[:60]!r}: {said[:80]!r}"
-        )
-    assert meter.get("a") == "none", "[R14]: a value was kept that is none"
-    assert meter.learn_id() == meter.id
+    knows_no_other_line(meter)
 
 
 # ---- service --------------------------------------------------------------------------------
@@ -193,29 +152,12 @@ def test_hostile_lines(meter):
 
 @milestone("service", weight=2, requires=["desk"], proves=["R16"], title="The service key opens")
 def test_only_the_right_signature_opens(meter):
-    meter.refuses("0" * 128, "since no challenge was given")
-    somebody = secrets.token_bytes(32)
-    for why, wrong in (
-        ("for nobody's signature", lambda given: secrets.token_hex(64)),
-        ("for somebody else's signature",
-         lambda given: ed25519.sign(somebody, f"vakt-open:{meter.id}:{given}".encode()).hex()),
-        ("for another meter's id",
-         lambda given: meter.signature(given, unit=secrets.token_hex(32))),
-        ("for another challenge", lambda given: meter.signature(secrets.token_hex(16))),
-    ):  # fmt: skip
-        meter.refuses(wrong(meter.challenge()), why)
-    meter.refuses(meter.signature(meter.challenge()) + "00", "for 130 digits", also="unknown")
+    service_key.opens_for_one_signature(meter)
 
 
 @check("service", proves=["R16"])
 def test_a_challenge_is_used_up(meter):
-    older, newer = meter.challenge(), meter.challenge()
-    assert older != newer, "[R16] wants a new challenge each time: it is the same"
-    meter.refuses(meter.signature(older), "since it is not the newest challenge")
-    meter.refuses(meter.signature(newer), "since an attempt has used it up")
-    given = meter.challenge()
-    meter.ask("open 00")
-    meter.refuses(meter.signature(given), "since an attempt that is no signature has used it up")
+    service_key.uses_challenges_up(meter)
 
 
 @check("service", proves=["R5", "R16"])
@@ -228,42 +170,17 @@ def test_the_shell(meter, layout, shared):
 
 @check("service", proves=["R16"])
 def test_the_shell_has_the_first_process_rights(meter):
-    own, first = (
-        dict(re.findall(r"(?m)^(\w+):\s*(\S+)", meter.sees(name))) for name in ("self", "first")
-    )
-    for name in ("CapEff", "CapBnd"):
-        missing = int(first.get(name, "0"), 16) & ~int(own.get(name, "0"), 16)
-        assert not missing, (
-            f"[R16] wants every right of the first process: {name} lacks {missing:x}"
-        )
-    assert own.get("Seccomp", "0") == first.get("Seccomp", "0"), (
-        f"[R16] wants every right of the first process: Seccomp is {own.get('Seccomp')}"
-    )
-    for name, first_space in FIRST_SPACES.items():
-        said = meter.sees(name, missing=ENOENT)
-        assert said in ("", first_space), f"[R16] wants the meter's own root: it is in {said!r}"
+    service_key.has_the_first_process_rights(meter)
 
 
 @check("service", proves=["R11"])
 def test_root_is_read_only(meter):
-    shell = meter.machine.shell
-    mounts = [line.split() for line in shell.run("cat /proc/mounts").stdout.splitlines()]
-    root = [
-        mount for mount in mounts if len(mount) > 3 and mount[1] == "/" and mount[0] != "rootfs"
-    ]
-    assert root and "ro" in root[-1][3].split(","), f"[R11] wants root read-only: {mounts}"
-    status = shell.run("mount -o remount,rw / && touch /etc/written").status
-    assert status != 0, "[R11] wants root read-only: root wrote to it after a remount"
+    service_key.cannot_write_to_root(meter)
 
 
 @check("service", proves=["R2", "R22"])
 def test_the_kernel_and_its_command_line_are_the_signed_ones(meter, layout):
-    said, wanted = meter.sees("cmdline").strip(), layout.command_line.strip()
-    assert said == wanted, f"[R2] wants .cmdline, {wanted!r}, as the command line: {said!r}"
-    # Up to the number of the build, which a distribution leaves out of the file.
-    said = meter.sees("version").strip().removeprefix("Linux version ").split(" #")[0]
-    wanted = kernel_banner(layout.program.content(".linux")).split(" #")[0]
-    assert said == wanted, f"[R2] wants the kernel in .linux, {wanted!r}: {said!r}"
+    service_key.runs_what_was_signed(meter, layout)
 
 
 # ---- lockdown -------------------------------------------------------------------------------
@@ -285,14 +202,7 @@ def test_memory_and_ports_cannot_be_read(meter, what):
 @check("lockdown", proves=["R19"])
 @pytest.mark.parametrize("call", ["iopl", "ioperm"])
 def test_no_ports(meter, call):
-    refused(meter, call, "R19")
-
-
-def refused(one, call: str, words: str) -> None:
-    said = one.probe(call)
-    assert said in (EPERM, ENOSYS), (
-        f"[{words}] wants EPERM or ENOSYS for {call}: it ended with {said}"
-    )
+    service_key.refused(meter, call, "R19")
 
 
 # ---- sealed ---------------------------------------------------------------------------------
@@ -301,13 +211,13 @@ def refused(one, call: str, words: str) -> None:
 @milestone("sealed", weight=2, requires=["service"], proves=["R20"], title="No other kernel code")
 @pytest.mark.parametrize("call", ["kexec-load", "kexec-file-load"])
 def test_no_other_kernel(meter, call):
-    refused(meter, call, "R20")
+    service_key.refused(meter, call, "R20")
 
 
 @check("sealed", proves=["R20"])
 @pytest.mark.parametrize("call", ["init-module", "finit-module"])
 def test_no_module(meter, call):
-    refused(meter, call, "R20")
+    service_key.refused(meter, call, "R20")
 
 
 @check("sealed", proves=["R16"])
@@ -335,13 +245,7 @@ def test_the_unit_secret_opens_the_volume(meter, layout, shared, own_secret, req
 
 @check("at-rest", proves=["R12"])
 def test_nothing_can_be_read(layout, kept, shared, own_secret):
-    disk = kept.read_bytes()
-    wanted = {f"the value of {name}": value.encode() for name, value in shared["values"].items()}
-    wanted |= {f"the name {name}": name.encode() for name in shared["values"]}
-    wanted["the unit secret"] = own_secret[2:31]
-    written = changed(layout.image.path.read_bytes(), disk)
-    found = holds(all_unpacked(runs(disk, written)), wanted)
-    assert not found, f"[R12] wants nothing readable on the disk: {found}"
+    nothing_readable(layout, kept, shared["values"], own_secret)
 
 
 @check("at-rest", proves=["R12"])
@@ -353,12 +257,7 @@ def test_all_that_storing_writes_is_encrypted(layout, kept, shared, unlocked):
 
 @check("at-rest", proves=["R10", "R12"])
 def test_the_volume_key_lies_nowhere(delivered, layout, kept, unlocked):
-    key = unlocked[1]
-    halves = {"the volume key": key[: len(key) // 2], "the volume key's": key[len(key) // 2 :]}
-    disk = kept.read_bytes()
-    written = runs(disk, changed(layout.image.path.read_bytes(), disk))
-    found = holds(chain(delivered, all_unpacked(written)), halves)
-    assert not found, f"[R10], [R12] want a random key that only the unit secret gives: {found}"
+    key_lies_nowhere(delivered, layout, kept, unlocked[1])
 
 
 @check("at-rest", proves=["R11"])
@@ -385,21 +284,6 @@ def test_a_meter_that_was_emptied_is_a_new_one(
 
 
 # ---- keeps ----------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="session")
-def attacked(bench, copy, kept, own_secret, shared):
-    """The meter again, on a disk to whose ESP files were added, started by another's boot entry."""
-    disk = copy("attacked", kept)
-    for where, text in ATTACK_FILES.items():
-        disk.add(where, text)
-    programs = {"reads-root": reads_root(shared.get("number at", 0))}
-    again = bench.meter(
-        "again", disk.path, own_secret, boot_options=LOAD_OPTIONS, extra_args=ATTACK_QEMU,
-        programs=programs,
-    )  # fmt: skip
-    again.disk = disk
-    return again
 
 
 @milestone("keeps", weight=2, requires=["desk"], proves=["R10", "R18"], title="It is kept")
@@ -486,25 +370,6 @@ def test_a_block_that_goes_bad(attacked, number_at):
 # ---- locked ---------------------------------------------------------------------------------
 
 
-def locked(bench, layout, disk, name: str, unit_secret, state: str) -> None:
-    """A meter on a copied disk says why it is locked, answers nothing else, changes nothing."""
-    one = bench.meter(name, disk.path, unit_secret)
-    try:
-        said = one.starts()
-        assert said == f"LOCKED {state}", f"[R13] wants UNIT LOCKED {state}: UNIT {said}"
-        for line in ("id", "get x", "put x y", "challenge", "open " + "0" * 128, "\x03"):
-            said = one.ask(line)
-            assert said == "locked", f"[R13] wants '= locked' for {line!r}: {said!r}"
-        one.machine.power_cut()
-        after = one.machine.flatten()
-        assert layout.read("data", after) == layout.read("data", disk.path), (
-            "[R13] wants data left as it is: it was changed"
-        )
-    finally:
-        one.machine.close()
-        disk.path.unlink()
-
-
 @milestone("locked", weight=2, requires=["boots"], proves=["R12", "R13"], title="It says why")
 def test_another_secret(bench, layout, copy, kept):
     locked(bench, layout, copy("other", kept), "other", secrets.token_bytes(32), "key")
@@ -578,21 +443,6 @@ def test_a_root_that_fits_its_tree(bench, layout, copy, kept, own_secret, number
 
 
 # ---- update ---------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="session")
-def second(bench, layout, copy, db_key, number_at, shared):
-    """Another meter, with a system that we changed and signed."""
-    disk = copy("second")
-    shared["number"] = secrets.token_hex(32)
-    root_hash = disk.rebuild(number_at, shared["number"].encode()).root_hash
-    section = layout.program.section(".cmdline")
-    place = layout.program.content(".cmdline").index(layout.root_hash.encode())
-    changed = layout.program.patched(section.start + place, root_hash.encode())
-    disk.add(EFI, changed.signed(db_key))
-    shared["root hash"] = root_hash
-    shared["second secret"] = secrets.token_bytes(32)
-    return bench.meter("second", disk.path, shared["second secret"])
 
 
 @milestone(

@@ -1,16 +1,30 @@
-"""What the checks share: the order's files, the bench, and what one check leaves for another."""
+"""What the checks share.
+
+Machines: `meter`, of which most is asked, in its first start; `attacked`, the same meter on a disk
+to whose ESP files were added, with another's boot options; `second`, another meter with a system
+that we changed and signed; and short ones, each on a copy of a disk, that have to refuse to start
+or say why they are locked. One is on at a time.
+Files: the delivered disk as `layout`, the firmware's `lists` and their `certificates`, `db_key`,
+`service`; `copy` makes a disk on which somebody works, `kept` is the meter's after its first start.
+Order: what was delivered is read; `meter` starts, takes commands, opens for the service key, and
+loses its power; `kept` is read; `attacked` goes on with it, is asked, and sees a block go bad;
+then locked and tampered copies; `second` at last. `shared` is what one check leaves for a later.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import secrets
 import shutil
 from pathlib import Path
 
 import pytest
 import rsa
-from disk import Copy, Layout
+from disk import EFI, Copy, Layout
 from leaks import all_unpacked
 from meter import Bench, secret
+from probes import reads_root
+from tampering import ATTACK_FILES, ATTACK_QEMU, LOAD_OPTIONS
 
 from benchflow.boot import BadDeliverable, Initramfs, unpack_kernel
 from benchflow.boot.inspect import ed25519
@@ -122,3 +136,33 @@ def unlocked(shared):
     """The first meter's volume and its key, once the unit secret has opened it."""
     assert "volume key" in shared, "[R10]: the unit secret did not open the volume"
     return shared["volume"], shared["volume key"]
+
+
+@pytest.fixture(scope="session")
+def attacked(bench, copy, kept, own_secret, shared):
+    """The meter again, on a disk to whose ESP files were added, started by another's boot entry."""
+    disk = copy("attacked", kept)
+    for where, text in ATTACK_FILES.items():
+        disk.add(where, text)
+    programs = {"reads-root": reads_root(shared.get("number at", 0))}
+    again = bench.meter(
+        "again", disk.path, own_secret, boot_options=LOAD_OPTIONS, extra_args=ATTACK_QEMU,
+        programs=programs,
+    )  # fmt: skip
+    again.disk = disk
+    return again
+
+
+@pytest.fixture(scope="session")
+def second(bench, layout, copy, db_key, number_at, shared):
+    """Another meter, with a system that we changed and signed."""
+    disk = copy("second")
+    shared["number"] = secrets.token_hex(32)
+    root_hash = disk.rebuild(number_at, shared["number"].encode()).root_hash
+    section = layout.program.section(".cmdline")
+    place = layout.program.content(".cmdline").index(layout.root_hash.encode())
+    changed = layout.program.patched(section.start + place, root_hash.encode())
+    disk.add(EFI, changed.signed(db_key))
+    shared["root hash"] = root_hash
+    shared["second secret"] = secrets.token_bytes(32)
+    return bench.meter("second", disk.path, shared["second secret"])

@@ -5,12 +5,17 @@ from __future__ import annotations
 import contextlib
 import secrets
 
+from disk import Copy, Layout
+from meter import Bench
+
 from benchflow.boot import GuestExited
 
 # What the firmware hands to the program of a boot entry: UTF-16, with a zero at the end.
 LOAD_OPTIONS = "init=/bin/sh rdinit=/bin/sh break=top rd.break systemd.debug-shell\0".encode(
     "utf-16-le"
 )
+# Typed while it starts: what interrupts, what menus and emergency shells wait for.
+KEYS = "\x03\x04\x1c\x1a\n\x1b\x1b[21~\x1bOQ abcdefghijklmnopqrstuvwxyz 0123456789\x7f\t\n"
 _ENTRY = b"title x\nefi /EFI/BOOT/BOOTX64.EFI\noptions init=/bin/sh rdinit=/bin/sh\n"
 ATTACK_FILES = {
     "/loader/loader.conf": b"timeout 0\ndefault x.conf\neditor yes\n",
@@ -66,6 +71,27 @@ def refuses_root(bench, layout, disk, name: str, unit_secret: bytes) -> None:
         after = one.machine.flatten()
         assert layout.read("data", after) == layout.read("data", disk.path), (
             "[R8] wants data left as it is: it was changed"
+        )
+    finally:
+        one.machine.close()
+        disk.path.unlink()
+
+
+def locked(
+    bench: Bench, layout: Layout, disk: Copy, name: str, unit_secret: bytes | None, state: str
+) -> None:
+    """A meter on a copied disk says why it is locked, answers nothing else, changes nothing."""
+    one = bench.meter(name, disk.path, unit_secret)
+    try:
+        said = one.starts()
+        assert said == f"LOCKED {state}", f"[R13] wants UNIT LOCKED {state}: UNIT {said}"
+        for line in ("id", "get x", "put x y", "challenge", "open " + "0" * 128, "\x03"):
+            said = one.ask(line)
+            assert said == "locked", f"[R13] wants '= locked' for {line!r}: {said!r}"
+        one.machine.power_cut()
+        after = one.machine.flatten()
+        assert layout.read("data", after) == layout.read("data", disk.path), (
+            "[R13] wants data left as it is: it was changed"
         )
     finally:
         one.machine.close()

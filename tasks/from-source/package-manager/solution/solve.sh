@@ -7,14 +7,8 @@ build=/build
 out=/app/out
 ladder="repository boots stands whole trusts installs refuses configures upgrades removes builds undoes
 returns itself survives"
-stop=${STOP_AFTER:-survives}
-case " ${ladder//$'\n'/ } " in *" $stop "*) ;; *) echo "no such milestone: $stop" >&2; exit 2 ;; esac
-reached=" "
-for rung in $ladder; do
-    reached="$reached$rung "
-    [ "$rung" != "$stop" ] || break
-done
-has() { case "$reached" in *" $1 "*) ;; *) return 1 ;; esac; }
+case " ${ladder//$'\n'/ } " in *" ${STOP_AFTER:-survives} "*) ;; *) echo "no such milestone: $STOP_AFTER" >&2; exit 2 ;; esac
+from-tasks-lib ladder.sh
 log() { echo "[$(date +%T)] $*"; }
 
 mkdir -p $build $out
@@ -30,7 +24,7 @@ rm -rf lade root trees recipes tide repo image
 cp -r "$here/lade" lade
 cp -r "$here/rootfs" root
 
-# ---- what is left out for the ladder: of the milestone after $stop, just too little ----
+# ---- what is left out for the ladder: of the milestone after $STOP_AFTER, just too little ----
 
 shadow=$(openssl passwd -6 -salt tarn 'Cold-Lake-51')
 has boots || shadow='*'

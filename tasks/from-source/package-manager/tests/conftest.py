@@ -1,4 +1,13 @@
-"""What the checks share: what was delivered, the repository of this run, and the station.
+"""What the checks share.
+
+Machines: `fresh`, the delivered station, kept in a snapshot after its first start (`station`: as it
+was; `client`: it follows the repository of this run); `lonely`, one whose card is on a line where
+nobody answers; `wake` starts others from disks that power cuts have left. One is on at a time.
+Files: the delivered repository by name (`delivered`, read in `readings`, `own`), the disk (`tree`),
+the `keys` in its configuration; `repository` serves the delivered packages and ours, signed with a
+key of this run, at an address that is drawn (`line`).
+Order: what was delivered is read; the station starts, is looked at and saved; it is given packages,
+good and bad; the power goes while it works; disks that this left are started and judged.
 
 A check that fails leaves the station in a state that says nothing of others' demands. So the next
 one finds it as it was when it had started for the first time, and a repository without what the

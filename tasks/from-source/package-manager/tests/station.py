@@ -12,7 +12,9 @@ from form import Entry, Package
 from line import Line
 from repository import Repository
 
-from benchflow.boot import Disk, Image, Machine
+from benchflow.bench.ext4_edit import Superblock
+from benchflow.bench.guest import Guest
+from benchflow.boot import Disk, Machine
 from benchflow.boot.errors import GuestTimeout
 
 PASSWORD = "Cold-Lake-51"
@@ -44,11 +46,11 @@ def lines(entries: Mapping[str, Entry]) -> set[str]:
     return {line.replace("'", "") for line in found}
 
 
-class Station:
+class Station(Guest):
     """`machine` with the words of the letter."""
 
     def __init__(self, machine: Machine, repository: Repository) -> None:
-        self.machine = machine
+        super().__init__(machine, PASSWORD)
         self.repository = repository
         self.follows = False
         self.since_login = 0.0  # `machine.elapsed` when the first login was there
@@ -69,17 +71,11 @@ class Station:
 
     # -- life ---------------------------------------------------------------------------------
 
-    def start(self, seconds: float = 60) -> Station:
-        self.machine.boot()
-        return self.enter(seconds)
-
-    def enter(self, seconds: float = 60) -> Station:
-        """Log in, and bring what we look with."""
-        self.machine.login("root", PASSWORD, timeout=seconds)
+    def entered(self) -> None:
+        """Bring what we look with."""
         # A place of ours in memory, so that we can look when the disk is full.
         self.say("mkdir -p /run/bench && { mount -t tmpfs bench /run/bench || :; } 2>/dev/null")
-        self.machine.shell.write_file("/run/bench/look", LOOK.encode())
-        return self
+        self.write("/run/bench/look", LOOK)
 
     def restart(self) -> None:
         try:
@@ -90,11 +86,7 @@ class Station:
 
     def power_off(self) -> None:
         """In order, so that the disk can be read afterwards."""
-        self.machine.shell.leave("poweroff")
-        deadline = self.machine.deadline(30)
-        while self.machine.alive and deadline.remaining() > 0:
-            time.sleep(0.2)
-        assert not self.machine.alive, "poweroff: it is still on after 30 seconds [R2]"
+        super().power_off(30, why="[R2]")
 
     def cut(self) -> None:
         self.machine.power_cut()
@@ -112,13 +104,6 @@ class Station:
             time.sleep(0.3)
 
     # -- questions ----------------------------------------------------------------------------
-
-    def run(self, command: str, seconds: float = 60):
-        return self.machine.shell.run(command, timeout=seconds)
-
-    def say(self, command: str, seconds: float = 60) -> str:
-        """What a command that has to work prints."""
-        return self.machine.shell.run(command, timeout=seconds, check=True).stdout.strip()
 
     def has(self, path: str) -> bool:
         return self.run(f"test -e '/{path}'").status == 0
@@ -257,12 +242,10 @@ class Station:
 
     def in_order(self) -> None:
         """The disk of a station that is off was left as `umount` leaves it."""
-        disk = Image(self.machine.flatten())
-        state, needs = disk.bytes_at(1024 + 0x3A, 2), disk.bytes_at(1024 + 0x60, 4)
-        recovery = int.from_bytes(needs, "little") & 4
-        assert state == b"\1\0" and not recovery, (
-            f"the file system was not left in order [R2]: state {state[0]}, journal "
-            f"{'to be replayed' if recovery else 'clean'}; state 1 and a clean journal were wanted"
+        found = Superblock.of(self.machine.flatten())
+        assert found.clean and not found.to_replay, (
+            f"the file system was not left in order [R2]: {'' if found.clean else 'not '}clean, "
+            f"journal {'to be replayed' if found.to_replay else 'clean'}; both were wanted clean"
         )
 
     def has_all(self, *packages: Package) -> None:

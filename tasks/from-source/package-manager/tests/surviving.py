@@ -30,7 +30,7 @@ def power_goes_while_a_check_runs(station, repository, word, nonce) -> None:
     station.background("upgrade")
     station.awaits(lambda: repository.marked(mark), 60, "a check of a package was to be run [R17]")
     station.cut()
-    repository.release()
+    repository.let_go()
     station.start()
     assert station.say("sh /run/bench/look | sha256sum", 120) == look, (
         "the power went while a check ran, and after the start the files are not those before the "
@@ -55,7 +55,7 @@ def power_goes_while_it_fetches(station, repository, word, nonce) -> None:
     station.background(f"install {made.name}")
     station.awaits(lambda: place in repository.asked, 60, "a package was to be fetched [R9]")
     station.cut()
-    repository.release()
+    repository.let_go()
     station.start()
     assert station.digest() == before, "the power went while a package was fetched [R31]"
     station.sound()

@@ -106,7 +106,7 @@ def lade_is_killed(station, repository, word, nonce, draw) -> None:
         lambda: repository.marked(old[0].name), 60, "a check of a package was to be run [R17]"
     )
     station.say("kill -9 -$(cat /run/bench/pid)")
-    repository.release()
+    repository.let_go()
     station.lade(draw.choice(("list", "verify", "owner /etc/shadow", f"files {old[0].name}")))
     station.changed()
     said = station.versions()

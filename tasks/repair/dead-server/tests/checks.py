@@ -4,76 +4,21 @@ A milestone requires only what the machine cannot do without: from the login pro
 judged by itself, so that one demand that is not met hides no other.
 """
 
-import hashlib
 from itertools import zip_longest
 
-import owner_data
+import ledger
 import packages
-import pytest
 import rights
 import server as facts
-from atlas import (
-    DISK,
-    KERNEL,
-    LATE,
-    SETTLE,
-    START,
-    Server,
-    as_root,
-    copy_without_data,
-    given_away,
-    owners_files,
-)  # fmt: skip
+from atlas import DISK, KERNEL, LATE, SETTLE, START, as_root, copy_without_data
 from known import UNITS
-from owner_data import CHECKSUMS, DOCUMENTS, PROGRAMS, RECORDS
+from ledger import as_before, copy_is_of_this_start, everything_is_there, unharmed
 from ports import gaps, open_from_outside
-from ssh_proof import prove_host_key
-from tally import balance, paper, proof
 
+from benchflow.bench.ext4_edit import Superblock
+from benchflow.bench.ssh_host_proof import prove_host_key
 from benchflow.boot import Disk, GuestError, check, milestone
 from benchflow.boot.inspect.ext4 import Ext4
-
-
-@pytest.fixture(scope="session")
-def disk(deliverable):
-    return deliverable(DISK)
-
-
-@pytest.fixture(scope="session")
-def system(disk):
-    return Ext4(disk, facts.SYSTEM_START)
-
-
-@pytest.fixture(scope="session")
-def data(disk):
-    return Ext4(disk, facts.DATA_START)
-
-
-@pytest.fixture(scope="session")
-def server(machines, disk, work, nonce):
-    return Server(machines, disk, work, nonce)
-
-
-@pytest.fixture(scope="session")
-def first(server):
-    """How the first start turned out."""
-    return server.state()
-
-
-def unharmed(volume, added=()):
-    """Nothing of the owner's is lost, changed or given away."""
-    found = owners_files(volume)
-    lost = [name for name, digest in CHECKSUMS.items() if found.get(name) != digest]
-    assert not lost, f"[R3] byte for byte: missing or changed: {lost[:5]}"
-    live = volume.read("/ledger/live.journal").decode(errors="replace")
-    wanted = owner_data.LIVE + "".join(record + "\n" for record in added)
-    assert live == wanted, "[R3] byte for byte: live.journal is not the open year's records"
-    site = volume.read("/ledger/site").decode(errors="replace").strip()
-    assert site == owner_data.SITE, f"[R3] byte for byte: ledger/site is {site!r}"
-    names = {*CHECKSUMS, "ledger/live.journal", "ledger/site"}
-    others = given_away(volume, names)
-    assert not others, f"[R3] with its owner (990:990), [R14] open to nobody else: {others[:5]}"
-
 
 # The disk, before any machine runs ---------------------------------------------------------------
 
@@ -97,9 +42,9 @@ def test_partitions_lie_where_they_lay(image):
 
 @check("partitions", proves=["R2", "R13"])
 def test_system_volume_is_the_old_one_and_sound(disk, system):
-    uuid = facts.volume_uuid(disk, facts.SYSTEM_START)
+    uuid = Superblock.of(disk, facts.SYSTEM_START).uuid
     assert uuid == facts.SYSTEM_UUID, f"[R2] the volumes keep their UUIDs: the system has {uuid}"
-    made = facts.made(disk, facts.SYSTEM_START)
+    made = Superblock.of(disk, facts.SYSTEM_START).made
     assert made == facts.SYSTEM_MADE, (
         f"[R2] the system volume is ours, repaired: its file system was made at {made}, "
         f"ours at {facts.SYSTEM_MADE}"
@@ -117,7 +62,7 @@ def test_swap_space_is_the_old_one(disk):
 
 @milestone("data-volume", weight=2, proves=["R2", "R3"], title="The data volume is whole")
 def test_data_volume_is_the_old_one_and_sound(disk, data):
-    uuid = facts.volume_uuid(disk, facts.DATA_START)
+    uuid = Superblock.of(disk, facts.DATA_START).uuid
     assert uuid == facts.DATA_UUID, f"[R2] the volumes keep their UUIDs: the data has {uuid}"
     assert not (found := data.problems()), f"[R13] sound as you deliver them: {found}"
 
@@ -206,7 +151,7 @@ def test_data_is_mounted_as_it_always_was(first):
 @check("volumes", proves=["R4"])
 def test_both_volumes_were_checked_at_the_start(server):
     now = server.machine.flatten()
-    asked = facts.checked(now, facts.SYSTEM_START), facts.checked(now, facts.DATA_START)
+    asked = [Superblock.of(now, at).checked for at in (facts.SYSTEM_START, facts.DATA_START)]
     now.unlink()  # the verifier's own disk has room for a few copies
     unchecked = [n for n, when in zip(("system", "data"), asked, strict=True) if when < 10**9]
     assert not unchecked, (
@@ -323,35 +268,17 @@ def test_other_ports_are_still_closed(server, first, nonce):
     "packages", weight=1, requires=["multi-user"], proves=["R7"], title="The upgrade is finished"
 )
 def test_package_database_is_consistent(server, system):
-    wrong = packages.out_of_order(system)
-    assert not wrong, f"[R7] none missing, none half installed: {wrong[:8]}"
-    version = packages.installed(system)["tallyd"].get("Version")
-    assert version == "2.1-1", f"[R7] the upgrade of tallyd to 2.1: it is {version}"
-    audit = server.ingrid().run("dpkg --audit", timeout=60)
-    assert (audit.status, audit.stdout.strip()) == (0, ""), f"[R7] dpkg says: {audit.stdout}"
+    packages.in_order(server, system)
 
 
 @check("packages", proves=["R7"])
 def test_programs_are_the_packaged_ones(system):
-    for path, expected in PROGRAMS.items():
-        found = hashlib.sha256(system.read(path)).hexdigest()
-        assert found == expected, f"[R7] as the vendor ships them: {path} is another"
-    wrong = packages.altered(system)
-    assert not wrong, f"[R7] nothing of what they brought is changed: {wrong[:8]}"
+    packages.programs_are_theirs(system)
 
 
 @check("packages", proves=["R7"])
 def test_the_upgrade_did_its_work(server, system):
-    done = system.read("/var/lib/tally/configured").decode(errors="replace").strip()
-    assert done == f"2.1-1 {owner_data.SITE}", f"[R7] really finished: configured is {done!r}"
-    site = system.read("/etc/tally/site.id").decode(errors="replace").strip()
-    assert site == owner_data.SITE, f"[R7] this host calls itself {site}"
-    form = server.root("cat /srv/tally/ledger/FORMAT").strip()
-    assert form == "2", f"[R7] really finished: the ledger is in format {form}"
-    seals = [line.split() for line in server.root("cat /srv/tally/ledger/seals").splitlines()]
-    assert {row[0]: row[-1] for row in seals if row} == owner_data.SEALS, (
-        "[R7] really finished: the closed years are not sealed"
-    )
+    packages.upgrade_is_done(server, system)
 
 
 # The service -------------------------------------------------------------------------------------
@@ -362,76 +289,27 @@ def test_the_upgrade_did_its_work(server, system):
     title="The ledger answers its owner",
 )  # fmt: skip
 def test_it_holds_the_owners_records(server, nonce):
-    client = server.tally()
-    said = client.ask("HELLO")
-    assert said == f"tally 2.1 site {owner_data.SITE} records {len(RECORDS)}", f"[R9] {said!r}"
-    for _ in range(6):
-        word = nonce()
-        start = int(word[:8], 16) % len(RECORDS) + 1
-        last = min(len(RECORDS), start + int(word[8:12], 16) % 400)
-        answer = client.ask(f"PROVE {word} {start} {last}")
-        assert answer == proof(word, RECORDS[start - 1 : last]), (
-            f"[R9] all records in it: not {start} to {last}"
-        )
-        assert client.ask(f"GET {last}") == RECORDS[last - 1], f"[R9] not record {last}"
-    client.close()
+    ledger.holds_records(server, nonce)
 
 
 @check("service", proves=["R9", "R3"])
 def test_it_holds_the_owners_papers(server, nonce):
-    client = server.tally()
-    names = sorted(DOCUMENTS)
-    for _ in range(6):
-        word = nonce()
-        name = names[int(word[:8], 16) % len(names)]
-        assert client.ask(f"DOC {word} {name}") == paper(word, name), f"[R9] papers: not {name}"
-    client.close()
+    ledger.holds_papers(server, nonce)
 
 
 @check("service", proves=["R9"])
 def test_it_takes_new_records(server, nonce):
-    client = server.tally()
-    server.add(client, nonce())
-    records = RECORDS + server.added
-    word = nonce()
-    answer = client.ask(f"PROVE {word} {len(RECORDS) - 3} {len(records)}")
-    assert answer == proof(word, records[len(RECORDS) - 4 :]), "[R9] it takes new records"
-    assert int(client.ask("BAL lamps")) == balance("lamps", records), "[R9] the balance is wrong"
-    client.close()
+    ledger.takes_records(server, nonce)
 
 
 @check("service", proves=["R9", "R14"])
 def test_it_runs_as_its_own_user_and_no_more(server, first):
-    main = first.units["tallyd"].get("ExecMainPID", "")
-    assert main.isdigit() and main != "0", "[R9] serves after every start: tallyd does not run"
-    told = server.root(
-        f"grep -E '^(Uid|CapEff|NoNewPrivs)' /proc/{main}/status | tr '\\n' ' '; "
-        f"readlink /proc/{main}/exe; tr '\\0' ' ' < /proc/{main}/cmdline; echo; "
-        f"ss -H -lntp sport = :{facts.PORT}; systemctl show tallyd -p ProtectSystem"
-    )
-    alone = ("Uid: 990 990 990 990", "CapEff: 0000000000000000", "NoNewPrivs: 1", f"pid={main},")
-    for wanted in alone:
-        assert wanted in " ".join(told.split()), f"[R9] as its own user: {told}"
-    assert "ProtectSystem=strict" in told, f"[R14] nothing is weaker than before: {told}"
-    assert "/usr/bin/python3" in told and "/usr/lib/tally/tallyd" in told, (
-        f"[R7] its programs as the vendor ships them: {told}"
-    )
+    ledger.serves_as_its_own_user(server, first)
 
 
 @check("service", proves=["R9"])
-def test_ledger_is_read_through_before_the_books_open(server, first):
-    assert first.held_up > 4_000_000, (
-        "[R10] ledger-check, as it worked for us: it does not take the five seconds that a drop-in "
-        f"of the bench's makes it take: {first.units['ledger-check']}"
-    )
-    assert first.read_first, (
-        "[R9] read through each time before tallyd opens the books: ledger-check (which takes "
-        f"five seconds here) ended at {first.units['ledger-check']}, tallyd opened them at "
-        f"{first.opened} µs"
-    )
-    assert int(first["counted"] or 0) == len(RECORDS), (
-        f"[R9] the ledger has been read through: {first['counted']} of {len(RECORDS)} records"
-    )
+def test_ledger_is_read_through_before_the_books_open(first):
+    ledger.was_read_first(first)
 
 
 @check("service", proves=["R9"])
@@ -464,52 +342,10 @@ def test_nothing_was_switched_off(server, first):
 
 @check("healthy", proves=["R10"])
 def test_the_copy_of_the_ledger_is_made(server):
-    place = server.root("stat -c '%u %g %a %F' /var/backups/tally").split(maxsplit=3)
-    uid, gid, mode = int(place[0]), int(place[1]), int(place[2], 8)
-    shut = uid in (0, 990) and not mode & 0o007 and (gid == 990 or not mode & 0o070)
-    assert shut and place[3].strip() == "directory", (
-        f"[R10] the folder is for the ledger's user and nobody else: owner {uid}:{gid}, {mode:o}"
-    )
-    body = "".join(record + "\n" for record in RECORDS).encode()
-    assert server.copied() == hashlib.sha256(body).hexdigest(), (
-        "[R10] copies the ledger at every start: the copy is not the ledger"
-    )
+    ledger.was_copied(server)
 
 
 # What comes next ---------------------------------------------------------------------------------
-
-
-def as_before(server, first):
-    """R12: this start has turned out as the first did, and made its own copy of the ledger."""
-    now = server.state()
-    assert now["boot"] != first["boot"], "[R12] it was not started again"
-    assert not (wrong := now.differs(first)), f"[R12] the same state as before: {wrong}"
-    records = len(RECORDS) + len(server.added)
-    assert int(now["counted"] or 0) == records, (
-        f"[R9] read through each time: {now['counted']} of {records} records"
-    )
-    prove_host_key(server.machine.forward(22), facts.HOST_KEY)
-
-
-def copy_is_of_this_start(server):
-    body = "".join(record + "\n" for record in RECORDS + server.added).encode()
-    assert server.copied() == hashlib.sha256(body).hexdigest(), (
-        "[R10] copies the ledger at every start: the copy lacks what was added before this one"
-    )
-
-
-def everything_is_there(server, nonce):
-    client = server.tally()
-    records = RECORDS + server.added
-    word = nonce()
-    said = client.ask("HELLO")
-    assert said.endswith(f" records {len(records)}"), (
-        f"[R12] an acknowledged record is there: {said!r}, wanted {len(records)} records"
-    )
-    assert client.ask(f"PROVE {word} 1 {len(records)}") == proof(word, records), (
-        "[R12] an acknowledged record is there: the records are others"
-    )
-    client.close()
 
 
 @milestone(

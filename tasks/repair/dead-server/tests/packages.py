@@ -4,6 +4,9 @@ import hashlib
 import re
 
 import known
+import owner_data
+from atlas import Server
+from owner_data import PROGRAMS
 
 from benchflow.boot.inspect.ext4 import Ext4
 
@@ -57,6 +60,39 @@ def altered(system: Ext4) -> list[str]:
     }
     gone = [f"{path} is gone" for path in wanted.keys() - found.keys()]
     return sorted(gone + [f"{path} was changed" for path in found if found[path] != wanted[path]])
+
+
+def in_order(server: Server, system: Ext4) -> None:
+    """dpkg's database is whole, and the upgrade is in it."""
+    wrong = out_of_order(system)
+    assert not wrong, f"[R7] none missing, none half installed: {wrong[:8]}"
+    version = installed(system)["tallyd"].get("Version")
+    assert version == "2.1-1", f"[R7] the upgrade of tallyd to 2.1: it is {version}"
+    audit = server.ingrid().run("dpkg --audit", timeout=60)
+    assert (audit.status, audit.stdout.strip()) == (0, ""), f"[R7] dpkg says: {audit.stdout}"
+
+
+def programs_are_theirs(system: Ext4) -> None:
+    """Programs and whatever else packages brought are as the vendor ships them."""
+    for path, expected in PROGRAMS.items():
+        found = hashlib.sha256(system.read(path)).hexdigest()
+        assert found == expected, f"[R7] as the vendor ships them: {path} is another"
+    wrong = altered(system)
+    assert not wrong, f"[R7] nothing of what they brought is changed: {wrong[:8]}"
+
+
+def upgrade_is_done(server: Server, system: Ext4) -> None:
+    """What the maintainer's script of tallyd does has been done."""
+    done = system.read("/var/lib/tally/configured").decode(errors="replace").strip()
+    assert done == f"2.1-1 {owner_data.SITE}", f"[R7] really finished: configured is {done!r}"
+    site = system.read("/etc/tally/site.id").decode(errors="replace").strip()
+    assert site == owner_data.SITE, f"[R7] this host calls itself {site}"
+    form = server.root("cat /srv/tally/ledger/FORMAT").strip()
+    assert form == "2", f"[R7] really finished: the ledger is in format {form}"
+    seals = [line.split() for line in server.root("cat /srv/tally/ledger/seals").splitlines()]
+    assert {row[0]: row[-1] for row in seals if row} == owner_data.SEALS, (
+        "[R7] really finished: the closed years are not sealed"
+    )
 
 
 def _checksums(system: Ext4) -> dict[str, str]:

@@ -44,27 +44,6 @@ def volumes(disk: Path) -> Volumes:
     return Volumes(Ext4(disk, SYSTEM_START), Ext4(disk, DATA_START))
 
 
-def _superblock(disk: Path, start: int) -> bytes:
-    with disk.open("rb") as file:
-        file.seek(start + 1024)
-        return file.read(1024).ljust(1024, b"\0")
-
-
-def volume_uuid(disk: Path, start: int) -> str:
-    """The UUID in the superblock of the file system at byte `start`."""
-    return str(uuid.UUID(bytes=_superblock(disk, start)[0x68:0x78]))
-
-
-def made(disk: Path, start: int) -> int:
-    """When the file system at byte `start` was made, in seconds since 1970."""
-    return int.from_bytes(_superblock(disk, start)[0x108:0x10C], "little")
-
-
-def checked(disk: Path, start: int) -> int:
-    """When e2fsck last looked through the file system at byte `start`, in seconds since 1970."""
-    return int.from_bytes(_superblock(disk, start)[0x40:0x44], "little")
-
-
 def swap_uuid(disk: Path) -> str:
     """The UUID of the swap space where it has always been; empty when there is none."""
     with disk.open("rb") as file:

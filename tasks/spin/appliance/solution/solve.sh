@@ -12,12 +12,7 @@ root=$work/root
 
 ladder="image boots ssh readonly data service firewall supervision brand lean logs identity
 power-cut two-machines factory-reset"
-reached=" "
-for milestone in $ladder; do
-	reached="$reached$milestone "
-	[ "$milestone" = "${STOP_AFTER:-}" ] && break
-done
-has() { case "$reached" in *" $1 "*) ;; *) return 1 ;; esac; }
+from-tasks-lib ladder.sh
 put() { install -D -m "$1" /dev/stdin "$root$2"; }
 field() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' \
 	"$order/order.json" "$1"; }
@@ -36,11 +31,7 @@ for part in lib block crypto fs net/core net/ipv4 net/ipv6 net/netfilter net/pac
 	drivers/ptp drivers/pps drivers/dca drivers/i2c/algos; do
 	set -- "$@" --dpkgopt="path-include=$modules/$part*"
 done
-for part in doc man info locale lintian; do
-	set -- "$@" --dpkgopt="path-exclude=/usr/share/$part/*"
-done
-set -- "$@" --dpkgopt='path-include=/usr/share/doc/*/copyright' \
-	--dpkgopt='path-exclude=/boot/System.map-*'
+from-tasks-lib no-documentation.sh
 mmdebstrap --quiet --variant=minbase "$@" \
 	--include=systemd-sysv,udev,kmod,linux-image-amd64,initramfs-tools,busybox,zstd,fdisk \
 	--include=e2fsprogs,openssh-server,nftables \

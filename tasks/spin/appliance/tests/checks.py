@@ -1,25 +1,16 @@
-"""The questions that an appliance image has to answer, in nine boots of four units.
-
-Unit A (virtio, a disk larger than the image) is asked nearly everything; it is restarted once with
-a full /data and once after a power cut. Unit B is the other model, and loses power in the middle of
-its first boot. Unit C is A's disk with the factory-reset word in its boot entry; it loses power in
-the middle of the reset. Unit D is C's disk with another word.
-"""
+"""The questions that an appliance image has to answer, in nine boots of four units."""
 
 from __future__ import annotations
 
-import contextlib
-import ipaddress
 import re
 import secrets
-import shlex
 import subprocess
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
 
-import pytest
+import brand
+from boot_entry import entry_of, esp_of, field_of
+from logbook import has_no_privileges, is_built_from_the_source, service_pid, taken
+from outside import addresses, listen, no_door_is_open
 from powers import (
     accounts,
     console_is_shut,
@@ -28,87 +19,25 @@ from powers import (
     only_one_key,
     pam_is_debians,
 )
-from scripts import ATTEMPTS, BURST, FLOOD, LEFTOVERS, TELLS, TOOLS, listener
-from unit import SERVICE, Unit, digest, holds
-from wire import ALL_PORTS, Neighbour, cable
+from reset import another_word_resets, is_forgotten, nothing_is_left
+from scripts import BURST, LEFTOVERS, TELLS, TOOLS
+from story import (
+    DISK_BYTES,
+    IDENTITY,
+    RESET_SECONDS,
+    data_start,
+    disk_of_a,
+    is_itself,
+    part_of_a_start,
+    second_boot,
+    unchanged,
+)
+from system import cannot_be_written, is_debian, logs_are_bounded, packages_are_listed
 
-from benchflow.boot import Disk, GuestError, Image, Nic, check, milestone
+from benchflow.bench.delivered_files import found_in
+from benchflow.boot import Image, check, milestone
 
-HERE = Path(__file__).parent
-DELIVERED = "/app/out/appliance.img"
-#: Disks differ: a number of sectors that no two runs share.
-DISK_BYTES = (1800 << 20) + 512 * secrets.randbelow(1 << 20)
 STORED_MB = 192
-BUILD_ID = "SK-48213-7f41c0d9"
-IDENTITY = "cat /etc/machine-id"
-UNIT_IPV4 = "10.0.2.15"
-RESET_SECONDS = 240.0  # [R31]
-
-
-@dataclass
-class Story:
-    """What earlier boots left for later checks."""
-
-    records: dict[str, str] = field(default_factory=dict)
-    log_word: str = ""
-    machine_id: str = ""
-    host_keys: dict[str, str] = field(default_factory=dict)
-    private: list[bytes] = field(default_factory=list)
-    device_key: bytes = b""
-    data_start: int = 0
-    owners_file: str = ""
-    closed_ports: list[int] = field(default_factory=list)
-    disk_of_a: Path | None = None
-
-
-@pytest.fixture(scope="session")
-def story() -> Story:
-    return Story()
-
-
-@pytest.fixture(scope="session")
-def unit(machines, deliverable, work, story) -> Unit:
-    """Unit A, model 300, with a neighbour of ours on its cable."""
-    disk = work / "a.img"
-    subprocess.run(["cp", "--sparse=always", str(deliverable()), str(disk)], check=True)
-    with disk.open("r+b") as file:
-        file.truncate(DISK_BYTES)
-    story.closed_ports = [secrets.randbelow(900) + 100, secrets.randbelow(50000) + 10000]
-    folder = work / "A"
-    folder.mkdir()
-    machine = machines.create(
-        "model-300",
-        disks=[Disk(disk)],
-        extra_args=cable(folder, [22, SERVICE, *story.closed_ports]),
-        vga=False,
-    )
-    return Unit(machine, HERE / "customer_key", folder)
-
-
-@pytest.fixture(scope="session")
-def neighbour(unit, work) -> Iterator[Neighbour]:
-    found = Neighbour(work / "A")
-    yield found
-    found.close()
-
-
-def esp_of(image: Image):
-    found = [p for p in image.partitions() if p.type.upper().startswith("C12A7328")]
-    assert len(found) == 1, f"{len(found)} EFI system partitions; [R1]: exactly one"
-    return found[0], image.fat(found[0])
-
-
-def entry_of(image: Image) -> tuple[str, str]:
-    _, esp = esp_of(image)
-    entries = [n for n in esp.listdir("/loader/entries") if n.lower().endswith(".conf")]
-    assert len(entries) == 1, f"{len(entries)} boot entries, {entries}; [R1]: exactly one"
-    path = f"/loader/entries/{entries[0]}"
-    return path, esp.read_text(path)
-
-
-def field_of(entry: str, key: str) -> list[str]:
-    rows = (line.split(None, 1) for line in entry.splitlines())
-    return [row[1].strip() if len(row) > 1 else "" for row in rows if row[:1] == [key]]
 
 
 # ---- image ------------------------------------------------------------------------------------
@@ -158,17 +87,7 @@ def test_boots_to_a_log_in_with_the_customers_key(unit):
 
 @check("boots", proves=["R4"])
 def test_is_debian_with_systemd(unit):
-    name = f"question-{secrets.token_hex(6)}"
-    unit.ssh(
-        f"systemd-run --quiet --unit={name} sh -c 'cat /proc/self/cgroup >/run/{name}'", seconds=90
-    )
-    written = f"i=0; until [ -s /run/{name} ] || [ $i = 60 ]; do sleep 0.5; i=$((i+1)); done"
-    group = unit.say(f"{written}; cat /run/{name}", seconds=90)
-    assert f"{name}.service" in group, f"a unit ran in {group!r}, not under systemd [R4]"
-    first = unit.say("cat /proc/1/comm")
-    assert first == "systemd", f"process 1 is {first}; [R4]: systemd"
-    version = unit.say("cat /etc/debian_version")
-    assert version.startswith("12."), f"Debian's version is {version}; [R4]: 12"
+    is_debian(unit)
 
 
 @check("boots", proves=["R4"])
@@ -183,7 +102,7 @@ def test_everything_started(unit):
 def test_only_keys_are_offered_to_anybody(unit):
     people = ["root", f"{secrets.token_hex(4)}x", *(row[0] for row in accounts(unit))]
     for user in dict.fromkeys(people):
-        offered = unit.offered_methods(user)
+        offered = unit.client.offered(user, 30)
         assert offered == ["publickey"], f"{user} is offered {offered}; [R5]: a public key alone"
 
 
@@ -191,9 +110,9 @@ def test_only_keys_are_offered_to_anybody(unit):
 def test_no_other_key_opens(unit, work):
     key = work / "stranger"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
-    assert not unit.key_opens(key), "a key that nobody knows lets root in [R5]"
+    assert not unit.client.opens("root", key, 30), "a key that nobody knows lets root in [R5]"
     pub = subprocess.run(
-        ["ssh-keygen", "-y", "-f", str(unit.key)], check=True, capture_output=True, text=True
+        ["ssh-keygen", "-y", "-f", str(unit.client.key)], check=True, capture_output=True, text=True
     )
     only_one_key(unit, pub.stdout)
 
@@ -211,11 +130,6 @@ def test_nobody_else_has_roots_powers(unit):
 
 
 # ---- readonly ---------------------------------------------------------------------------------
-
-
-def cannot_be_written(unit: Unit) -> None:
-    said = unit.say(ATTEMPTS, seconds=300)
-    assert said == "", f"{said[:600]}; [R7]: nothing apart from /data, /run, /tmp and /var"
 
 
 @milestone("readonly", weight=2, requires=["boots"], proves=["R7"], title="A read-only system")
@@ -241,15 +155,7 @@ def test_scratch_places_can_be_written(unit):
     "data", weight=1, requires=["boots"], proves=["R9"], title="/data on the rest of the disk"
 )
 def test_data_is_the_last_partition(unit, story):
-    device = unit.say("awk '$2 == \"/data\" && $4 ~ /^rw/ {print $1}' /proc/mounts").split()
-    assert len(device) == 1, f"/data is mounted from {device}; [R9]: a partition of its own"
-    name = unit.say(f"basename $(readlink -f {shlex.quote(device[0])})")
-    starts = (
-        f"cd /sys/class/block/{name} && test -e partition && cat start && cat ../*/start | sort -n"
-    )
-    start, *all_of_them = unit.say(starts).split()
-    assert all_of_them[-1:] == [start], f"/data begins at {start}, others at {all_of_them} [R9]"
-    story.data_start = int(start) * 512
+    story.data_start = data_start(unit)
     word, story.owners_file = secrets.token_hex(16), f"owner-{secrets.token_hex(8)}"
     unit.ssh(
         f"echo {word} >/data/{story.owners_file} && sync && "
@@ -266,10 +172,6 @@ def test_data_takes_what_the_disk_has(unit, deliverable):
 
 
 # ---- service ----------------------------------------------------------------------------------
-
-
-def service_pid(unit: Unit) -> int:
-    return int(unit.say(listener(SERVICE)).split()[0])
 
 
 @milestone("service", weight=2, requires=["boots"], proves=["R11"], title="The logbook service")
@@ -300,56 +202,15 @@ def test_service_answered_in_time(unit, metric):
 
 @check("service", proves=["R11"])
 def test_service_is_built_from_the_source(unit):
-    pid = service_pid(unit)
-    where = unit.say(f"readlink /proc/{pid}/exe")
-    assert where == "/usr/bin/skerryd", f"port {SERVICE} is {where}'s; [R11]: /usr/bin/skerryd"
-    program = bytes.fromhex(unit.say("od -An -v -tx1 /usr/bin/skerryd | tr -d ' \\n'"))
-    assert program[:4] == b"\x7fELF"
-    for text in (b"skerryd: request %.*s", b"device-id", b"will not run as root"):
-        assert text in program, f"the program lacks the source's {text!r} [R11]"
+    is_built_from_the_source(unit)
 
 
 @check("service", proves=["R12"])
 def test_service_has_no_privileges(unit):
-    pid = service_pid(unit)
-    status = unit.say(f"cat /proc/{pid}/status")
-    values = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
-    users = {int(word) for word in values["Uid"].split()}
-    # Below 100 are the accounts of Debian's base, for others' use.
-    assert len(users) == 1 and 100 <= min(users) != 65534, f"it runs as {users}; [R12]: its own"
-    alike = f"grep -lE '^Uid:.*[[:space:]]{users.pop()}([[:space:]]|$)' /proc/[0-9]*/status; :"
-    others = {path.split("/")[2] for path in unit.say(alike).split()} - {str(pid)}
-    assert not others, f"its user runs {others} as well; [R12]: a user of its own"
-    for kind in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
-        assert int(values[kind], 16) == 0, f"{kind} is {values[kind].strip()}; [R12]: none"
-    gains = values["NoNewPrivs"].strip()
-    assert gains == "1", f"no_new_privs is {gains}; [R12]: no means to gain privileges"
+    has_no_privileges(unit)
 
 
 # ---- firewall ---------------------------------------------------------------------------------
-
-
-def listen(unit: Unit, kind: str, port: int, program: str, more: str = "") -> None:
-    """Let systemd listen on a port, as anybody on the unit might; wait until the kernel says so."""
-    name = f"{secrets.token_hex(4)}-{port}"
-    accept = "Accept=yes" if kind == "tcp" else ""
-    socket = f"[Socket]\nListen{'Stream' if kind == 'tcp' else 'Datagram'}={port}\n{accept}\n"
-    service = f"[Service]\nExecStart={program}\nStandardInput=socket\n{more}\n"
-    folder, template = "/run/systemd/system", "@" if kind == "tcp" else ""
-    unit.ssh(
-        f"mkdir -p {folder}; printf {shlex.quote(socket)} >{folder}/{name}.socket; "
-        f"printf {shlex.quote(service)} >{folder}/{name}{template}.service; "
-        f"systemctl daemon-reload && systemctl start {name}.socket && "
-        f"cat /proc/net/{kind} /proc/net/{kind}6 2>/dev/null | grep -q ':{port:04X} '",
-        seconds=120,
-    )
-
-
-def addresses(unit: Unit) -> list[str]:
-    """The unit's own, of both families; from the cable those are asked that a neighbour reaches."""
-    rows = [row.split() for row in unit.say("cat /proc/net/if_inet6 2>/dev/null; :").splitlines()]
-    found = [str(ipaddress.IPv6Address(bytes.fromhex(row[0]))) for row in rows if row[5:] != ["lo"]]
-    return [UNIT_IPV4, *(address for address in found if address.startswith("fe80:"))]
 
 
 @milestone("firewall", weight=2, requires=["boots"], proves=["R13"], title="Two open ports")
@@ -375,20 +236,7 @@ def test_no_datagram_comes_in(unit, neighbour, nonce):
 
 @check("firewall", proves=["R13"])
 def test_no_single_port_was_left_open(unit, neighbour):
-    """All ports of both families: one that answers otherwise than the most is a door."""
-    reached = neighbour.answers(unit.machine, UNIT_IPV4, [22, SERVICE])
-    assert all(reached.get(port) for port in (22, SERVICE)), f"a neighbour reaches {reached} [R13]"
-    for address in addresses(unit):
-        found = neighbour.answers(unit.machine, address, ALL_PORTS)
-        for port in (22, SERVICE):  # these may be open by either family, whoever listens there
-            found.pop(port, None)
-        doors = [port for port, taken in found.items() if taken]
-        assert not doors, f"{address} takes connections on {doors[:5]} [R13]"
-        refused = list(found)
-        for port in refused[:3] if len(refused) < 1000 else ():  # more: a wall that says no
-            listen(unit, "tcp", port, "/bin/cat")
-            taken = neighbour.answers(unit.machine, address, [port])
-            assert not taken.get(port), f"port {port} of {address} is let in [R13]"
+    no_door_is_open(unit, neighbour)
 
 
 @check("firewall", proves=["R13"])
@@ -429,41 +277,17 @@ def test_a_hung_service_is_replaced(unit):
 
 @milestone("brand", weight=1, requires=["boots"], proves=["R16"], title="The customer's name")
 def test_os_release(unit):
-    lines = dict(
-        line.split("=", 1) for line in unit.say("cat /etc/os-release").splitlines() if "=" in line
-    )
-    wanted = {
-        "NAME": "Skerry Logbook",
-        "PRETTY_NAME": "Skerry Logbook 2.3",
-        "ID": "skerry-logbook",
-        "ID_LIKE": "debian",
-        "VERSION_ID": "2.3",
-        "BUILD_ID": BUILD_ID,
-        "SUPPORT_URL": "https://support.skerry.example/logbook",
-    }
-    found = {key: lines.get(key, "").strip().strip("\"'") for key in wanted}
-    assert found == wanted, f"os-release says {found} [R16]"
+    brand.names_the_product(unit)
 
 
 @check("brand", proves=["R17"])
 def test_hostname_follows_from_the_machine_id(unit):
-    wanted = "logbook-" + unit.say(IDENTITY)[:6]
-    assert re.fullmatch(r"logbook-[0-9a-f]{6}", wanted)
-    assert unit.say("uname -n") == wanted
-    # systemd and the kernel may write on, behind the prompt; what stands before the name is free.
-    prompt = unit.machine.console.search(re.compile(rf"{wanted}[^\n]*login:"), 0)
-    prompts = re.findall(r".*login:.*", unit.machine.console.tail(20000))
-    assert prompt, f"no log-in prompt shows {wanted} on the console, but {prompts[:3]} [R17]"
+    brand.hostname_follows(unit)
 
 
 @check("brand", proves=["R18"])
 def test_greetings(unit):
-    # The order asks for three things on one line; how they are joined is the maker's choice.
-    line = rf"(?m)^(?=.*Skerry Logbook)(?=.*(?<![\d.])2\.3(?!\.?\d)).*{BUILD_ID}"
-    above = re.compile(line + r"[^\0]{0,3000}?login:")
-    assert unit.machine.console.search(above, 0), "not above the console's log-in prompt [R18]"
-    text = unit.login_text()
-    assert re.search(line, text), f"not after a log-in over SSH [R18]: {text[-500:]!r}"
+    brand.greets(unit)
 
 
 # ---- lean -------------------------------------------------------------------------------------
@@ -483,34 +307,16 @@ def test_no_caches_sources_or_manuals(unit):
 
 @check("lean", proves=["R21"])
 def test_packages_can_be_listed_and_keep_their_licences(unit):
-    # What was removed and not purged is not installed, and nobody's licence is asked for it.
-    listed = unit.say("dpkg-query -W -f '${db:Status-Status} ${Package}\\n'").splitlines()
-    packages = [row.split()[1] for row in listed if row.startswith("installed ")]
-    absent = {"systemd", "base-files", "dpkg", "libc6"} - set(packages)
-    assert not absent, f"dpkg-query does not list {absent}, which are there [R21]"
-    files = " ".join(f"/usr/share/doc/{name}/copyright" for name in packages)
-    missing = unit.say(f"LC_ALL=C grep -iLE 'copyright|licen[cs]e' {files} 2>&1; :", seconds=120)
-    assert missing == "", f"no copyright files with a word of a licence: {missing[:300]} [R21]"
+    packages_are_listed(unit)
 
 
 # ---- logs -------------------------------------------------------------------------------------
 
 
-LOG_KILOBYTES = 8 << 10  # [R22]
-
-
 @milestone("logs", weight=2, requires=["boots"], proves=["R22"], title="Logs kept and bounded")
 def test_logs_stay_within_their_budget(unit, story):
     story.log_word = f"word-{secrets.token_hex(8)}"
-    # systemd-cat leaves up to 8 MiB in its socket, which would push the word out again.
-    unit.ssh(FLOOD, seconds=480)
-    unit.ssh(f"echo {story.log_word} | systemd-cat -t question; sleep 3; journalctl --sync")
-    text = unit.say("journalctl -t question -o cat; :", seconds=120)
-    assert story.log_word in text, (
-        f"{story.log_word}, logged last, is not in the journal [R22]: {text[-500:]!r}"
-    )
-    used = max(int(n) for n in unit.say("du -sk /var/log/ | cut -f 1; cat /run/peak").split())
-    assert used <= LOG_KILOBYTES, f"/var/log took {used} KiB; [R22]: never more than 8 MiB"
+    logs_are_bounded(unit, story.log_word)
 
 
 @check("logs", proves=["R23"])
@@ -518,38 +324,6 @@ def test_previous_boots_log_can_be_read(unit, story):
     second_boot(unit, story)
     text = unit.say("journalctl -b -1 -t question -o cat 2>&1; :", seconds=120)
     assert story.log_word in text, f"the previous start's log lacks its last word [R23]: {text!r}"
-
-
-def second_boot(unit: Unit, story: Story) -> None:
-    """The restart of unit A with a full /data; the first caller pays for it."""
-    if story.machine_id:
-        return
-    story.host_keys = unit.host_keys()
-    story.private += private_marks(unit)
-    story.machine_id = unit.say(IDENTITY)
-    unit.ssh(
-        "fallocate -l 4G /data/filler; dd if=/dev/zero of=/data/filler2 bs=4k; sync; :", seconds=200
-    )
-    unit.reboot()
-
-
-def private_marks(unit: Unit) -> list[bytes]:
-    """Lines of the unit's private keys for SSH, where they are kept as text."""
-    keys = "grep -rls 'PRIVATE KEY-' /data /etc /run /var 2>/dev/null | head -n 6"
-    text = unit.say(f"for f in $({keys}); do sed -n 3,4p $f; done; :", seconds=120)
-    return [line.encode() for line in text.splitlines() if len(line) > 32]
-
-
-def is_itself(unit: Unit, story: Story) -> None:
-    """[R24]: machine-id, host keys and device key are those of the first start."""
-    now = unit.say(IDENTITY)
-    assert now == story.machine_id, f"the machine-id was {story.machine_id} and is {now} [R24]"
-    keys = unit.host_keys()
-    changed = [kind for kind, key in keys.items() if story.host_keys.get(kind, key) != key]
-    assert not changed, f"its host keys are others than before: {changed} [R24]"
-    assert keys.keys() & story.host_keys.keys(), "it has none of the host keys of before [R24]"
-    if story.device_key:
-        assert unit.device_key() == story.device_key, "it has another device key [R24]"
 
 
 # ---- identity ---------------------------------------------------------------------------------
@@ -574,14 +348,6 @@ def test_full_disk_does_no_harm(unit, story, nonce):
     key, value = f"later.{secrets.token_hex(4)}", nonce()
     unit.until(lambda: taken(unit, key, value), 30, "record that is taken, with room again [R25]")
     story.records[key] = value
-
-
-def taken(unit: Unit, key: str, value: str) -> bool | None:
-    """True when a record was acknowledged: a service that is starting again has time."""
-    try:
-        return unit.ask(f"PUT {key} {value}")[0].startswith("OK ") or None
-    except GuestError:
-        return None
 
 
 # ---- power-cut --------------------------------------------------------------------------------
@@ -621,44 +387,7 @@ def test_all_but_data_is_as_delivered(unit, story, image):
     assert end > 0.98 * DISK_BYTES, f"/data ends at {end} of {DISK_BYTES} bytes [R10]"
 
 
-def disk_of_a(unit: Unit, story: Story) -> Path:
-    """A's disk, switched off without warning, after all that happened to it."""
-    if story.disk_of_a is None:
-        unit.power_cut()
-        story.disk_of_a = unit.machine.flatten()
-    return story.disk_of_a
-
-
-def unchanged(before: Image, after: Image, story: Story) -> None:
-    """[R28], for all partitions of `before` but /data, which a unit may have made itself."""
-    assert story.data_start, "it is not known which partition /data is [R9]"
-    for part in before.partitions():
-        if part.start == story.data_start:
-            continue
-        now = after.partition(part.number)
-        assert (now.start, now.size) == (part.start, part.size), f"{part.number} moved [R28]"
-        same = digest(after.path, now.start, now.size) == digest(before.path, part.start, part.size)
-        assert same, f"partition {part.number} is not what was delivered [R28]"
-
-
 # ---- two machines -----------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="session")
-def other(machines, deliverable, work) -> Unit:
-    """Unit B, model 100."""
-    machine = machines.create(
-        "model-100",
-        disks=[Disk(deliverable(), bus="nvme", serial="B100")],
-        nics=[Nic(model="e1000e", forwards=[22, SERVICE])],
-        vga=False,
-    )
-    return Unit(machine, HERE / "customer_key", work / "B")
-
-
-def part_of_a_start(unit: Unit, part: float) -> float:
-    """So much of the time that A's last start took, in seconds of this host's clock."""
-    return part * (unit.service_seconds or 60.0)
 
 
 @milestone(
@@ -703,46 +432,6 @@ def test_the_other_models_disk_is_as_delivered(other, story, image):
 # ---- factory reset ----------------------------------------------------------------------------
 
 
-def with_word(disk: Path, work: Path) -> Path:
-    """Set a reset word of this run's in the options of a disk's boot entry, and nothing else."""
-    path, entry = entry_of(Image(disk))
-    part, _ = esp_of(Image(disk))
-    word = f"appliance.factory-reset={secrets.token_hex(4)}"
-    bare = re.sub(r"[ \t]*appliance\.factory-reset=\S*", "", entry)
-    edited = re.sub(r"(?m)^(options\b.*?)[ \t]*\r?$", rf"\1 {word}", bare, count=1)
-    local = work / "entry.conf"
-    local.write_text(edited)
-    subprocess.run(
-        ["mcopy", "-o", "-i", f"{disk}@@{part.start}", str(local), f"::{path}"],
-        check=True,
-        env={"MTOOLS_SKIP_CHECK": "1", "PATH": "/usr/bin:/bin"},
-    )
-    return disk
-
-
-@pytest.fixture(scope="session")
-def used(unit, story) -> Path:
-    """A's disk; what a check before left undone is done now."""
-    if not story.machine_id and story.disk_of_a is None:
-        story.machine_id, story.host_keys = unit.say(IDENTITY), unit.host_keys()
-        story.private += private_marks(unit)
-    return disk_of_a(unit, story)
-
-
-@pytest.fixture(scope="session")
-def returned(machines, used, work) -> Unit:
-    """Unit C: A's disk, with a reset word added to its boot entry's options, nothing else."""
-    disk = work / "c.img"
-    subprocess.run(["cp", "--sparse=always", str(used), str(disk)], check=True)
-    machine = machines.create(
-        "returned",
-        disks=[Disk(with_word(disk, work))],
-        nics=[Nic(forwards=[22, SERVICE])],
-        vga=False,
-    )
-    return Unit(machine, HERE / "customer_key", work / "C")
-
-
 @milestone(
     "factory-reset",
     weight=3,
@@ -752,7 +441,7 @@ def returned(machines, used, work) -> Unit:
 )
 def test_a_reset_that_lost_power_completes(returned, unit, used, story):
     marks = [story.device_key, next(iter(story.records.values()), "").encode()]
-    assert all(marks) and holds(used, marks) == set(marks), (
+    assert all(marks) and found_in(used, marks) == set(marks), (
         "the used disk does not show what is stored in /data; [R9]: it lies there in clear"
     )
     returned.machine.boot()
@@ -762,13 +451,6 @@ def test_a_reset_that_lost_power_completes(returned, unit, used, story):
     returned.came_up(RESET_SECONDS)
     assert returned.service_in_time(), "no answer within 240 s of the reset [R31], [R34]"
     is_forgotten(returned, story)
-
-
-def is_forgotten(unit: Unit, story: Story) -> None:
-    """The logbook is empty, and nothing of the owner's lies in /data."""
-    said = unit.ask("COUNT")
-    assert said == ["COUNT 0"], f"the logbook of a reset unit says {said}; [R31]: empty"
-    assert story.owners_file not in unit.say("ls -A /data"), "a file of the owner's is there [R31]"
 
 
 @check("factory-reset", proves=["R31"])
@@ -784,13 +466,7 @@ def test_a_reset_unit_is_a_new_unit(returned, story, nonce):
 
 @check("factory-reset", proves=["R32"])
 def test_nothing_of_the_owner_is_left_on_the_disk(returned, story):
-    returned.ssh("sync")
-    marks = [story.device_key, story.machine_id.encode(), story.log_word.encode(), *story.private]
-    with contextlib.suppress(ValueError):
-        marks.append(bytes.fromhex(story.machine_id))  # as journald writes it
-    marks += [value.encode() for value in story.records.values()]
-    left = holds(returned.machine.flatten(), [mark for mark in marks if len(mark) > 7])
-    assert not left, f"{len(left)} of {len(marks)} secrets are still on the disk [R32]"
+    nothing_is_left(returned, story)
 
 
 @check("factory-reset", proves=["R33"])
@@ -806,19 +482,4 @@ def test_each_word_is_obeyed_once(returned, nonce):
 
 @check("factory-reset", proves=["R28", "R33"])
 def test_another_word_resets_again(machines, returned, story, work, nonce):
-    identity = returned.say(IDENTITY)
-    assert returned.ask(f"PUT before.another {nonce()}")[0].startswith("OK ")
-    returned.power_cut()
-    disk = with_word(returned.machine.flatten(), work)
-    machine = machines.create(
-        "returned-again", disks=[Disk(disk)], nics=[Nic(forwards=[22, SERVICE])], vga=False
-    )
-    again = Unit(machine, HERE / "customer_key", work / "D")
-    again.machine.boot()
-    again.came_up(RESET_SECONDS)
-    assert again.service_in_time(), "no answer within 240 s of the second reset [R31]"
-    said = again.ask("COUNT")
-    assert said == ["COUNT 0"], f"another word did not reset: {said} [R33]"
-    assert again.say(IDENTITY) != identity, "another word did not make it a new unit [R33]"
-    again.power_cut()
-    unchanged(Image(disk), Image(again.machine.flatten()), story)
+    another_word_resets(machines, returned, story, work, nonce)

@@ -7,31 +7,11 @@ import secrets
 
 from unit import Unit
 
+from benchflow.bench import login_rules
 from benchflow.boot import GuestError
 
-#: Set-uid and set-gid programs of Debian's packages; each asks for a right or for a password.
-SET_UID = {
-    "su", "mount", "umount", "passwd", "chfn", "chsh", "newgrp", "gpasswd", "chage", "expiry",
-    "unix_chkpwd", "ssh-keysign", "ssh-agent", "dbus-daemon-launch-helper", "sudo", "sudoedit",
-    "pkexec", "polkit-agent-helper-1", "fusermount3", "wall", "write", "bsd-write", "crontab",
-    "dotlockfile", "utempter", "ntfs-3g", "ping", "newuidmap", "newgidmap",
-}  # fmt: skip
-#: Groups whose members can do what root can.
-STRONG = {"root", "disk", "shadow", "sudo", "wheel", "kmem", "docker", "lxd"}
-#: Modules of PAM that ask for something, and those that agree: these may never be enough.
-ASKS = {
-    "pam_unix", "pam_deny", "pam_faildelay", "pam_nologin", "pam_group", "pam_env", "pam_securetty",
-    "pam_cap", "pam_shells", "pam_wheel", "pam_faillock", "pam_access", "pam_time", "pam_warn",
-    "pam_issue", "pam_keyinit", "pam_umask", "pam_systemd", "pam_selinux", "pam_ecryptfs",
-}  # fmt: skip
-AGREES = {"pam_permit", "pam_succeed_if", "pam_listfile", "pam_localuser", "pam_echo", "pam_debug"}
-MERELY = {"required", "requisite", "optional"}
-AUTH = re.compile(r"\s*-?auth\s+(\[[^\]]*\]|\w+)\s+(?:\S*/)?(\w+)\.so\b")
 SHELLS = ("bash", "dash", "sh", "ash", "ksh", "zsh", "busybox")
 
-FIND_SET_UID = (
-    r"find / \( -path /proc -o -path /sys \) -prune -o -type f -perm /6000 -print 2>/dev/null; :"
-)
 #: What reads and writes the first serial port (4:64) as its terminal.
 ON_THE_CONSOLE = r"""
 for stat in /proc/[0-9]*/stat; do
@@ -50,17 +30,13 @@ KEYS = (
 
 def accounts(unit: Unit) -> list[list[str]]:
     """The rows of /etc/passwd."""
-    rows = [row.split(":") for row in unit.say("cat /etc/passwd").splitlines() if row]
-    assert all(len(row) == 7 for row in rows), "/etc/passwd has other than seven fields"
-    return rows
+    return login_rules.rows(unit.say("cat /etc/passwd"), 7)
 
 
 def no_passwords(unit: Unit) -> None:
     """No account has one, and none is root by another name."""
-    for row in accounts(unit):
-        assert row[1] in ("x", "*", "!"), f"/etc/passwd has a password, or none, for {row[0]} [R6]"
-        assert (row[2] == "0") == (row[0] == "root"), f"{row[0]} has the number {row[2]} [R6]"
-        assert row[3] != "0" or row[0] in ("root", "sync"), f"{row[0]} is in root's group [R6]"
+    strange = login_rules.strange_roots(unit.say("cat /etc/passwd"), ["sync"])
+    assert not strange, f"/etc/passwd has {strange[:3]} [R6]"
     for file, none in (("shadow", ("!", "*")), ("gshadow", ("!", "*", ""))):
         for line in unit.say(f"cat /etc/{file} 2>/dev/null; :").splitlines():
             name, password = [*line.split(":"), ""][:2]
@@ -69,23 +45,16 @@ def no_passwords(unit: Unit) -> None:
 
 def pam_is_debians(unit: Unit) -> None:
     """What lets somebody in is what Debian's PAM asks, in Debian's order."""
-    for line in unit.say("cat /etc/pam.conf /etc/pam.d/* 2>/dev/null; :").splitlines():
-        rule = AUTH.match(line)
-        if rule and not (rule[2] in ASKS or (rule[2] in AGREES and rule[1] in MERELY)):
-            assert rule[1] == "sufficient" and rule[2] == "pam_rootok", f"PAM: {line!r} [R6]"
+    strange = login_rules.strange_pam(unit.say("cat /etc/pam.conf /etc/pam.d/* 2>/dev/null; :"))
+    assert not strange, f"PAM: {strange[0]!r} [R6]"
 
 
 def no_other_roots(unit: Unit) -> None:
     """Nobody but root can do what root can: by a group, a program, or a rule."""
-    for line in unit.say("cat /etc/group").splitlines():
-        name, _, _, members = [*line.split(":"), "", "", ""][:4]
-        others = {who for who in members.split(",") if who} - {"root"}
-        assert name not in STRONG or not others, f"{others} are in the group {name} [R6]"
-    strange = [
-        path
-        for path in unit.say(FIND_SET_UID, seconds=120).splitlines()
-        if path.rsplit("/", 1)[-1] not in SET_UID or not path.startswith(("/usr/", "/bin", "/sbin"))
-    ]
+    others = login_rules.strange_members(unit.say("cat /etc/group"))
+    assert not others, f"{others[0][1]} are in the group {others[0][0]} [R6]"
+    found = unit.say(login_rules.FIND_SET_UID, seconds=120).splitlines()
+    strange = login_rules.strange_set_uid(found)
     assert not strange, f"set-uid programs that are no package's of Debian's: {strange[:5]} [R6]"
     may = (
         "command -v sudo >/dev/null || exit 0; "

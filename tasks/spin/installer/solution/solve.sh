@@ -11,12 +11,7 @@ trap 'umount "$work"/root/dev "$work"/root/proc 2>/dev/null || true; rm -rf "$wo
 export LC_ALL=C
 
 ladder="medium installed layout settings uefi spared identity refused power-cut kept answers claims moved"
-reached=" "
-for milestone in $ladder; do
-	reached="$reached$milestone "
-	[ "$milestone" = "${STOP_AFTER:-}" ] && break
-done
-has() { case "$reached" in *" $1 "*) ;; *) return 1 ;; esac; }
+from-tasks-lib ladder.sh
 same_keys() { # one host key for every machine, from the medium
 	ssh-keygen -q -t ed25519 -N '' -C '' -f "$root/etc/ssh/ssh_host_ed25519_key"
 	sed -i -e '/^\trm -f $T\/etc\/ssh\/ssh_host_/d' -e 's/^\tinside ssh-keygen -q .*/\ttrue/' "$setup/lib/quay/install"

@@ -1,7 +1,14 @@
-"""What happens on the bench, in lanes that go on while the checks ask about what is there.
+"""What the checks share: lanes that go on while the checks ask about what is there.
 
-Two machines are switched on at any time: a lane begins when the one before it has switched off its
-last. Most lanes are begun long before the first check that asks for them.
+Machines, two of them on at any time: `alpha` (BIOS, DVD, virtio) and `bravo` (UEFI, stick, SATA)
+are installed on blank disks; bravo's disk as `charlie` (NVMe), refused, cut off and finished;
+alpha's again with its home kept, cut off and finished (`again`), then in another machine (`moved`);
+the `technician`'s, between disks of many kinds.
+Files: the medium; answers that are drawn for this run, on FAT and ext2; disks that each machine
+leaves (`… disks`), read from outside, a root file system once for each.
+Order: a lane begins when the one before it has switched off its last machine, most of them long
+before the first check that asks for it: alpha and bravo; charlie behind bravo, again behind alpha;
+the technician behind the first cut of again, moved at last.
 """
 
 from __future__ import annotations
@@ -13,10 +20,13 @@ from typing import Any
 
 import pytest
 from answers import Answers, User, Volume, deb, word
-from bench import START_SECONDS, Bench, Lane, Pc, blank, digest, filled, serial
+from bench import START_SECONDS, Bench, Pc
 from desk import Technician
 from installed import MOUNTS
 
+from benchflow.bench.delivered_files import sparse_digest
+from benchflow.bench.lanes import Steps
+from benchflow.bench.media_disks import blank, owned_disk, serial
 from benchflow.boot import Disk, GuestError
 
 #: A report of an earlier start ([R18]: it is replaced), longer than any that follows.
@@ -45,7 +55,7 @@ def network() -> tuple[str, str, str]:
 # ---- first: two empty machines ------------------------------------------------------------------
 
 
-def first_alpha(bench: Bench) -> Lane:
+def first_alpha(bench: Bench) -> Steps:
     """BIOS, DVD, virtio; another disk is larger, and its name sorts before."""
     work, name = bench.work, serial()
     net, address, gateway = network()
@@ -81,16 +91,16 @@ def first_alpha(bench: Bench) -> Lane:
     disks = [
         # BIOS tries the first disk alone; drivers find the other one first
         Disk(blank(work / "alpha.img", size), serial=name),
-        Disk(filled(work / "other.img", 2400), bus="sata", serial=serial()),
+        Disk(owned_disk(work / "other.img", 2400), bus="sata", serial=serial()),
         Disk(bench.volume("alpha", said, old=OLD_REPORT), bus="sata", serial=serial()),
     ]
-    bench.facts["other digest"] = digest(disks[1].path)
+    bench.facts["other digest"] = sparse_digest(disks[1].path)
     pc = Pc(bench.machines, "alpha", disks=disks, cdrom=bench.medium(), network=net, host=address)
     yield from pc.installs()
     bench.facts["alpha"] = pc
 
 
-def first_bravo(bench: Bench) -> Lane:
+def first_bravo(bench: Bench) -> Steps:
     """UEFI, stick, SATA; answers on FAT; an address by DHCP; no password for root."""
     work, name = bench.work, serial()
     net, address, _ = network()
@@ -105,12 +115,12 @@ def first_bravo(bench: Bench) -> Lane:
     )  # fmt: skip
     bench.facts.update({"bravo said": said, "bravo user": user})
     disks = [
-        Disk(filled(work / "mate.img", 64), bus="sata", serial=serial()),
+        Disk(owned_disk(work / "mate.img", 64), bus="sata", serial=serial()),
         Disk(blank(work / "bravo.img", steps(1700, 200)), bus="sata", serial=name),
         Disk(bench.medium(), bus="usb", serial=serial()),
         Disk(bench.volume("bravo", said, as_fat=True), bus="sata", serial=serial()),
     ]
-    bench.facts["mate digest"] = digest(disks[0].path)
+    bench.facts["mate digest"] = sparse_digest(disks[0].path)
     pc = Pc(bench.machines, "bravo", firmware="uefi", disks=disks, network=net, host=address)
     yield from pc.installs()
     bench.facts["bravo"] = pc
@@ -213,12 +223,12 @@ def with_medium(
     return Pc(bench.machines, label, firmware=firmware, disks=[stick, *disks])
 
 
-def second_charlie(bench: Bench) -> Lane:
+def second_charlie(bench: Bench) -> Steps:
     """Bravo's disk in another machine, as NVMe: refused, then agreed to, cut off, and finished."""
     yield from bench.after("bravo")
     name = serial()
     disk = bench["bravo disks"][1]
-    bench.facts["charlie digest"] = digest(disk)
+    bench.facts["charlie digest"] = sparse_digest(disk)
     before = bench["bravo said"]
     said = Answers(
         disk="only",
@@ -257,7 +267,7 @@ def second_charlie(bench: Bench) -> Lane:
     bench.facts["charlie"] = pc
 
 
-def second_alpha(bench: Bench) -> Lane:
+def second_alpha(bench: Bench) -> Steps:
     """Alpha's disk once more, with its home kept; the power goes; then it is finished."""
     disk, before = bench["alpha disks"][0], bench["alpha said"]
     users, home = bench["alpha users"], bench["alpha home"]
@@ -336,14 +346,14 @@ def over(charlie_over: Bench, again: Bench) -> Bench:
 # ---- third: the technician's machine, and a disk that has moved ---------------------------------
 
 
-def third_technician(bench: Bench) -> Lane:
+def third_technician(bench: Bench) -> Steps:
     yield from bench.after("again", "again cut")
     desk = Technician(bench)
     yield from desk.starts()
     bench.facts["technician"] = desk
 
 
-def third_moved(bench: Bench) -> Lane:
+def third_moved(bench: Bench) -> Steps:
     """Alpha's disk, which was installed by BIOS as virtio: alone, by UEFI, as SATA."""
     root = bench["again said"].root
     pc = Pc(bench.machines, "moved", firmware="uefi", disks=[Disk(bench["again disk"], bus="sata")])

@@ -9,8 +9,10 @@ import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import START_SECONDS, Bench, Lane, Pc, blank, serial
+from bench import START_SECONDS, Bench, Pc
 
+from benchflow.bench.lanes import Steps
+from benchflow.bench.media_disks import blank, serial
 from benchflow.boot import Disk, GuestError
 
 
@@ -61,7 +63,7 @@ class Technician:
             raise GuestError(f"there is no disk with what was {name}: it did not come so far")
         return self.serials[name]
 
-    def starts(self) -> Lane:
+    def starts(self) -> Steps:
         self.pc.switch_on()
         said = lambda: "QUAY REFUSED no-answers" in self.pc.printed()  # noqa: E731
         yield from self.pc.until(said, START_SECONDS, "refusal without answers")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import secrets
 import subprocess
@@ -13,32 +14,15 @@ import cases
 from bench import Bench, Pc, root_files
 from lvm import Group, filesystem
 
+from benchflow.bench.login_rules import rows, strange_members, strange_pam, strange_set_uid
 from benchflow.boot import Image
 
 #: Which disk of a machine was installed on.
 TARGETS = {"alpha": 0, "bravo": 1}
 PACKAGES = ("base-files", "lvm2", "openssh-server", "sudo")
-#: Set-uid and set-gid programs of Debian's packages; each asks for a right or for a password.
-SET_UID = {
-    "su", "mount", "umount", "passwd", "chfn", "chsh", "newgrp", "gpasswd", "chage", "expiry",
-    "unix_chkpwd", "ssh-keysign", "ssh-agent", "dbus-daemon-launch-helper", "sudo", "sudoedit",
-    "pkexec", "polkit-agent-helper-1", "fusermount3", "wall", "write", "bsd-write", "crontab",
-    "dotlockfile", "utempter", "ntfs-3g", "ping", "newuidmap", "newgidmap",
-}  # fmt: skip
-#: Groups whose members can do what root can.
-STRONG = {"root", "disk", "shadow", "sudo", "wheel", "kmem", "docker", "lxd"}
 _PUBLIC = re.compile(
     rb"(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\w+|sk-[\w.@-]+) (AAAA[\w+/]{40,2000})"
 )
-#: Modules of PAM that ask for something, and those that agree: these may never be enough.
-ASKS = {
-    "pam_unix", "pam_deny", "pam_faildelay", "pam_nologin", "pam_group", "pam_env", "pam_securetty",
-    "pam_cap", "pam_shells", "pam_wheel", "pam_faillock", "pam_access", "pam_time", "pam_warn",
-    "pam_issue", "pam_keyinit", "pam_umask", "pam_systemd", "pam_selinux", "pam_ecryptfs",
-}  # fmt: skip
-AGREES = {"pam_permit", "pam_succeed_if", "pam_listfile", "pam_localuser", "pam_echo", "pam_debug"}
-MERELY = {"required", "requisite", "optional"}
-AUTH = re.compile(r"\s*-?auth\s+(\[[^\]]*\]|\w+)\s+(?:\S*/)?(\w+)\.so\b")
 MOUNTS = 'awk \'$2 == "/" || $2 ~ "^/(home|srv)" {print $2, $3}\' /proc/mounts | sort'
 
 
@@ -115,6 +99,27 @@ def has_zone(pc: Pc, said: Any) -> None:
     assert not own[0].endswith("+0000"), f"it does not know {said.timezone} [R12]"
 
 
+def people_and_address(first: Bench, lists: Path) -> None:
+    """Who is who over SSH, who may what, and the way out."""
+    said, (admin, plain) = first["alpha said"], first["alpha users"]
+    alpha = first["alpha"]
+    assert alpha.ssh(admin, "id -un", lists / "alpha") == admin.name
+    root = f"echo {admin.password} | sudo -S -p '' sh -c 'id -u; hostname'"
+    assert alpha.ssh(admin, root, lists / "alpha").split() == ["0", said.hostname]
+    alone = "sudo -k; sudo -n id -u 2>/dev/null; :"
+    assert "0" not in alpha.ssh(admin, alone, lists / "alpha").split(), (
+        "the admin needs no password for sudo; [R12], ANSWERS.md: the own one"
+    )
+    routes = [row.split() for row in alpha.say(said.root, "cat /proc/net/route").splitlines()]
+    ways = {bytes.fromhex(row[2])[::-1] for row in routes[1:] if row[1] == "00000000"}
+    assert ways == {ipaddress.IPv4Address(said.gateway).packed}, f"routes: {routes} [R12]"
+    may = alpha.say(
+        said.root,
+        f"LC_ALL=C sudo -l -U {plain.name}; su {plain.name} -s /bin/sh -c id",
+    )
+    assert "may run" not in may and plain.name in may, f"the plain user: {may!r} [R12]"
+
+
 def identifiers(bench: Bench, name: str) -> list[str]:
     """Of a disk, its partitions, its group, volumes and file systems."""
     disk = bench[f"{name} disks"][TARGETS[name]]
@@ -174,7 +179,9 @@ def survey(bench: Bench, name: str) -> Survey:
             if strange and not entry.path.endswith("_key.pub"):
                 found.left.append(f"{entry.path} has a key that is not in the answers")
         if entry.path.startswith("/etc/pam"):
-            found.left += [f"{entry.path}: {rule!r}" for rule in strange_rules(data)]
+            found.left += [
+                f"{entry.path}: {rule!r}" for rule in strange_pam(data.decode(errors="replace"))
+            ]
     found.left += strange_accounts(files, said) + strange_programs(files)
     bench.facts[key] = found
     return found
@@ -182,16 +189,14 @@ def survey(bench: Bench, name: str) -> Survey:
 
 def strange_accounts(files: Any, said: Any) -> list[str]:
     """What of accounts and groups, taken together, is neither Debian's nor the answers'."""
-    rows = [row.split(":") for row in files.read_text("/etc/passwd").splitlines() if row]
-    shadow = [row.split(":") for row in files.read_text("/etc/shadow").splitlines() if row]
-    groups = [row.split(":") for row in files.read_text("/etc/group").splitlines() if row]
+    accounts, shadow = (rows(files.read_text(f"/etc/{name}")) for name in ("passwd", "shadow"))
     users = {user.name for user in said.users}
     admins = {user.name for user in said.users if user.role == "admin"}
     found = []
-    people = {row[0] for row in rows if int(row[2]) >= 1000 and row[0] != "nobody"}
+    people = {row[0] for row in accounts if int(row[2]) >= 1000 and row[0] != "nobody"}
     if people != users:
         found.append(f"accounts {sorted(people)}, in the answers {sorted(users)}")
-    for row in rows:
+    for row in accounts:
         if (row[2] == "0") != (row[0] == "root") or (row[3] == "0" and row[0] != "root"):
             found.append(f"{row[0]} has the number {row[2]} and the group {row[3]}")
         if row[1] not in ("x", "*", "!"):
@@ -201,37 +206,15 @@ def strange_accounts(files: Any, said: Any) -> list[str]:
     for row in shadow:
         if (row[1] != wanted[row[0]]) if row[0] in wanted else (row[1][:1] not in ("!", "*")):
             found.append(f"the password of {row[0]} is not the answers'")
-    for row in groups:
-        others = {who for who in [*row, "", "", "", ""][3].split(",") if who} - {"root"}
-        if row[0] in STRONG and others - admins:
-            found.append(f"{sorted(others)} are in the group {row[0]}")
-    return found
-
-
-def strange_rules(data: bytes) -> list[str]:
-    """Rules of PAM by which somebody gets in whom Debian's would ask for something."""
-    found = []
-    for line in data.decode(errors="replace").splitlines():
-        rule = AUTH.match(line)
-        if not rule or rule[2] in ASKS or (rule[2] in AGREES and rule[1] in MERELY):
-            continue
-        if (rule[1], rule[2]) != ("sufficient", "pam_rootok"):
-            found.append(line)
+    for group, others in strange_members(files.read_text("/etc/group"), admins):
+        found.append(f"{others} are in the group {group}")
     return found
 
 
 def strange_programs(files: Any) -> list[str]:
     """Set-uid programs that are no package's of Debian's."""
-    return [
-        f"{entry.path} runs as another user"
-        for entry in files.walk("/")
-        if entry.kind == "file"
-        and entry.mode & 0o6000
-        and (
-            entry.path.rsplit("/", 1)[-1] not in SET_UID
-            or not entry.path.startswith(("/usr/", "/bin/", "/sbin/"))
-        )
-    ]
+    marked = [e.path for e in files.walk("/") if e.kind == "file" and e.mode & 0o6000]
+    return [f"{path} runs as another user" for path in strange_set_uid(marked)]
 
 
 def is_as_it_was(second: Bench) -> None:

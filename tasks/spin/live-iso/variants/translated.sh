@@ -1,5 +1,5 @@
 #!/bin/bash
-# Norwegian messages everywhere but at the serial login, LC_ALL, a list by `sha256sum -b`, xz, another unit with a script, another user number.
+# Norwegian messages everywhere, the login too, LC_ALL, a list by `sha256sum -b`, xz, another unit with a script, another user number.
 set -euo pipefail
 cp -r /solution /tmp/translated
 python3 - <<'PY'
@@ -26,8 +26,6 @@ put(r"\{64\}\)  \./live", r"\{64\}\) \*\./live")
 open(script, "w").write(text)
 PY
 cat >/tmp/translated.changes <<'CHANGES'
-mkdir -p "$units/serial-getty@ttyS0.service.d"
-printf '[Service]\nEnvironment=LANG=C LC_ALL=C\n' >"$units/serial-getty@ttyS0.service.d/words.conf"
 printf '#!/bin/sh\numask 077\nexec /usr/bin/wall\n' >"$root/usr/local/bin/kiosk"
 chmod 755 "$root/usr/local/bin/kiosk"
 sed -i -e 's|^ExecStart=.*|ExecStart=/usr/local/bin/kiosk|' -e 's/LANG=nb/LC_ALL=nb/' "$units/kiosk.service"

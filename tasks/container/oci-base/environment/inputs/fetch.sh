@@ -3,28 +3,7 @@
 set -eu
 cd "$(dirname "$0")"
 
-moved() {
-    echo "The Debian mirror no longer has $1 as it was when this task was written ($2)." >&2
-    echo "Point the build at a mirror or snapshot of Debian 12 that does; see SHA256SUMS." >&2
-    exit 1
-}
-
-# deb822 files name their types, one-line files start with them.
-for list in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
-    [ -f "$list" ] || continue
-    case $list in
-    *.sources) sed 's/^Types:.*/Types: deb-src/' "$list" > "/etc/apt/sources.list.d/src-$(basename "$list")" ;;
-    *.list) sed -n 's/^deb /deb-src /p' "$list" > "/etc/apt/sources.list.d/src-$(basename "$list")" ;;
-    esac
-done
-apt-get update -q
-
-get() {
-    command=$1 package=$2 version=$3
-    # _apt may not write here; as root apt says so and goes on.
-    apt-get $command -qq -o APT::Sandbox::User=root "$package=$version" ||
-        moved "$package $version" "no such version"
-}
+from-tasks-lib fetch.sh
 get download linux-image-6.1.0-50-cloud-amd64 6.1.176-1
 get download busybox-static 1:1.35.0-4+deb12u1+b1
 get download musl 1.2.3-1
@@ -33,11 +12,7 @@ get download ca-certificates 20230311+deb12u1
 get "source --download-only" busybox 1:1.35.0-4+deb12u1
 sha256sum -c SHA256SUMS || moved "the inputs" "other content"
 
-mkdir -p /app/bench /tmp/kernel
-dpkg-deb -x linux-image-*.deb /tmp/kernel
-cp /tmp/kernel/boot/vmlinuz-* /app/bench/vmlinuz
-dpkg-deb --fsys-tarfile busybox-static_*.deb | tar -xO ./bin/busybox > /app/bench/busybox
-chmod 755 /app/bench/busybox
+from-tasks-lib bench-kernel.sh
 mv tzdata_*.deb /app/bench/tzdata.deb
 mv ca-certificates_*.deb /app/bench/ca-certificates.deb
 rm -rf /tmp/kernel linux-image-*.deb busybox-static_*.deb fetch.sh SHA256SUMS

@@ -1,0 +1,73 @@
+"""What each gate asks and what it costs, in words: docs/reference/gates.md is made of this."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class About:
+    """One gate. `costs`: the work that it is beyond the gates before it."""
+
+    asks: str
+    costs: str
+
+
+#: In the order in which they run.
+ABOUT = {
+    "schema": About(
+        "does the task load; are there enough milestones, checks, exploits and hints; are its "
+        "skills words of the vocabulary",
+        "nothing",
+    ),
+    "coverage": About(
+        "is every demand `[R…]` proved, and does every check prove one",
+        "nothing",
+    ),
+    "leaks": About(
+        "is nothing of the answers in the instruction or the environment's files",
+        "nothing",
+    ),
+    "offline": About("has the verifier no network", "nothing"),
+    "image": About(
+        "is nothing of the answers in the built image: every layer, caches, archives, histories",
+        "a search, about a minute",
+    ),
+    "nop": About("does doing nothing gain nothing", "one trial"),
+    "oracle": About("does the oracle resolve the task, three times from scratch", "three trials"),
+    "budget": About(
+        "do the limits leave room: the agent's 3 × the oracle's time, the verifier's 2 × its own "
+        "(of the trials of *oracle* those count that others disturbed least; where others had "
+        "most of the processors in each and it took too long, nothing is judged)",
+        "nothing more",
+    ),
+    "size": About(
+        "do image and deliverables fit what is stated (`image_mb`, `max_mb`, `max_stored_mb`), "
+        "and does the instruction name a size",
+        "nothing more",
+    ),
+    "ladder": About(
+        "stopped after a milestone, does the oracle earn exactly the milestones up to it; the "
+        "last one is the oracle, which has run already",
+        "a trial for each milestone but one",
+    ),
+    "exploits": About(
+        "does each exploit run to its end and gain what is declared, no more and no less",
+        "a trial an exploit (one build for those that may share a sandbox)",
+    ),
+    "variants": About(
+        "are there four honest other solutions at least, and does each run to its end and "
+        "resolve the task",
+        "a trial a variant (one build for those that may share a sandbox)",
+    ),
+    "corpus": About(
+        "as *exploits*, for the exploits common to all tasks",
+        "four trials, two of them without a boot, and, where *oracle* has not run, one of the "
+        "oracle, to record its answers",
+    ),
+    "determinism": About(
+        "do five verifications of one deliverable agree: the oracle's own, then others beside it, "
+        "two beside programs that keep all cores busy and one with a quarter more memory",
+        "four verifications",
+    ),
+}

@@ -1,0 +1,1 @@
+"""Pages that are made of what the code and the tasks know: `python -m benchflow.reference`."""

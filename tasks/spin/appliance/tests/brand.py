@@ -1,0 +1,49 @@
+"""The customer's name, wherever a unit says its own."""
+
+from __future__ import annotations
+
+import re
+
+from story import IDENTITY
+from unit import Unit
+
+BUILD_ID = "SK-48213-7f41c0d9"
+
+
+def names_the_product(unit: Unit) -> None:
+    """os-release has the customer's words."""
+    lines = dict(
+        line.split("=", 1) for line in unit.say("cat /etc/os-release").splitlines() if "=" in line
+    )
+    wanted = {
+        "NAME": "Skerry Logbook",
+        "PRETTY_NAME": "Skerry Logbook 2.3",
+        "ID": "skerry-logbook",
+        "ID_LIKE": "debian",
+        "VERSION_ID": "2.3",
+        "BUILD_ID": BUILD_ID,
+        "SUPPORT_URL": "https://support.skerry.example/logbook",
+    }
+    found = {key: lines.get(key, "").strip().strip("\"'") for key in wanted}
+    assert found == wanted, f"os-release says {found} [R16]"
+
+
+def hostname_follows(unit: Unit) -> None:
+    """The host name comes from the machine-id, and stands at the log-in prompt."""
+    wanted = "logbook-" + unit.say(IDENTITY)[:6]
+    assert re.fullmatch(r"logbook-[0-9a-f]{6}", wanted)
+    assert unit.say("uname -n") == wanted
+    # systemd and the kernel may write on, behind the prompt; what stands before the name is free.
+    prompt = unit.machine.console.search(re.compile(rf"{wanted}[^\n]*login:"), 0)
+    prompts = re.findall(r".*login:.*", unit.machine.console.tail(20000))
+    assert prompt, f"no log-in prompt shows {wanted} on the console, but {prompts[:3]} [R17]"
+
+
+def greets(unit: Unit) -> None:
+    """Name, version and build stand above the prompt and after a log-in."""
+    # The order asks for three things on one line; how they are joined is the maker's choice.
+    line = rf"(?m)^(?=.*Skerry Logbook)(?=.*(?<![\d.])2\.3(?!\.?\d)).*{BUILD_ID}"
+    above = re.compile(line + r"[^\0]{0,3000}?login:")
+    assert unit.machine.console.search(above, 0), "not above the console's log-in prompt [R18]"
+    text = unit.login_text()
+    assert re.search(line, text), f"not after a log-in over SSH [R18]: {text[-500:]!r}"

@@ -1,0 +1,52 @@
+"""What can be reached from outside: listeners of ours on a unit, tried from its cable."""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import shlex
+
+from unit import SERVICE, Unit
+from wire import ALL_PORTS, Neighbour
+
+UNIT_IPV4 = "10.0.2.15"
+
+
+def listen(unit: Unit, kind: str, port: int, program: str, more: str = "") -> None:
+    """Let systemd listen on a port, as anybody on the unit might; wait until the kernel says so."""
+    name = f"{secrets.token_hex(4)}-{port}"
+    accept = "Accept=yes" if kind == "tcp" else ""
+    socket = f"[Socket]\nListen{'Stream' if kind == 'tcp' else 'Datagram'}={port}\n{accept}\n"
+    service = f"[Service]\nExecStart={program}\nStandardInput=socket\n{more}\n"
+    folder, template = "/run/systemd/system", "@" if kind == "tcp" else ""
+    unit.ssh(
+        f"mkdir -p {folder}; printf {shlex.quote(socket)} >{folder}/{name}.socket; "
+        f"printf {shlex.quote(service)} >{folder}/{name}{template}.service; "
+        f"systemctl daemon-reload && systemctl start {name}.socket && "
+        f"cat /proc/net/{kind} /proc/net/{kind}6 2>/dev/null | grep -q ':{port:04X} '",
+        seconds=120,
+    )
+
+
+def addresses(unit: Unit) -> list[str]:
+    """The unit's own, of both families; from the cable those are asked that a neighbour reaches."""
+    rows = [row.split() for row in unit.say("cat /proc/net/if_inet6 2>/dev/null; :").splitlines()]
+    found = [str(ipaddress.IPv6Address(bytes.fromhex(row[0]))) for row in rows if row[5:] != ["lo"]]
+    return [UNIT_IPV4, *(address for address in found if address.startswith("fe80:"))]
+
+
+def no_door_is_open(unit: Unit, neighbour: Neighbour) -> None:
+    """All ports of both families: one that answers otherwise than the most is a door."""
+    reached = neighbour.answers(unit.machine, UNIT_IPV4, [22, SERVICE])
+    assert all(reached.get(port) for port in (22, SERVICE)), f"a neighbour reaches {reached} [R13]"
+    for address in addresses(unit):
+        found = neighbour.answers(unit.machine, address, ALL_PORTS)
+        for port in (22, SERVICE):  # these may be open by either family, whoever listens there
+            found.pop(port, None)
+        doors = [port for port, taken in found.items() if taken]
+        assert not doors, f"{address} takes connections on {doors[:5]} [R13]"
+        refused = list(found)
+        for port in refused[:3] if len(refused) < 1000 else ():  # more: a wall that says no
+            listen(unit, "tcp", port, "/bin/cat")
+            taken = neighbour.answers(unit.machine, address, [port])
+            assert not taken.get(port), f"port {port} of {address} is let in [R13]"
