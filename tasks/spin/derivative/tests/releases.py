@@ -1,4 +1,4 @@
-"""What the letter says is in each archive, and what of a delivered one is otherwise."""
+"""What the instruction says is in each archive, and what of a delivered one is otherwise."""
 
 from __future__ import annotations
 
