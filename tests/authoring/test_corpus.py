@@ -149,7 +149,7 @@ def test_a_declaration_for_no_cheat_or_milestone_is_found(lamp: Path) -> None:
     text = config.read_text()
     config.write_text(text + DECLARED.replace("stock-guest", "stock-gust"))
     found = gate_rules.common(load(lamp), [], {})
-    assert found.findings == ("common_exploits: there is no cheat 'stock-gust' for this task",)
+    assert found.findings == ("common_exploits: there is no exploit 'stock-gust' for this task",)
     config.write_text(text + DECLARED.replace('["lit"]', '["dark"]'))
     with pytest.raises(TaskError, match="no milestone 'dark'"):
         load(lamp)

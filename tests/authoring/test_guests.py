@@ -16,7 +16,7 @@ from benchflow.boot.machine.disks import Disk
 from benchflow.boot.machine.virtual_machine import Machine
 from benchflow.tasks import load
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.needs("qemu", "guests")]
 SAID = "lamp login: root glowing brightly"
 CHECKS = f"""from benchflow.boot import milestone
 

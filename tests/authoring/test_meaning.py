@@ -55,6 +55,7 @@ def due(sources: Path, renames: Renames | None = None) -> dict[str, list[str]]:
     return {name: parts for name, parts in found.items() if parts}
 
 
+@pytest.mark.needs("time")
 def test_what_says_nothing_makes_nothing_due(sources: Path) -> None:
     shell = sources / BOOT / "machine/shell.py"
     edit(shell, "import re\n", "import re  # for patterns\n")
@@ -75,6 +76,7 @@ def test_a_new_method_that_nobody_names_makes_nothing_due(sources: Path) -> None
     assert due(sources) == {}
 
 
+@pytest.mark.needs("time")
 def test_a_changed_comparison_makes_due_who_comes_to_it(sources: Path) -> None:
     """`fat.py` is read by those who look into FAT; `shell.py` by all that ask a guest."""
     fat = sources / BOOT / "inspect/fat.py"
@@ -87,6 +89,7 @@ def test_a_changed_comparison_makes_due_who_comes_to_it(sources: Path) -> None:
     assert due(sources) == {name: ["boot/fat"] for name in users}
 
 
+@pytest.mark.needs("time")
 def test_a_change_in_the_runner_makes_all_due(sources: Path) -> None:
     edit(sources / BOOT / "runner/verify.py", "EXIT_VERDICT = 0", "EXIT_VERDICT = 5")
     assert due(sources) == {name: ["boot/verify"] for name in names()}
@@ -102,6 +105,7 @@ def table(**more: dict[str, str]) -> Renames:
     )
 
 
+@pytest.mark.needs("time")
 def test_a_move_with_its_line_in_the_table_is_the_same(sources: Path) -> None:
     boot = sources / BOOT
     (boot / "dos").mkdir()
@@ -118,6 +122,7 @@ def test_a_move_with_its_line_in_the_table_is_the_same(sources: Path) -> None:
     assert any("boot/fat" in parts for parts in found.values())
 
 
+@pytest.mark.needs("time")
 def test_a_rename_with_its_line_in_the_table_is_the_same(sources: Path) -> None:
     for path in (sources / BOOT).rglob("*.py"):
         text = path.read_text()
@@ -213,6 +218,7 @@ def at(commit: str) -> tarfile.TarFile:
     return tarfile.open(fileobj=io.BytesIO(done.stdout))
 
 
+@pytest.mark.needs("time")
 def test_records_that_were_carried_over_meant_the_same(tmp_path: Path) -> None:
     """At that commit the record held by the old rule, to the byte; what its tasks and `boot` meant
     then, by the present program, is what the record says now."""

@@ -47,6 +47,7 @@ def test_nothing_is_overwritten_and_a_wrong_name_is_said(tmp_path: Path) -> None
             new(name, top=tmp_path)
 
 
+@pytest.mark.needs("sandbox", "mirror")
 @pytest.mark.slow
 def test_it_boots_and_its_gates_hold(tmp_path: Path) -> None:
     """The oracle resolves, nop gains nothing, the cheat what it declares, a rung is a rung."""

@@ -16,6 +16,8 @@ from tests.run.plain import gates
 
 from benchflow.base.home import home
 
+pytestmark = pytest.mark.needs("sandbox")
+
 WORD = '[ "$(head -c 9 /app/out.txt | tr -d "\\0")" = done ]'
 HONEST = f"""#!/bin/bash
 mkdir -p /logs/verifier

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -14,6 +16,8 @@ import pytest
 from benchflow.boot.errors import GuestTimeout, LoginFailed
 from benchflow.boot.machine.guest import Watch
 from benchflow.boot.machine.shell import Shell
+
+pytestmark = pytest.mark.needs("time")  # prompts are waited for
 
 LOGIN = (sys.executable, str(Path(__file__).with_name("terminal_login.py")))
 RUSSIAN = [os.fsdecode(text.encode("koi8-r")) for text in ("gw логин: ", "Пароль: ", "Нет")]
@@ -44,7 +48,9 @@ class Terminal:
         return shell
 
     def close(self) -> None:
-        self._child.close(force=True)
+        self._child.kill(signal.SIGKILL)
+        with contextlib.suppress(pexpect.ExceptionPexpect):  # a busy host may take its time
+            self._child.close(force=True)
         self._reader.join(10)
 
     @property
@@ -184,3 +190,11 @@ def test_a_guest_that_prints_at_random_lets_nobody_in_and_is_given_up(
     with pytest.raises((GuestTimeout, LoginFailed)):
         console.login("toor", 8)
     assert len(console.typed) < 2000
+
+
+def test_a_password_is_typed_once_the_terminal_is_silent(
+    terminal: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LATE", "0.3")
+    opened = terminal(*LOGIN, "gw login: ", "Password: ", "Login incorrect")
+    assert opened.login("toor").run("echo in").stdout == "in\n"

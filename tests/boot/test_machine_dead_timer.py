@@ -27,6 +27,8 @@ from benchflow.boot.machine.virtual_machine import Machine
 from benchflow.boot.observer import Observer
 from guests import SHELL_INIT, modules
 
+pytestmark = pytest.mark.needs("qemu", "guests")
+
 QUIET = "console=ttyS0 quiet"
 WORDS = DEAD_TIMER.decode().replace("'", "'\\''")
 #: Has the processor for 100 ms of 103, whenever it is not stopped; at 50 the kernel finds another
@@ -97,7 +99,7 @@ def starved(machine: Machine, until: int) -> Iterator[None]:
         starving.join()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="a fixed priority needs root")
+@pytest.mark.needs("root")
 def test_a_busy_host_is_not_the_guests_fault(start: Start, shell_initrd: Path) -> None:
     for _ in range(5):  # on a busy host the starving can begin too late
         notes = Notes()

@@ -461,6 +461,7 @@ def test_a_guest_that_stalls_fails_and_is_no_error(verify, python: str) -> None:
     assert done.checks["test_d"]["status"] == "failed"
 
 
+@pytest.mark.needs("qemu")
 @pytest.mark.parametrize("python", PYTHONS)
 def test_selfcheck_names_tools_and_versions(boot: Path, python: str) -> None:
     done = subprocess.run(

@@ -21,7 +21,7 @@ from benchflow.boot.inspect import ed25519
 from benchflow.tasks import Task, find
 
 TASK = Path(__file__).parents[2] / "tasks/embedded/ab-update"
-HELPERS = ("bundle", "media", "unit", "lane", "dead", "power", "accounts", "leaks", "delivered")
+HELPERS = ("bundle", "media", "unit", "lane", "dead", "power", "delivered")
 TOOLS = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
 MIB = 1 << 20
 
@@ -116,7 +116,7 @@ def test_a_release_differs_in_what_was_asked_and_nothing_else(
     from benchflow.boot.inspect.ext4 import Ext4
 
     script = b"#!/bin/sh\nexit 1\n"
-    release = vendor.release(
+    release = vendor.version(
         folder / "17", 17, "abc", init=script, kernel=b"none", health_90=script
     )
     assert (
@@ -188,15 +188,6 @@ def test_a_version_that_cannot_be_made_is_missed_where_it_is_used(
         releases["next"]
 
 
-def test_a_slot_is_ext4_of_its_own_size(helpers: dict[str, ModuleType], tmp_path: Path) -> None:
-    bundle, slot = helpers["bundle"], tmp_path / "slot"
-    for kind, size, right in (("ext4", 32, True), ("ext4", 31, False), ("ext2", 32, False)):
-        slot.unlink(missing_ok=True)
-        subprocess.run(["mke2fs", "-q", "-t", kind, str(slot), f"{size}M"], check=True, env=TOOLS)
-        assert bundle.is_ext4(slot.read_bytes()[:2048]) is right, (kind, size)
-    assert not bundle.is_ext4(bytes(2048))
-
-
 def test_a_key_is_found_where_it_is_packed(
     helpers: dict[str, ModuleType], vendor: Any, tmp_path: Path
 ) -> None:
@@ -213,41 +204,6 @@ def test_a_key_is_found_where_it_is_packed(
         disk.write_bytes(bytes(1000) + hidden + bytes(1000))
         with pytest.raises(AssertionError, match=r"\[R4\]"):
             look(Deliverable, vendor)
-
-
-@pytest.mark.parametrize(
-    ("passwd", "shadow", "found"),
-    [
-        ("root:x:0:0::/:/bin/sh", "root:$6$a$b:1::::::", 0),
-        ("root:$5$a$b:0:0::/:/bin/sh\nbin:*:1:1::/:", None, 0),
-        ("root:x:0:0::/:/bin/sh\nbin:x:1:1::/:", "root:$y$j9T$a$b:::::::\nbin:!:::::::", 0),
-        ("root::0:0::/:/bin/sh", None, 1),
-        ("root:x:0:0::/:/bin/sh", "root::::::::", 1),
-        ("root:abJnggxhB/yWI:0:0::/:/bin/sh", None, 1),
-        ("root:x:0:0::/:/bin/sh\ntoor:x:0:0::/:", "root:$6$a$b:::\ntoor:$6$a$c:::", 1),
-        ("root:x:0:0::/:/bin/sh\nguest::5:5::/:", "root:$6$a$b:::", 1),
-        ("root:x:0:0::/:/bin/sh", "root::::\nroot:$6$a$b:::", 1),
-    ],
-)
-def test_who_can_log_in(
-    helpers: dict[str, ModuleType],
-    tmp_path: Path,
-    passwd: str,
-    shadow: str | None,
-    found: int,
-) -> None:
-    from benchflow.boot.inspect.ext4 import Ext4
-
-    (tmp_path / "tree/etc").mkdir(parents=True)
-    (tmp_path / "tree/etc/passwd").write_text(passwd + "\n")
-    if shadow is not None:
-        (tmp_path / "tree/etc/shadow").write_text(shadow + "\n")
-    disk = tmp_path / "disk"
-    subprocess.run(
-        ["mke2fs", "-q", "-t", "ext4", "-d", str(tmp_path / "tree"), str(disk), "4M"],
-        check=True, env=TOOLS,
-    )  # fmt: skip
-    assert len(helpers["accounts"].wrong(Ext4(disk, scratch=tmp_path))) == found
 
 
 STATUS = "slot=b\nversion=12\nstate=trial\ntry=2\nother=good\nother_version=9\nfloor=9\n"

@@ -13,9 +13,11 @@ from types import ModuleType
 import pytest
 from tests.catalogue import checkers
 
+from benchflow.bench import ethernet as frames
+
 TASK = Path(__file__).parents[2] / "tasks/embedded/arm64-gateway"
 ROOTFS = TASK / "solution/rootfs"
-HELPERS = ("frames", "streams", "dhcp", "names", "hosts", "site_data", "site_texts", "bench")
+HELPERS = ("streams", "dhcp", "names", "hosts", "site_data", "site_texts", "bench")
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +97,7 @@ def test_the_password_is_the_letters(helpers: dict[str, ModuleType]) -> None:
 
 
 def test_frames_are_read_as_they_were_made(helpers: dict[str, ModuleType]) -> None:
-    frames, names = helpers["frames"], helpers["names"]
+    names = helpers["names"]
     packet = frames.udp("10.0.0.1", 5, "10.0.0.2", 6, b"word")
     again = frames.Packet.read(packet.pack())
     assert again == packet and frames.read_udp(again) == (5, 6, b"word")

@@ -96,6 +96,7 @@ def test_places_are_those_of_sources(helpers: dict[str, ModuleType]) -> None:
     places = helpers["elves"].places
     assert places(b"\0/home/me/gcc/gcc/toplev.c\0") == ["/home/me/gcc/gcc/toplev.c"]
     assert places(b"at /build/src/musl/src/exit.S:") == ["/build/src/musl/src/exit.S"]
+    assert places(b"\0/build/gcc/vec.h\0") == ["/build/gcc/vec.h"]
     for text in (b"../../src/gcc/gcc/toplev.c", b"/usr/include/stdio.h", b"/etc/rc.conf",
                  b"gcc/toplev.c", b"/a/b.cfg", b"/var/run/nscd/sodl-find_object.c"):  # fmt: skip
         assert not places(text), text

@@ -237,6 +237,7 @@ def test_what_is_no_medium_is_the_deliverers_fault(
         medium.listed()
 
 
+@pytest.mark.needs("root")
 @pytest.mark.parametrize("table", ["", "gpt", "dos"])
 def test_a_disk_of_ours_is_full_and_read_again(
     helpers: dict[str, ModuleType], tmp_path: Path, table: str
@@ -252,6 +253,7 @@ def test_a_disk_of_ours_is_full_and_read_again(
     assert ours.problems(ours.path) == ["new is new", "autorun.sh is gone"]
 
 
+@pytest.mark.needs("root")
 def test_a_look_at_the_owners_disk_leaves_a_trace(
     helpers: dict[str, ModuleType], tmp_path: Path
 ) -> None:

@@ -10,6 +10,8 @@ from tests.catalogue import checkers
 
 from benchflow.boot import Disk, GuestTimeout, Machine
 
+pytestmark = pytest.mark.needs("qemu")
+
 HALT = bytes.fromhex("fa f4")  # cli; hlt
 #: Task, module, class, its other arguments, and the method that waits for a word on the console.
 WAITS = (

@@ -144,6 +144,7 @@ def test_columns_are_aligned_for_wide_characters_and_empty_ones_are_left_out() -
     assert text.splitlines() == ["a     b", "日本  x", "c     y"]
 
 
+@pytest.mark.needs("sandbox")
 def test_on_a_terminal_the_display_is_redrawn_and_then_gone(tmp_path: Path) -> None:
     sys.path.insert(0, str(ROOT / "tests" / "run"))
     import plain

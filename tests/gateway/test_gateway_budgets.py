@@ -23,6 +23,9 @@ from benchflow.gateway.totals import fold, replay
 from benchflow.scripted_model import Fault, Policy, Tokens, Turn, of_commands
 from benchflow.scripted_model.policy import Pace
 
+pytestmark = pytest.mark.needs("time")  # servers of ours are started for each test
+
+
 TOKENS = Tokens(input=700, output=30)
 LOOP = Policy(usage=TOKENS, turns=tuple(Turn(run="true") for _ in range(50)))
 SPENT = {"anthropic": 402, "openai-chat": 403, "openai-responses": 403, "gemini": 403}

@@ -21,6 +21,9 @@ from benchflow.model_apis.usage import Usage
 from benchflow.run.models import job_gateway
 from benchflow.scripted_model import Fault, Policy, ScriptedModel, Tokens, Turn, of_commands
 
+pytestmark = pytest.mark.needs("time")  # servers of ours are started for each test
+
+
 TOKENS = Tokens(input=700, cache_read=200, output=31)
 _trials = itertools.count()
 

@@ -35,6 +35,9 @@ from benchflow.results.jobs.faults import first_fault
 from benchflow.run.models.job_gateway import Models
 from benchflow.scripted_model import Closed, Fault, Policy, Turn
 
+pytestmark = pytest.mark.needs("time")  # servers of ours are started for each test
+
+
 SLOW = Policy(turns=(Turn(run="true", fault=Fault(kind="slow", seconds=6, times=999)),))
 
 

@@ -25,6 +25,9 @@ from benchflow.gateway.litellm_allowlist import translatable
 from benchflow.model_apis.protocols import Protocol
 from benchflow.scripted_model import Fault, Policy, ScriptedModel, Turn
 
+pytestmark = pytest.mark.needs("time")  # servers of ours are started for each test
+
+
 OTHER = "another-providers-key-1234567890"
 POLICIES = {
     "good": Policy(turns=(Turn(run="ls"), Turn(say="The end."))),

@@ -78,6 +78,13 @@ def test_measured_attempts_are_those_of_the_results(pages: dict[str, str]) -> No
     )
 
 
+def test_what_strangers_did_is_told(pages: dict[str, str]) -> None:
+    told = sections(pages["container/oci-base.md"], 2)["Reviews"]
+    assert re.search(
+        r"\*Blind attempt\* at 1\.0\.0 .* resolved, reward 1, 43 minutes, 32 calls", told
+    )
+
+
 def test_the_command_says_what_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["nonsense"]) == 2
     assert "python -m benchflow.reference" in capsys.readouterr().err

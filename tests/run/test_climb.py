@@ -17,6 +17,7 @@ from uuid import uuid4
 import pytest
 from ours import SOLVE, words
 from plain import BENCHFLOW, hear
+from tests import warm_command
 
 from benchflow.authoring.check import AS_USUAL, BUSY
 from benchflow.authoring.review import review
@@ -27,6 +28,8 @@ from benchflow.run.job.plan import plan
 from benchflow.run.job.request import RunRequest
 from benchflow.sandbox import cleanup
 from benchflow.tasks import load
+
+pytestmark = pytest.mark.needs("sandbox")
 
 GOES_ON = """#!/bin/bash
 mkdir -p /app/out
@@ -63,8 +66,7 @@ def left() -> list[Path]:
 
 
 def gate(folder: Path, name: str = "ladder", *options: str) -> dict[str, Any]:
-    command = [BENCHFLOW, "check", str(folder), "--gate", name, *options]
-    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    done = warm_command.run(["check", str(folder), "--gate", name, *options, "--json"])
     assert done.stdout, done.stderr
     result: dict[str, Any] = json.loads(done.stdout)["tasks"]["test/words"][0]
     return result

@@ -17,6 +17,8 @@ from benchflow.base.process_identity import Process
 from benchflow.gateway.totals import replay
 from benchflow.run.sweep.sweep_budget import spent_in
 
+pytestmark = pytest.mark.needs("sandbox")
+
 HERE = Path(__file__).parent
 #: Three answers in each trial: 1,000 tokens in and 50 out, 0.0015 dollars by the scripted price.
 TRUTH = {"turns": 3, "tokens": 3150, "usd": 0.0045, "lost_calls": 0, "budget_exhausted": ""}

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import browser, chromium
+from browser import browser
 from hostile_job import write_hostile_job
 from made_up import LONG
 from playwright.sync_api import Browser
+from tests.needs import needs
 
 from benchflow.results.collect import collect
 from benchflow.results.synthetic import Design, write_job
@@ -45,9 +46,8 @@ def site(built: Built) -> Path:
 
 
 @pytest.fixture(scope="session")
+@needs("browser")
 def opened() -> Iterator[Browser]:
-    if chromium() is None:
-        pytest.skip("Chromium is not installed (apt-get install chromium)")
     with browser() as running:
         yield running
 

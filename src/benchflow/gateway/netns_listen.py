@@ -1,6 +1,6 @@
 """Opens a listening socket inside a sandbox's network namespace and hands it out.
 
-Run as a program: `python -I -S doorway.py PID PORT FD`. It enters the user and the network
+Run as a program: `python -I -S netns_listen.py PID PORT FD`. It enters the user and the network
 namespace of PID, listens on 127.0.0.1:PORT there and sends the socket over FD, a packet socket. So
 the sandbox reaches the gateway at its own loopback with nothing of ours inside it: no process that
 could be killed, no mount, and no way to the host's loopback. A failure is sent as text.

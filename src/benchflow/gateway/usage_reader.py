@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any
 
-from benchflow.model_apis import forms
+from benchflow.model_apis import usage_forms
 from benchflow.model_apis.protocols import Protocol
 from benchflow.model_apis.sse import Decoder
 from benchflow.model_apis.usage import Usage
@@ -59,7 +59,7 @@ class Reader:
     @property
     def usage(self) -> Usage | None:
         """The counts that were told; None when there were none, or none that can be."""
-        return forms.read(self._protocol, self._found) if self._found else None
+        return usage_forms.read(self._protocol, self._found) if self._found else None
 
     @property
     def dollars(self) -> float | None:
@@ -101,7 +101,7 @@ class Reader:
             if isinstance(holder, dict):
                 counts = holder.get("usage", holder.get("usageMetadata"))
                 if isinstance(counts, dict):
-                    self._found = forms.merged(self._found, counts)
+                    self._found = usage_forms.merged(self._found, counts)
 
 
 def _told(event: Any) -> str:

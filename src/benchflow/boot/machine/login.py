@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import time
 from collections.abc import Callable
 
 from benchflow.boot.errors import GuestError, GuestTimeout, LoginFailed
@@ -26,6 +27,9 @@ LOGIN_SECONDS = 30.0  # reference seconds that remain for a login however late i
 # service may leave its line open while it starts; after a name, nobody has a reason to.
 NAME_STANDS = 30.0
 PASSWORD_STANDS = 5.0
+# Reference seconds between a prompt for a password and the password: some logins (BusyBox's) show
+# the prompt first and throw away what was typed until their terminal is silent.
+SILENT_SECONDS = 0.5
 ECHO_SECONDS = 3.0  # for a terminal to show what is typed
 NAMES_MAX = 3  # how often one login types its name at lines in unknown words
 _ERASE = "\x15"  # takes back what was typed on this line, at every terminal as it is at first
@@ -231,6 +235,10 @@ class Login:
 
     def _give(self, typed: str | None = None) -> None:
         """Type the password, or `typed` where it stands on its line already; and the line's end."""
+        if typed is None:
+            silent = self._watch.deadline(SILENT_SECONDS)
+            while (left := silent.remaining()) > 0:
+                time.sleep(left)
         self._given, self._again = True, False
         self._start = self._console.end
         self._patience = self._watch.deadline(CHECKED_SECONDS)

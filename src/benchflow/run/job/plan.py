@@ -12,7 +12,7 @@ from benchflow.errors import UsageError
 from benchflow.gateway.config import Budget, Config
 from benchflow.run import fitness
 from benchflow.run.job.agents import configure
-from benchflow.run.job.memory import available_mb
+from benchflow.run.job.host_memory import available_mb
 from benchflow.run.job.request import RunRequest
 from benchflow.run.models import job_gateway
 from benchflow.tasks import Staged, select, stage

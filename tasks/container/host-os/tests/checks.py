@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-import accounts
 import bounds
 import changes
 import confinement
@@ -15,6 +14,7 @@ from host import PASSWORD
 from questions import look, refused
 from site_data import RUNNING
 
+from benchflow.bench.account_files import ways_in
 from benchflow.boot import check, milestone
 
 SECONDS = 60
@@ -48,7 +48,7 @@ def test_the_private_key_is_not_on_the_disk(disk, vendor):
 @check("image", proves=["R4"])
 def test_nobody_else_can_log_in(disk):
     part = next(part for part in disk.partitions() if part.name == "slot-a")
-    found = accounts.wrong(disk.ext4(part))
+    found = ways_in(disk.ext4(part))
     assert not found, f"{found}; root alone, with the one password, is due [R4]"
 
 

@@ -5,8 +5,7 @@ containers from `runs` to `keeps`; its disk goes on in `alone` (no carrier), `as
 whose list is malformed) and `later` (a second carrier, with bundles).
 Files: layouts.py, programs.py and site_data.py make images, declarations and the first carrier,
 bundle.py and media.py the second one; host.py asks a cabinet; questions.py, confinement.py,
-bounds.py, changes.py and versions.py are what is asked; delivered.py, accounts.py and leaks.py read
-the disk as it was delivered.
+bounds.py, changes.py and versions.py are what is asked; delivered.py reads the disk as it came.
 Order: list of the first carrier, `next` applied, back to the first, a power cut, off; started twice
 without a list; the second carrier's list; version 1 → good → back → cut while writing → dead → ill.
 """

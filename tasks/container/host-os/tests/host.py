@@ -8,6 +8,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from bundle import digest_of
@@ -20,6 +21,7 @@ from benchflow.boot import (
     GuestError,
     GuestPanic,
     Image,
+    LoginFailed,
     Machine,
     Nic,
 )
@@ -86,7 +88,16 @@ class Host:
 
     def login(self, seconds: float = 60) -> None:
         """Wait for a confirmed version, through any number of tries that panic."""
-        self._through_panics(seconds, lambda left: self.machine.login("root", PASSWORD, left))
+        through = partial(self._through_panics, seconds, self._log_in)
+        try:
+            through()
+        except LoginFailed:
+            # Programs that ask for a password first throw away what was typed before: on a busy
+            # host they throw away a part of it.
+            through()
+
+    def _log_in(self, left: float) -> object:
+        return self.machine.login("root", PASSWORD, left)
 
     def await_word(self, word: str, seconds: float = 60) -> None:
         """Wait for a word of this run on the console, through panics."""

@@ -46,7 +46,7 @@ class Media:
         }
         for number, (name, files) in zip(numbers, changes.items(), strict=True):
             build = secrets.token_hex(8)
-            self.releases[name] = vendor.release(self.folder / name, number, build, files)
+            self.releases[name] = vendor.version(self.folder / name, number, build, files)
         self._false()
 
     def _script(self, name: str, more: str) -> bytes:
@@ -82,7 +82,7 @@ class Media:
         false("stranger", 2, seed=other)
         false("unsigned", 2, signature=bytes(64))
         false("moved", 2, manifest(good.version + 1, good.digest, vendor.slot),
-              signature=vendor_signature(vendor, text))  # fmt: skip
+              signature=vendor.sign(text))  # fmt: skip
         false("same", 3, manifest(1, vendor.release1.digest, vendor.slot))
         false("content", 4)
 
@@ -93,10 +93,3 @@ class Media:
     def carrier(self, path: Path) -> Path:
         mended = self._site.some("web", "eater", "ledger")
         return self._site.carrier(path, self.site(), mended=mended)
-
-
-def vendor_signature(vendor: Vendor, text: bytes) -> bytes:
-    """What the vendor's key says of another manifest."""
-    from benchflow.boot.inspect import ed25519
-
-    return ed25519.sign(vendor.seed, text)

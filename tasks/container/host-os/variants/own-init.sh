@@ -34,7 +34,7 @@ ln -s run/tmp "$root/tmp"
 sed -i 's/^mount -t tmpfs -o mode=1777 .*/mkdir -m 1777 \/run\/tmp/' "$root/etc/rc"
 printf 'daemon:x:1:1:daemon:/:/bin/false\nnobody:*:65534:65534::/:/bin/false\n' >>"$root/etc/passwd"
 {
-	echo "root:$(openssl passwd -5 'Quay-Ladder-4'):::::::"
+	echo "root:$(openssl passwd -5 'Quay-Ladder-4'):19000:0:99999:7:::"
 	printf 'daemon:!:19000::::::\n'
 } >"$root/etc/shadow"
 printf 'daemon:x:1:\nnogroup:x:65534:\n' >>"$root/etc/group"

@@ -13,22 +13,13 @@ boot=$work/boot
 
 ladder="image boots records refuses installs stays falls-back dead-versions hangs on-trial rollback
 keeps power-cuts spoilt-sector"
-reached=" "
-for milestone in $ladder; do
-	reached="$reached$milestone "
-	[ "$milestone" = "${STOP_AFTER:-}" ] && break
-done
-has() { case "$reached" in *" $1 "*) ;; *) return 1 ;; esac; }
+from-tasks-lib ladder.sh
 
 # ---- the kernel: Debian's for clouds, which is packed so that it starts fast ----
 
 packages=/var/tmp/unit-packages
 if [ ! -e $packages/done ]; then
-	mkdir -p $packages
-	apt-get -qq update
-	kernel=$(apt-cache depends linux-image-cloud-amd64 | sed -n 's/.*Depends: \(linux-image-[0-9].*\)/\1/p')
-	(cd $packages && apt-get -qq -o APT::Sandbox::User=root download "$kernel")
-	dpkg-deb -x $packages/linux-image-*.deb $packages/kernel
+from-tasks-lib cloud-kernel.sh
 	touch $packages/done
 fi
 modules=$(echo $packages/kernel/lib/modules/*)

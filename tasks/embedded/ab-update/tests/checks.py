@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 
-import accounts
 import delivered
 import pytest
 import questions
@@ -13,6 +12,7 @@ from power import CUTS_WHILE_WRITING, MOMENTS, survives
 from questions import refused, sound
 from unit import START_SECONDS, parse_status, same
 
+from benchflow.bench.account_files import ways_in
 from benchflow.boot import GuestTimeout, check, milestone
 
 # ---- image ----------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ def test_no_other_password(idle):
 @check("records", proves=["R5"])
 def test_nobody_else_can_log_in(disk):
     part = next(part for part in disk.partitions() if part.name == "slot-a")
-    found = accounts.wrong(disk.ext4(part))
+    found = ways_in(disk.ext4(part))
     assert not found, f"{found}; root alone, with the one password, is due [R5]"
 
 

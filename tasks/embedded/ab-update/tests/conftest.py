@@ -6,7 +6,7 @@ after its second update, crashes and loses its power (power.py); `idle`, fresh, 
 after wrong passwords; `lost` is the unit's disk without its data. Units with a torn sector come
 last, two at a time.
 Files: bundle.py and media.py make what is on the second disk, unit.py asks a unit and compares its
-slots with what it says, accounts.py and leaks.py read what lies on the disk.
+slots with what it says, delivered.py reads what lies on the disk before anything starts.
 Order: 1 (delivered) → second → third → unhealthy (fails) → flaky (confirmed at its third try) →
 next → back to flaky → without data.
 """

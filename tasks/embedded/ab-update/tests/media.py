@@ -128,7 +128,7 @@ class Media:
             path = self.files / self._named(name)
             try:
                 changes = self._changes(name)
-                self.releases[name] = vendor.release(path, version, secrets.token_hex(8), **changes)
+                self.releases[name] = vendor.version(path, version, secrets.token_hex(8), **changes)
             except (AssertionError, GuestError) as error:
                 self.releases.faults[name] = str(error)
                 path.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from bundle import SLOT, Release, digest_of
@@ -18,6 +19,7 @@ from benchflow.boot import (
     GuestPanic,
     GuestTimeout,
     Image,
+    LoginFailed,
     Machine,
 )
 
@@ -129,9 +131,16 @@ class Unit:
 
     def login(self, seconds: float = 60) -> None:
         """Wait for a confirmed version, through any number of tries that panic."""
-        self._through_panics(
-            seconds, lambda left: self.machine.login("root", PASSWORD, timeout=left)
-        )
+        through = partial(self._through_panics, seconds, self._log_in)
+        try:
+            through()
+        except LoginFailed:
+            # Programs that ask for a password first throw away what was typed before: on a busy
+            # host they throw away a part of it.
+            through()
+
+    def _log_in(self, left: float) -> object:
+        return self.machine.login("root", PASSWORD, timeout=left)
 
     def _through_panics(self, seconds: float, wait: Callable[[float], object]) -> None:
         """`wait` is given what is left of `seconds`, in reference seconds too."""

@@ -9,8 +9,12 @@ import struct
 import time
 
 from bench import Bench
-from dhcp import CLASSLESS, DOMAIN, MTU, NAME, NTP, STATIC
-from frames import (
+from hosts import Host
+from names import AAAA, PTR, SRV, TXT, A, Reply, answer, question
+from site_data import PRIVATE, port, private, public, within, word
+
+from benchflow.bench.dhcp_message import CLASSLESS, DOMAIN, MTU, NAME, NTP, STATIC
+from benchflow.bench.ethernet import (
     ACK,
     BROADCAST,
     FIN,
@@ -30,9 +34,6 @@ from frames import (
     read_udp,
     udp,
 )
-from hosts import Host
-from names import AAAA, PTR, SRV, TXT, A, Reply, answer, question
-from site_data import PRIVATE, port, private, public, within, word
 
 OFTEN = (21, 22, 23, 53, 67, 68, 69, 80, 111, 123, 161, 443, 514, 1900, 2323, 2601, 4444, 5353,
          7710, 8080, 31337)  # fmt: skip

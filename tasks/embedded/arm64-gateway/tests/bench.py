@@ -10,14 +10,15 @@ import time
 from collections.abc import Callable
 
 from boards import NETWORKS
-from dhcp import ACK, DISCOVER, NAK, OFFER, REQUEST, Carrier, Client, Message
-from frames import ARP, ICMP, IPV4, IPV6, Arp, Frame, Packet, echo, read_udp, udp
+from dhcp import Carrier, Client
 from hosts import Cable, Host
 from names import A, Reply, Zone, question
 from site_data import Carrier as Drawn
 from site_data import Site, drawn_mac
 from streams import Stream
 
+from benchflow.bench.dhcp_message import ACK, DISCOVER, NAK, OFFER, REQUEST, DhcpMessage
+from benchflow.bench.ethernet import ARP, ICMP, IPV4, IPV6, Arp, Frame, Packet, echo, read_udp, udp
 from benchflow.boot import Machine
 
 PASSWORD = "Sluice-Valve-9"
@@ -162,7 +163,7 @@ class Bench:
     # -- DHCP -----------------------------------------------------------------------------------
 
     def dhcp(self, client: Client, kind: int, wanted: tuple[int, ...], seconds: float = 20,
-             **how) -> Message | None:  # fmt: skip
+             **how) -> DhcpMessage | None:  # fmt: skip
         """One question, repeated until one of the `wanted` kinds of answer comes."""
         mark, numbers, got = self.lan.count, [], []
 
@@ -176,7 +177,7 @@ class Bench:
         self.again(lambda: numbers.append(client.ask(kind, **how)), look, seconds, 4)
         return got[0] if got else None
 
-    def lease(self, mac: str, seconds: float = 30, **how) -> Message | None:
+    def lease(self, mac: str, seconds: float = 30, **how) -> DhcpMessage | None:
         """The acknowledgement of a whole conversation, None when there is no offer."""
         client = Client(self.lan, mac)
         offer = self.dhcp(client, DISCOVER, (OFFER,), seconds, **how)
@@ -190,11 +191,11 @@ class Bench:
         assert answer.yours == offer.yours, "[R10] another address was offered than acknowledged"
         return answer
 
-    def renewed(self, seconds: float = 15) -> Message | None:
+    def renewed(self, seconds: float = 15) -> DhcpMessage | None:
         """The answer to a client that asks the gateway itself for more time."""
         client, mark, numbers = Client(self.lan, self.pc.mac), self.lan.count, []
         ask = (self.pc.address, self.site.own, self.macs["lan"])
-        got: list[Message] = []
+        got: list[DhcpMessage] = []
 
         def look() -> bool:
             got[:] = [one for number in numbers for one in client.answers(number, mark)]

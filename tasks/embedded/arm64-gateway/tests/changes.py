@@ -11,12 +11,13 @@ import time
 import pytest
 from bench import Bench
 from boards import MACS, board
-from dhcp import DISCOVER, OFFER, REQUEST, Client
-from frames import ARP, IPV4, Arp, Packet, udp
+from dhcp import Client
 from services import machine_behind, missing
 from site_data import FACTORY, FACTORY_SITE, POOL, WIDE, Site, drawn_mac, port, word
 from site_texts import largest, smallest, too_large, wrong
 
+from benchflow.bench.dhcp_message import DISCOVER, OFFER, REQUEST
+from benchflow.bench.ethernet import ARP, IPV4, Arp, Packet, udp
 from benchflow.boot import Image
 from benchflow.boot.errors import LoginFailed
 

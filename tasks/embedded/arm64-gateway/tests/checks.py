@@ -15,11 +15,12 @@ import changes
 import leases
 import services
 from bench import PASSWORD
-from dhcp import DISCOVER, Client
-from frames import ARP, BROADCAST, ICMP, IPV4, Frame, read_udp, udp
+from dhcp import Client
 from names import PTR, A
 from site_data import FACTORY, drawn_mac, port, vakt, word
 
+from benchflow.bench.dhcp_message import DISCOVER
+from benchflow.bench.ethernet import ARP, BROADCAST, ICMP, IPV4, Frame, read_udp, udp
 from benchflow.boot import check, milestone
 
 # ---- image ----------------------------------------------------------------------------------

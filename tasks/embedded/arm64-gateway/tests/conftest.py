@@ -4,9 +4,9 @@ on networks of its own, whose power goes while the first has its services killed
 clock; `lost`, the same with noise in `data`.
 
 Files: checks.py the milestones; boards.py and bench.py a gateway and what is on its wires;
-site_data.py and site_texts.py what a run draws; hosts.py, streams.py, frames.py, dhcp.py and
-names.py the networks, made of frames; attacks.py what must have no effect; services.py what must
-have one; changes.py configurations, passwords and power.
+site_data.py and site_texts.py what a run draws; hosts.py, streams.py, dhcp.py and names.py the
+networks, made of frames; leases.py DHCP as clients ask; attacks.py what must have no effect;
+services.py what must have one; changes.py configurations, passwords and power.
 
 Order: the local side while the carrier is silent, the carrier, both sides, changes of the
 configuration, killed services, then starts. Each check leaves the bench so that the next can ask.

@@ -3,70 +3,45 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, field
 
-from frames import BROADCAST, IPV4, Frame, Packet, ip_bytes, ip_text, mac_bytes, read_udp, udp
 from hosts import Cable, Host
 
-DISCOVER, OFFER, REQUEST, DECLINE, ACK, NAK, RELEASE = 1, 2, 3, 4, 5, 6, 7
-MASK, ROUTER, DNS, NAME, DOMAIN, MTU, STATIC, NTP = 1, 3, 6, 12, 15, 26, 33, 42
-ADDRESS, LEASE, KIND, SERVER, WANTED, CLASSLESS = 50, 51, 53, 54, 55, 121
-COOKIE = b"\x63\x82\x53\x63"
+from benchflow.bench.dhcp_message import (
+    ACK,
+    ADDRESS,
+    DISCOVER,
+    DNS,
+    DOMAIN,
+    KIND,
+    LEASE,
+    MASK,
+    NAK,
+    NAME,
+    OFFER,
+    REQUEST,
+    ROUTER,
+    SERVER,
+    WANTED,
+    DhcpMessage,
+)
+from benchflow.bench.ethernet import (
+    BROADCAST,
+    IPV4,
+    Frame,
+    Packet,
+    ip_bytes,
+    read_udp,
+    udp,
+)
 
 
-@dataclass(frozen=True)
-class Message:
-    """What a DHCP packet says."""
-
-    operation: int
-    number: int
-    mac: str
-    yours: str
-    current: str
-    options: dict[int, bytes] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, data: bytes) -> Message | None:
-        if len(data) < 241 or data[236:240] != COOKIE or data[2] != 6:
-            return None
-        options: dict[int, bytes] = {}
-        at = 240
-        while at + 1 < len(data) and data[at] != 255:
-            if data[at] == 0:
-                at += 1
-                continue
-            size = data[at + 1]
-            options[data[at]] = data[at + 2 : at + 2 + size]
-            at += 2 + size
-        return cls(
-            data[0], int.from_bytes(data[4:8], "big"), data[28:34].hex(":"), ip_text(data[16:20]),
-            ip_text(data[12:16]), options,
-        )  # fmt: skip
-
-    @property
-    def kind(self) -> int:
-        return self.options.get(KIND, b"\0")[0] if self.options.get(KIND) else 0
-
-    def pack(self) -> bytes:
-        head = bytes([self.operation, 1, 6, 0]) + self.number.to_bytes(4, "big")
-        head += b"\0\0\x80\0" + ip_bytes(self.current) + ip_bytes(self.yours) + bytes(8)
-        head += mac_bytes(self.mac) + bytes(10) + bytes(192) + COOKIE
-        for code, data in self.options.items():
-            head += bytes([code, len(data)]) + data
-        return (head + b"\xff").ljust(300, b"\0")
-
-    def addresses(self, option: int) -> list[str]:
-        data = self.options.get(option, b"")
-        return [ip_text(data[at : at + 4]) for at in range(0, len(data) - 3, 4)]
-
-
-def in_frame(frame: Frame, port: int) -> tuple[Packet, Message] | None:
+def in_frame(frame: Frame, port: int) -> tuple[Packet, DhcpMessage] | None:
     """The DHCP message to `port` in a frame, if it is one."""
     packet = Packet.read(frame.body) if frame.kind == IPV4 else None
     datagram = read_udp(packet) if packet else None
     if packet is None or datagram is None or datagram[1] != port:
         return None
-    message = Message.read(datagram[2])
+    message = DhcpMessage.read(datagram[2])
     return (packet, message) if message else None
 
 
@@ -87,7 +62,7 @@ class Client:
         if how.get("name"):
             options[NAME] = how["name"].encode()
         options[WANTED] = bytes([MASK, ROUTER, DNS, DOMAIN, LEASE])
-        message = Message(1, number, self.mac, "0.0.0.0", "0.0.0.0", options)
+        message = DhcpMessage(1, number, self.mac, "0.0.0.0", "0.0.0.0", options)
         packet = udp("0.0.0.0", 68, "255.255.255.255", 67, message.pack())
         self.cable.send(Frame(BROADCAST, self.mac, IPV4, packet.pack()))
         return number
@@ -96,12 +71,12 @@ class Client:
         """Ask the server alone for more time for the address that one has; returns the number."""
         number = secrets.randbelow(1 << 31)
         options = {KIND: bytes([REQUEST]), WANTED: bytes([MASK, ROUTER, DNS, DOMAIN, LEASE])}
-        message = Message(1, number, self.mac, "0.0.0.0", address, options)
+        message = DhcpMessage(1, number, self.mac, "0.0.0.0", address, options)
         packet = udp(address, 68, server, 67, message.pack())
         self.cable.send(Frame(server_mac, self.mac, IPV4, packet.pack()))
         return number
 
-    def answers(self, number: int, mark: int) -> list[Message]:
+    def answers(self, number: int, mark: int) -> list[DhcpMessage]:
         found = [in_frame(frame, 68) for frame in self.cable.since(mark)]
         return [
             message for _, message in filter(None, found)
@@ -138,7 +113,7 @@ class Carrier:
             fits = (wanted[0] if wanted else message.current) == self.offers
             self._answer(frame, message, ACK if fits else NAK)
 
-    def _answer(self, frame: Frame, asked: Message, kind: int) -> None:
+    def _answer(self, frame: Frame, asked: DhcpMessage, kind: int) -> None:
         own = self.router if self.router else self.host.address
         options = {KIND: bytes([kind]), SERVER: ip_bytes(own)}
         if kind != NAK:
@@ -149,6 +124,6 @@ class Carrier:
             }  # fmt: skip
             options |= self.extra
         yours = self.offers if kind != NAK else "0.0.0.0"
-        message = Message(2, asked.number, asked.mac, yours, "0.0.0.0", options)
+        message = DhcpMessage(2, asked.number, asked.mac, yours, "0.0.0.0", options)
         packet = udp(own, 67, "255.255.255.255", 68, message.pack())
         self.host.cable.send(Frame(frame.source, self.host.mac, IPV4, packet.pack()))

@@ -12,7 +12,9 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from frames import (
+from streams import Stream
+
+from benchflow.bench.ethernet import (
     ARP,
     BROADCAST,
     ICMP,
@@ -27,8 +29,6 @@ from frames import (
     read_udp,
     udp,
 )
-from streams import Stream
-
 from benchflow.boot.machine.nics import lan
 
 KEPT = 20_000

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from bench import Bench
-from dhcp import DISCOVER, NAK, OFFER, REQUEST, Client, Message
+from dhcp import Client
 from site_data import POOL, drawn_mac, public
+
+from benchflow.bench.dhcp_message import DISCOVER, NAK, OFFER, REQUEST, DhcpMessage
 
 
 def first(bench: Bench) -> None:
@@ -21,7 +23,7 @@ def first(bench: Bench) -> None:
     assert bench.ping(bench.pc, site.own), "[R25] the gateway does not answer ping"
 
 
-def _says_all(bench: Bench, answer: Message) -> None:
+def _says_all(bench: Bench, answer: DhcpMessage) -> None:
     site, options = bench.site, answer.options
     assert options.get(1) == site.mask, f"[R10] the mask of {site.lan}: {options.get(1)!r}"
     itself = answer.addresses(3) == [site.own] == answer.addresses(6)

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from frames import ip_bytes, ip_text
+from benchflow.bench.ethernet import ip_bytes, ip_text
 
 A, CNAME, PTR, TXT, AAAA, SRV = 1, 5, 12, 16, 28, 33
 DEPTH_MAX = 64

@@ -10,10 +10,12 @@ import time
 from collections.abc import Callable
 
 from bench import Bench
-from dhcp import DISCOVER, OFFER, Client
-from frames import ICMP, SYN, Packet, Segment, udp, unreachable
+from dhcp import Client
 from hosts import Host
 from site_data import port, vakt
+
+from benchflow.bench.dhcp_message import DISCOVER, OFFER
+from benchflow.bench.ethernet import ICMP, SYN, Packet, Segment, icmp, udp
 
 FLOOD = 3000
 SERVICES = ("dhcp", "dns", "page", "uplink", "vakt")
@@ -64,16 +66,18 @@ def errors(bench: Bench, data: bytes) -> None:
 
     bench.again(lambda: bench.pc.put(packet, bench.macs["lan"]), arrived, 15)
     assert arrived(), "[R18] it did not arrive"
-    kind, code = secrets.choice(((3, 4), (3, 1), (3, 3), (11, 0)))
-    error = unreachable(bench.drawn.other, arrived()[0], code, kind=kind)
+    kind, code = 3, secrets.choice((1, 3, 4))
+    quoted = arrived()[0]
+    body = icmp(kind, code, bytes(4), quoted.pack()[:28])
+    error = Packet(bench.drawn.other, quoted.source, ICMP, body)
 
     def learnt() -> bool:
         for came in bench.pc.received(lambda one: one.protocol == ICMP):
-            quoted = Packet.read(came.body[8:], whole=False)
+            about = Packet.read(came.body[8:], whole=False)
             ends = (bench.pc.address, bench.drawn.world)
-            named = quoted and (quoted.source, quoted.target) == ends
-            if quoted and named and came.body[:2] == bytes([kind, code]):
-                return quoted.body[:4] == struct.pack(">HH", own, at)
+            named = about and (about.source, about.target) == ends
+            if about and named and came.body[:2] == bytes([kind, code]):
+                return about.body[:4] == struct.pack(">HH", own, at)
         return False
 
     found = bench.again(lambda: bench.router.put(error, bench.macs["wan"]), learnt, 15)

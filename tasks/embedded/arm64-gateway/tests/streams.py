@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from frames import ACK, FIN, PSH, RST, SYN, Segment
+from benchflow.bench.ethernet import ACK, FIN, PSH, RST, SYN, Segment
 
 if TYPE_CHECKING:
     from hosts import Host

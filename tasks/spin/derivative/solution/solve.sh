@@ -13,12 +13,7 @@ export LC_ALL=C
 
 ladder="archive boots packaged service supply precedence trust forward gate release carried retired
 line power"
-reached=" "
-for milestone in $ladder; do
-	reached="$reached$milestone "
-	[ "$milestone" = "${STOP_AFTER:-}" ] && break
-done
-has() { case "$reached" in *" $1 "*) ;; *) return 1 ;; esac; }
+from-tasks-lib ladder.sh
 
 # ---- what is Debian's: the system, the kernel, the packages of the base ----
 

@@ -13,12 +13,7 @@ export LC_ALL=C
 
 ladder="medium bios brand wall alive local quiet kept power-cut only-ours uefi locked stick rescue
 checked"
-reached=" "
-for milestone in $ladder; do
-	reached="$reached$milestone "
-	[ "$milestone" = "${STOP_AFTER:-}" ] && break
-done
-has() { case "$reached" in *" $1 "*) ;; *) return 1 ;; esac; }
+from-tasks-lib ladder.sh
 
 # ---- Debian's part, by live-build ----
 

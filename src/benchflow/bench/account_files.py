@@ -1,22 +1,25 @@
-"""Who can log in, by what the slot's own files of accounts say."""
+"""Who can log in by /etc/passwd and /etc/shadow, as the C library and BusyBox read them.
+
+For systems on which one account alone may log in; `login_rules` is for those of Debian's.
+"""
 
 from __future__ import annotations
 
 import re
 
-from benchflow.boot.inspect.ext4 import Ext4
+from benchflow.boot.inspect.filesystem import FileSystem
 
 #: A hash of crypt(3) of which the whole password counts; the oldest kind looks at eight letters.
 _HASH = re.compile(r"[$_]\S+")
 
 
-def _rows(files: Ext4, path: str) -> list[list[str]]:
+def _rows(files: FileSystem, path: str) -> list[list[str]]:
     if not files.exists(path) or files.stat(path).kind != "file":
         return []
     return [line.split(":") for line in files.read_text(path).splitlines() if line]
 
 
-def wrong(files: Ext4) -> list[str]:
+def ways_in(files: FileSystem) -> list[str]:
     """Every way in but root's one password, one line each; [] where there is none.
 
     Where there are no such files, only trying says who is let in.

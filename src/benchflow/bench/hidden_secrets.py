@@ -1,13 +1,15 @@
-"""Looking for something that must not be there, in the forms in which it would be of use."""
+"""A secret that must not be there: looked for in every form that is of use, packed too."""
 
 from __future__ import annotations
 
 import base64
 import bz2
+import hashlib
 import itertools
 import lzma
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from benchflow.boot import BadDeliverable, decompress
@@ -128,29 +130,21 @@ def _pieces(data: bytes) -> Iterator[bytes]:
         yield data[max(0, at - _BEFORE) : at + _PIECE]
 
 
-def changed(
-    before: bytes, after: bytes, unit: int = 512, begin: int = 0, end: int | None = None
-) -> list[int]:
-    """Where, in units, two states of a disk differ between two places."""
-    block, found = 1 << 20, []
-    end = len(after) if end is None else end
-    for start in range(begin, end, block):
-        stop = min(start + block, end)
-        if before[start:stop] != after[start:stop]:
-            found += [
-                at
-                for at in range(start, stop, unit)
-                if before[at : at + unit] != after[at : at + unit]
-            ]
-    return found
+def of_ed25519(seed: bytes) -> dict[str, bytes]:
+    """What a private key of Ed25519 could be kept as, for `holds`: its seed, or what signs."""
+    scalar = hashlib.sha512(seed).digest()[:32]
+    clamped = bytes([scalar[0] & 248, *scalar[1:31], scalar[31] & 63 | 64])
+    return {"the private key": seed, "its scalar": scalar, "its scalar, clamped": clamped}
 
 
-def runs(after: bytes, offsets: list[int], unit: int = 512) -> list[bytes]:
-    """The bytes at these places, neighbours together."""
-    joined: list[list[int]] = []
-    for at in offsets:
-        if joined and joined[-1][1] == at:
-            joined[-1][1] = at + unit
-        else:
-            joined.append([at, at + unit])
-    return [after[start:end] for start, end in joined]
+def pieces(path: Path, piece: int = 96 << 20, before: int = 16 << 20) -> Iterator[bytes]:
+    """A large file for `unpacked`, in pieces that begin with the end of the one before; those that
+    are all zeros are left out."""
+    size = path.stat().st_size
+    with path.open("rb") as stream:
+        for at in range(0, size, piece):
+            start = max(0, at - before)
+            stream.seek(start)
+            data = stream.read(min(at + piece, size) - start)
+            if data.count(0) != len(data):
+                yield data
