@@ -237,6 +237,35 @@ def test_what_is_no_medium_is_the_deliverers_fault(
         medium.listed()
 
 
+@pytest.mark.needs("qemu")
+@pytest.mark.parametrize("table", ["gpt", "dos"])
+def test_the_bios_goes_on_from_a_disk_with_partitions_to_the_next(
+    helpers: dict[str, ModuleType], tmp_path: Path, table: str
+) -> None:
+    """Else the medium in the drive, which comes after it, would never be read."""
+    first = tmp_path / "first.img"
+    first.write_bytes(bytes(1 << 20))
+    helpers["disks"].in_a_partition(first, table)
+    # mov dx, 0x3f8; mov al, "K"; out dx, al; cli; hlt
+    code = b"\xba\xf8\x03\xb0K\xee\xfa\xf4"
+    floppy = code.ljust(510, b"\0") + b"\x55\xaa"
+    (tmp_path / "next.img").write_bytes(floppy.ljust(2880 * 512, b"\0"))
+    serial = tmp_path / "serial"
+    command = ["qemu-system-x86_64", "-nodefaults", "-display", "none", "-serial", f"file:{serial}"]
+    for name, device in (("first", "virtio-blk-pci,bootindex=0"), ("next", "floppy")):
+        command += ["-drive", f"if=none,format=raw,id={name},file={tmp_path / name}.img",
+                    "-device", f"{device},drive={name}"]  # fmt: skip
+    command += ["-global", "isa-fdc.bootindexA=1"]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL) as qemu:
+        try:
+            end = time.monotonic() + 60
+            while not (serial.exists() and serial.read_bytes()) and time.monotonic() < end:
+                time.sleep(0.2)
+        finally:
+            qemu.kill()
+    assert serial.read_bytes() == b"K"
+
+
 @pytest.mark.needs("root")
 @pytest.mark.parametrize("table", ["", "gpt", "dos"])
 def test_a_disk_of_ours_is_full_and_read_again(

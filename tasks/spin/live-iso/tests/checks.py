@@ -116,13 +116,11 @@ def test_the_menu_was_on_the_serial_port(lent):
 
 @milestone("brand", weight=1, proves=["R9"], title="The customer's name")
 def test_os_release_and_host_name(lent):
-    text = lent.say("cat /etc/os-release")
-    lines = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
-    wanted = OS_RELEASE
-    found = {key: lines.get(key, "").strip("\"'") for key in wanted}
-    assert found == wanted, f"/etc/os-release says {found}, not {wanted} [R9]"
-    name = lent.say("uname -n")
-    assert name == "expo-wall", f"the host name is {name!r} [R9]"
+    text = lent.say("cat /etc/os-release").splitlines()
+    lines = dict(line.split("=", 1) for line in text if "=" in line)
+    found = {key: lines.get(key, "").strip("\"'") for key in OS_RELEASE}
+    assert found == OS_RELEASE, f"/etc/os-release says {found}, not {OS_RELEASE} [R9]"
+    assert (name := lent.say("uname -n")) == "expo-wall", f"the host name is {name!r} [R9]"
 
 
 @check("brand", proves=["R10"])
@@ -465,8 +463,8 @@ def test_nothing_else_is_going_on(rescue):
 
 @check("rescue", proves=["R26"])
 def test_the_tools_are_there(rescue):
-    tools = "for t in e2fsck mount blkid sfdisk; do command -v $t >/dev/null || echo $t; done"
-    missing = rescue.say(tools)
+    missing = rescue.say("for t in e2fsck mount blkid sfdisk; do command -v $t >/dev/null || "
+                         "echo $t; done")  # fmt: skip
     assert missing == "", f"{missing.split()} are missing [R26]"
     assert "EXPO-STATE" in rescue.say("blkid -p -s LABEL /dev/vda"), "blkid is of no use [R26]"
 

@@ -13,6 +13,10 @@ from benchflow.boot import Image, VerifierBroken
 
 LABEL = "EXPO-STATE"
 _MIB = 1 << 20
+#: `int 18h` where a disk with a partition table has its boot code: "no system here, take the next".
+#: Such a disk has the signature of one that starts, and is the first that the BIOS tries: without
+#: any code there it ends in zeros, and no medium in the drive is ever read.
+NO_SYSTEM = b"\xcd\x18"
 OWNER = 4711  # of the files of a disk that was written elsewhere
 
 
@@ -57,6 +61,8 @@ def in_a_partition(path: Path, table: str) -> Path:
     layout = f"label: {table}\nstart=2048, size=2048\nstart={start}, size={sectors}\n"
     run("sfdisk", "-q", "--no-reread", "--no-tell-kernel", str(path), stdin=layout)
     run("dd", f"if={system}", f"of={path}", "bs=512", f"seek={start}", "conv=notrunc")
+    with path.open("r+b") as disk:
+        disk.write(NO_SYSTEM)
     system.unlink()
     return path
 
