@@ -19,7 +19,6 @@ from tests.catalogue import checkers
 TASK = Path(__file__).parents[2] / "tasks/container/host-os"
 ROOTFS = TASK / "solution/rootfs"
 HELPERS = (
-    "layouts",
     "programs",
     "site_data",
     "bundle",
