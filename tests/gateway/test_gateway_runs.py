@@ -141,6 +141,13 @@ def test_what_cannot_work_is_said_before_anything_starts(
     assert not (place / "jobs").exists()
 
 
+def test_a_missing_key_is_said_before_an_agent_is_installed(place: Path) -> None:
+    status, _, said = run(place, "-a", "mini-swe-agent", "-m", "openai/gpt-5")
+    assert status == 2
+    assert "no key for openai/gpt-5" in said
+    assert "installing" not in said
+
+
 def test_budgets_need_a_model(place: Path) -> None:
     status, _, said = run(place, "-a", "oracle", "--max-turns", "3")
     assert status == 2

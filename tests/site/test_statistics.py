@@ -14,7 +14,7 @@ from benchflow.results.records import Record
 from benchflow.results.versions import apart
 from benchflow.site.markdown_json import to_json
 from benchflow.site.pages import agent as agent_page
-from benchflow.site.pages import overview
+from benchflow.site.pages import overview, task
 from benchflow.site.pages import skills as skills_page
 from benchflow.site.study import Study
 from benchflow.study.arrays import Trials, one_spelling
@@ -333,6 +333,10 @@ def test_probes_of_the_tasks_are_ranked_only_where_nothing_else_ran() -> None:
         .lede[0]
         .startswith("2 agents and models and 4 probes tried 3 tasks 18 times")
     )
+    # The oracle resolves all three tasks, the agents all but the first.
+    for name, said in (("t0", "0 of 2"), ("t1", "2 of 2")):
+        lede = task.make(both, name, lambda path, text: None).lede[0]
+        assert lede.startswith(f"{said} agents and models resolved it at least once; {said} trials")
 
 
 def test_the_half_widths_of_a_site_are_those_of_a_report() -> None:

@@ -87,22 +87,22 @@ from benchflow.cli.options import FiniteRange, jobs_dir_option, json_option, pai
 @click.option(
     "--max-usd",
     type=FiniteRange(0, min_open=True),
-    help="End each trial's calls at so many dollars.",
+    help="Stop a trial's model calls after so many dollars.",
 )
 @click.option(
     "--max-tokens",
     type=click.IntRange(1),
-    help="End each trial's calls at so many tokens, in and out.",
+    help="Stop a trial's model calls after so many tokens, in and out.",
 )
 @click.option(
     "--max-turns",
     type=click.IntRange(1),
-    help="End each trial's calls after so many answers of the model.",
+    help="Stop a trial's model calls after so many answers of the model.",
 )
 @click.option(
     "--max-minutes",
     type=FiniteRange(0, min_open=True),
-    help="End each trial's calls after so many minutes.",
+    help="Stop a trial's model calls after so many minutes.",
 )
 @click.option(
     "--rpm",

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -67,11 +68,15 @@ def _harbors(text: str, model: str | None, request: RunRequest) -> AgentConfig:
     from harbor.agents.factory import AgentFactory
     from harbor.models.trial.config import AgentConfig
 
+    from benchflow.agents.layers import AGENTS
+    from benchflow.gateway import providers
     from benchflow.run.job.layers import layered
 
     options: dict[str, Any] = {key: _value(v) for key, v in request.agent_options.items()}
     wanted = options.pop("layer", "")
     if wanted != "none" and (wanted or request.sandbox == "namespace"):
+        if model and request.gateway and text in AGENTS:
+            providers.route(model, os.environ)  # a missing key is told before minutes of installing
         wrapper, layer = layered(text, str(wanted), options)
         if wrapper:
             text, options = wrapper, {**options, "layer": layer}

@@ -79,7 +79,7 @@ def _divided(study: Study) -> tuple[Block, ...]:
 
 
 def _index_row(study: Study, task: str) -> tuple[Cell, ...]:
-    records = study.of_task(task)
+    records = study.counted(task)
     expert = next((r.expert_minutes for r in records if r.expert_minutes), None)
     return (
         text(task, study.at.task(task)),
@@ -106,12 +106,10 @@ def _difficulty(study: Study, task: str) -> tuple[Cell, Cell]:
 def make(study: Study, task: str, put: Put) -> Page:
     """One task."""
     records = study.of_task(task)
-    resolved, failed, errors = counts(records)
-    solvers = sum(
-        any(r.verdict is Verdict.RESOLVED for r in study.cells.get((who, task), ()))
-        for who in study.entries
-    )
-    tried = sum((who, task) in study.cells for who in study.entries)
+    counted = study.counted(task)
+    resolved, failed, errors = counts(counted)
+    solvers = len({r.who for r in counted if r.verdict is Verdict.RESOLVED})
+    tried = len({r.who for r in counted})
     return Page(
         path=study.at.task(task),
         title=task,
@@ -125,10 +123,10 @@ def make(study: Study, task: str, put: Put) -> Page:
         sections=tuple(
             section
             for section in (
-                Section("about", "", _about(records)),
+                Section("about", "", _about(counted)),
                 Section("attempts", "Attempts", (_attempts(study, task),)),
                 Section("rungs", _rungs_title(records), _rungs(study, task, records)),
-                Section("stops", "Where they stop", _stops(study, records)),
+                Section("stops", "Where they stop", _stops(study, counted)),
             )
             if section.blocks
         ),
