@@ -59,6 +59,8 @@ class Plain:
             self._say(trial, finished_line(trial))
         elif board.planned <= _FEW:
             limit = f" (limit {duration(trial.limit)})" if trial.limit else ""
+            if trial.phase is Phase.IMAGE:
+                limit = " (the first time it is built, for minutes; then it is there)"
             self._say(trial, f"{trial.phase.value}{limit}")
 
     def milestone(self, board: Board, trial: TrialState, milestone: str) -> None:

@@ -186,7 +186,7 @@ RULES = (
     ),
     Rule(
         "ended-wrong",
-        "ended by itself with an incorrect submission",
+        "ended by itself, not resolved",
         "the run ended by itself; whether the agent called its work done was not recorded",
         lambda seen: seen.record.ended_itself is True,
     ),

@@ -92,6 +92,8 @@ def _harbors(text: str, model: str | None, request: RunRequest) -> AgentConfig:
         hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
         if ":" in text:
             hint = str(error)
+            if "No module named" in hint:
+                hint += "; is its folder on PYTHONPATH? PYTHONPATH=. benchflow run …"
         raise UsageError(f"no agent {text!r}", hint=hint) from error
     return _metered(config, request) if request.gateway else config
 
