@@ -60,7 +60,7 @@ class Plain:
         elif board.planned <= _FEW:
             limit = f" (limit {duration(trial.limit)})" if trial.limit else ""
             if trial.phase is Phase.IMAGE:
-                limit = " (the first time it is built, for minutes; then it is there)"
+                limit = " (built the first time, which takes minutes)"
             self._say(trial, f"{trial.phase.value}{limit}")
 
     def milestone(self, board: Board, trial: TrialState, milestone: str) -> None:
