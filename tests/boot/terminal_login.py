@@ -2,8 +2,8 @@
 
 A name is shown, a password is not, and what was typed ahead of it is thrown away, as getpass(3)
 does; with LATE in the environment also what was typed up to so many seconds after the prompt, as
-BusyBox does. `root` with `toor` gets a shell; LATER, where given, asks for every name but the
-first.
+BusyBox does; with TAKES the prompt for a password comes so many seconds after the name. `root`
+with `toor` gets a shell; LATER, where given, asks for every name but the first.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ def hidden(prompt: str) -> bytes:
         time.sleep(float(late))
     termios.tcsetattr(0, termios.TCSAFLUSH, silent)
     if not late:
+        time.sleep(float(os.environ.get("TAKES", "0")))
         say(prompt)
     line = os.read(0, 4096)
     termios.tcsetattr(0, termios.TCSAFLUSH, shown)

@@ -109,6 +109,8 @@ class Login:
         def step() -> bool | None:
             text = console.since(max(watch.boot_start, console.end - 512))
             if _LOGIN.search(text) or (typed_at < 0 and self._is_known(open_line(text))):
+                if self._typed_ahead and self._stands() < ECHO_SECONDS:
+                    return None  # it takes the name that was typed ahead of it, or none
                 if typed_at >= 0:
                     self._send(_ERASE)
                 self._line, self._guessed = open_line(text), False
@@ -123,6 +125,8 @@ class Login:
             # be on its way after a refusal or an exit, and the newline would be the name.
             nonlocal waited, typed_at, names
             stands = self._stands()
+            if self._typed_ahead and stands < ECHO_SECONDS:
+                return ECHO_SECONDS / 4
             if waited and self._prompted(watch.boot_start):
                 self._send("\n")
             elif typed_at >= 0 and stands >= ECHO_SECONDS:
@@ -255,7 +259,9 @@ class Login:
             if stands >= ECHO_SECONDS:
                 self._give("" if self._password else _ERASE)
         elif not self._guessed:
-            if line and stands >= PASSWORD_STANDS and not self._answers:
+            if _LOGIN.search(text):
+                self._no_login = stands >= ECHO_SECONDS  # the name was lost: it asks for one again
+            elif line and stands >= PASSWORD_STANDS and not self._answers:
                 self._give()
                 self._again = True
         elif _LOGIN.search(text) or line == self._line:
