@@ -138,7 +138,7 @@ def test_a_service_that_takes_its_time_is_no_login(
     is typed at no prompt for a name.
     """
     monkeypatch.setenv("TAKES", takes)
-    slow = 'printf "Starting sshd: "; sleep 2.5; echo OK; printf "Starting ntpd: "; sleep 1.6; echo OK'
+    slow = 'for each in 2.5 1.6; do printf "Starting services: "; sleep $each; echo OK; done'
     console = terminal("dash", "-c", f'{slow}; exec "$@"', "dash", *LOGIN, *WORDS[words])
     assert console.login("toor", 60).run("echo in").stdout == "in\n"
     assert console.text.count(WORDS[words][2]) <= 1

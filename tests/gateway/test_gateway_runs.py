@@ -141,10 +141,20 @@ def test_what_cannot_work_is_said_before_anything_starts(
     assert not (place / "jobs").exists()
 
 
-def test_a_missing_key_is_said_before_an_agent_is_installed(place: Path) -> None:
-    status, _, said = run(place, "-a", "mini-swe-agent", "-m", "openai/gpt-5")
+@pytest.mark.parametrize(
+    ("model", "more", "message"),
+    [
+        ("openai/gpt-5", (), "no key for openai/gpt-5"),
+        ("http://127.0.0.1:9/v1#m", ("--max-usd", "1"), "the price of"),
+    ],
+)
+def test_what_cannot_work_is_said_before_an_agent_is_installed(
+    place: Path, model: str, more: tuple[str, ...], message: str
+) -> None:
+    fresh = {"BENCHFLOW_HOME": str(place / "fresh")}  # in which no agent is installed
+    status, _, said = run(place, "-a", "mini-swe-agent", "-m", model, *more, env=fresh)
     assert status == 2
-    assert "no key for openai/gpt-5" in said
+    assert message in said
     assert "installing" not in said
 
 

@@ -58,10 +58,10 @@ class Plain:
         if trial.phase is Phase.DONE:
             self._say(trial, finished_line(trial))
         elif board.planned <= _FEW:
-            limit = f" (limit {duration(trial.limit)})" if trial.limit else ""
+            more = f" (limit {duration(trial.limit)})" if trial.limit else ""
             if trial.phase is Phase.IMAGE:
-                limit = " (built the first time, which takes minutes)"
-            self._say(trial, f"{trial.phase.value}{limit}")
+                more = " (built the first time, which takes minutes)"
+            self._say(trial, f"{trial.phase.value}{more}")
 
     def milestone(self, board: Board, trial: TrialState, milestone: str) -> None:
         """The milestone and what became of it."""

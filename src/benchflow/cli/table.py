@@ -97,13 +97,15 @@ def ladder(milestones: Sequence[Milestone], indent: str = "  ") -> str:
         if failure := m.first_failure:
             proves = f" [{', '.join(failure.proves)}]" if failure.proves else ""
             lines.append(f"{indent}    {failure.name}{proves}")
-            lines += [f"{indent}      {line}" for line in _first_lines(failure.message)]
+            lines += [f"{indent}      {line}" for line in excerpt(failure.message)]
     return "\n".join(lines)
 
 
-def _first_lines(message: str, count: int = 4) -> list[str]:
+def excerpt(message: str, count: int = 5) -> list[str]:
+    """At most `count` lines of a failure's message: the first says what is wrong, and the last are
+    the end of what was seen, which is where it went wrong."""
     lines = [line.rstrip()[:160] for line in message.splitlines() if line.strip()]
-    return [*lines[:count], *(["…"] if len(lines) > count else [])]
+    return lines if len(lines) <= count else [lines[0], "…", *lines[2 - count :]]
 
 
 def _label(trial: Trial) -> str:

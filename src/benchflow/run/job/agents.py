@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -48,8 +47,13 @@ def who(config: Mapping[str, Any]) -> str:
     return one_line(" ".join(str(part) for part in (name, config.get("model_name")) if part), 120)
 
 
-def configure(request: RunRequest, tasks: list[Staged]) -> list[AgentConfig]:
+def configure(
+    request: RunRequest, tasks: list[Staged], *, layers: bool = True
+) -> list[AgentConfig]:
     """Agent configurations in the order that they were asked for, one a model.
+
+    An agent's layer is installed where it is missing, which takes minutes; without `layers` none
+    is looked for, and the agents are as Harbor has them.
 
     Raises UsageError for an unknown agent, milestone or script, before anything is started.
     """
@@ -60,23 +64,19 @@ def configure(request: RunRequest, tasks: list[Staged]) -> list[AgentConfig]:
             configs.append(_ours(kind, argument, request, tasks))
             continue
         models: tuple[str | None, ...] = request.models or (None,)
-        configs += [_harbors(text, model, request) for model in models]
+        configs += [_harbors(text, model, request, layers) for model in models]
     return configs
 
 
-def _harbors(text: str, model: str | None, request: RunRequest) -> AgentConfig:
+def _harbors(text: str, model: str | None, request: RunRequest, layers: bool) -> AgentConfig:
     from harbor.agents.factory import AgentFactory
     from harbor.models.trial.config import AgentConfig
 
-    from benchflow.agents.layers import AGENTS
-    from benchflow.gateway import providers
     from benchflow.run.job.layers import layered
 
     options: dict[str, Any] = {key: _value(v) for key, v in request.agent_options.items()}
     wanted = options.pop("layer", "")
-    if wanted != "none" and (wanted or request.sandbox == "namespace"):
-        if model and request.gateway and text in AGENTS:
-            providers.route(model, os.environ)  # a missing key is told before minutes of installing
+    if layers and wanted != "none" and (wanted or request.sandbox == "namespace"):
         wrapper, layer = layered(text, str(wanted), options)
         if wrapper:
             text, options = wrapper, {**options, "layer": layer}

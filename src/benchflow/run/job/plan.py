@@ -54,6 +54,8 @@ def plan(request: RunRequest) -> Plan:
     chosen = select([*request.tasks])
     fitness.refuse(chosen, request.sandbox)
     tasks = [stage(task, request.hint) for task in chosen]
+    # What is wrong with a model, a budget or a name is told before minutes of installing.
+    assemble(request, tasks, configure(request, tasks, layers=False))
     return assemble(request, tasks, configure(request, tasks))
 
 
