@@ -50,6 +50,7 @@ debootstrap:debootstrap
 busybox:busybox-static
 qemu-aarch64-static:qemu-user-static
 /usr/lib/python3/dist-packages/pytest/__init__.py:python3-pytest
+/usr/lib/python3/dist-packages/cryptography/__init__.py:python3-cryptography
 /usr/lib/python3/dist-packages/pexpect/__init__.py:python3-pexpect
 ssh:openssh-client
 gcc:gcc

@@ -7,6 +7,7 @@ import struct
 import subprocess
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ from benchflow.bench.ethernet import (
     summed,
     udp,
 )
-from benchflow.bench.ssh_host_proof import NoProof, prove_host_key, x25519
+from benchflow.bench.ssh_host_proof import NoProof, prove_host_key
 from guests import fetch_package
 
 HERE, THERE = "10.0.0.1", "10.0.0.2"
@@ -96,16 +97,30 @@ def test_options_that_are_cut_off_are_no_error(data: bytes) -> None:
     assert set(dhcp_options(data)) <= {53}
 
 
-def test_the_shared_point_is_that_of_the_standard() -> None:
-    # RFC 7748, 6.1
-    alice = bytes.fromhex("77076d0a7318a57d3c16c17251b26645"
-                          "4c5d7e2a2d5b6e2a2d5b6e2a2d5b6e2a")  # fmt: skip
-    nine = (9).to_bytes(32, "little")
-    bob = bytes.fromhex("5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb")
-    assert x25519(alice, x25519(bob, nine)) == x25519(bob, x25519(alice, nine))
-    assert x25519(bob, nine).hex() == (
-        "de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f"
-    )
+_LOW_ORDER = "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800"
+
+
+@pytest.mark.parametrize(
+    "point", [bytes(32), (1).to_bytes(32, "little"), bytes.fromhex(_LOW_ORDER), b"", bytes(31)]
+)
+def test_a_point_that_shares_nothing_proves_nothing(point: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as pool:
+        pool.submit(_answer, server, point)
+        with pytest.raises(NoProof, match="no point of Curve25519"):
+            prove_host_key(server.getsockname(), "ssh-ed25519 " + "AAAA" * 17, timeout=5)
+
+
+def _answer(server: socket.socket, point: bytes) -> None:
+    """One key exchange as an SSH server with a host key of zeros."""
+    connection, _ = server.accept()
+    with connection:
+        connection.sendall(b"SSH-2.0-x\r\n")
+        parts = [bytes(51), point, bytes(83)]
+        reply = b"\x1f" + b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+        for payload in (b"\x14", reply):
+            connection.sendall((len(payload) + 5).to_bytes(4, "big") + b"\4" + payload + bytes(4))
+        while connection.recv(4096):
+            pass
 
 
 @pytest.fixture(scope="module")

@@ -53,6 +53,35 @@ def test_what_differs_is_refused(key: bytes, text: bytes, signature: bytes) -> N
     assert not ed25519.verify(key, text, signature)
 
 
+_P = 2**255 - 19
+_ORDER = 2**252 + 27742317777372353535851937790883648493
+_EIGHTH = "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"
+_Y = int.from_bytes(bytes.fromhex(_EIGHTH), "little")
+
+
+@pytest.mark.parametrize("y", [0, 1, _P - 1, _P, _P + 1, _Y, _P - _Y])
+@pytest.mark.parametrize("odd", [0, 1])
+def test_a_key_of_small_order_signs_nothing(y: int, odd: int) -> None:
+    key = (y | odd << 255).to_bytes(32, "little")
+    for text in (bytes([number]) for number in range(16)):
+        assert not ed25519.verify(key, text, IDENTITY + bytes(32))
+        assert not ed25519.verify(key, text, key + bytes(32))
+
+
+@pytest.mark.parametrize("times", [1, 2, 15])
+def test_a_signature_has_one_form(times: int) -> None:
+    s = int.from_bytes(SIGNATURE[32:], "little") + times * _ORDER
+    assert not ed25519.verify(OWN, TEXT, SIGNATURE[:32] + s.to_bytes(32, "little"))
+
+
+@pytest.mark.parametrize("length", [0, 31, 33, 64])
+def test_a_seed_of_another_length_is_told(length: int) -> None:
+    with pytest.raises(ValueError, match=f"a seed of {length} bytes"):
+        ed25519.public(bytes(length))
+    with pytest.raises(ValueError, match=f"a seed of {length} bytes"):
+        ed25519.sign(bytes(length), TEXT)
+
+
 def test_openssl_accepts_them_and_its_keys_are_read(tmp_path: Path) -> None:
     openssl = shutil.which("openssl")
     assert openssl, "needs openssl"

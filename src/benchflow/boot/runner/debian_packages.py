@@ -7,6 +7,7 @@ from benchflow.boot.runner.manifest import ARCHES, FIRMWARES
 
 _ALWAYS = (
     "python3",
+    "python3-cryptography",
     "python3-pytest",
     # sfdisk; debugfs; mtools; xorriso: offline inspection
     "fdisk",
