@@ -77,8 +77,8 @@ def test_milestones_claims_and_causes_are_reported_for_jobs_like_ours() -> None:
             minutes=2.0 + i % 7,
             said_done=True,
             ended_itself=True,
-            rung_kind="milestone",
-            rungs=ladder("passed", "passed", "passed")
+            milestone_kind="milestone",
+            milestones=ladder("passed", "passed", "passed")
             if agent == "a" and i % 3 > 0
             else ladder(
                 *(["passed", "failed"] if i % 4 else ["failed", "not reached"]),
@@ -188,8 +188,8 @@ def test_odd_sets_of_trials_are_reported_or_refused_and_never_break_it(seed: int
             minutes=one_of(None, 0.0, 3.0, 5.0),
             tokens=one_of(None, 0, 700),
             dollars=one_of(None, 0.3) if seed % 3 else 0.3,
-            rungs=ladder(*statuses),
-            rung_kind=one_of("test", "milestone") if statuses else "",
+            milestones=ladder(*statuses),
+            milestone_kind=one_of("test", "milestone") if statuses else "",
             said_done=one_of(None, True, False),
             ended_itself=one_of(None, True, False),
             steps=one_of(None, 1, 5),

@@ -166,10 +166,11 @@ def panel(board: Board, height: int) -> RenderableType:
     lines = []
     for trial in running[: max(height - 2, 1)]:
         limit = f" of {duration(trial.limit)}" if trial.limit else ""
-        rungs = signs(trial.ladder.values())
+        milestones = signs(trial.ladder.values())
         clock = f"{duration(trial.elapsed)}{limit}"
         lines.append(
-            f"{trial.task}  {trial.agent}  {trial.phase.value:<9}  {clock}  {rungs}  {trial.note}"
+            f"{trial.task}  {trial.agent}  {trial.phase.value:<9}  {clock}  {milestones}  "
+            f"{trial.note}"
         )
     if len(running) == 1 and height > len(running[0].ladder) + 3:
         only = running[0]
