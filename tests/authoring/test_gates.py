@@ -186,7 +186,7 @@ def test_every_honest_other_solution_must_resolve(task: Task) -> None:
     good = {name: trial(f"variant:{name}", passed=("lit", "warm")) for name in names}
     found = gate_rules.variants(varied(task, *names), good)
     assert found.status is Status.PASSED
-    assert found.summary == "4 of 4 variants resolve the task"
+    assert found.summary == "4 of 4 variants resolved"
     said = Check("test_warm", "failed", message="its base is not of brass")
     ladder = (Milestone("lit", "passed"), Milestone("warm", "failed", checks=(said,)))
     refused = msgspec.structs.replace(trial("variant:tin", passed=("lit",)), milestones=ladder)

@@ -282,7 +282,7 @@ def test_variants_are_judged_alone_and_in_turn(climbing: Callable[[str], Path]) 
     result = gate(folder, "variants")
     (finding,) = unexcused(result)
     assert finding.startswith("spaced stops at three by test_three: assert 'one two  three")
-    assert result["summary"] == "3 of 4 variants resolve the task"
+    assert result["summary"] == "3 of 4 variants resolved"
     job = next(p for p in set(left()) - before if re.fullmatch(r".*-variants-\w{8}", p.name))
     agents = sorted(trial.agent for trial in read_job(job).trials)
     assert agents == ["variant:*", "variant:alone", "variant:spaced"]

@@ -182,7 +182,8 @@ def variants(task: Task, tried: dict[str, Trial]) -> GateResult:
         findings += _refused(variant.name, tried.get(variant.name))
     trials = [trial for trial in tried.values() if trial.cause not in USED_UP]
     resolved = sum(trial.verdict is Verdict.RESOLVED for trial in tried.values())
-    summary = f"{resolved} of {len(task.variants)} variants resolve the task"
+    summary = f"{resolved} of {plural(len(task.variants), 'variant')} resolved"
+    summary += f"; {LEAST_VARIANTS} are asked for" if short > 0 else ""
     return errors("variants", trials) or judged(
         "variants", summary, findings, evidence=_where(trials), seconds=_seconds(trials)
     )

@@ -164,11 +164,12 @@ def _stop(number: int, frame: FrameType | None) -> NoReturn:
 
 def _say(given: list[str], message: str, hint: str, status: int, error: BaseException) -> int:
     from benchflow.base.text import printable
+    from benchflow.cli.as_typed import as_typed
 
     _debug()
     print(f"error: {printable(message, 8000)}", file=sys.stderr)
     if hint:
-        print(f"hint:  {printable(hint)}", file=sys.stderr)
+        print(f"hint:  {printable(as_typed(hint))}", file=sys.stderr)
     own = given[: given.index("--")] if "--" in given else given
     if "--json" in own:
         import json
