@@ -142,6 +142,21 @@ def test_a_rung_that_takes_too_much_with_it_is_named(climbing: Callable[[str], P
     assert "stopped after one, three, two pass too early" in result["findings"]
 
 
+def test_the_climb_is_the_oracles_third_time(climbing: Callable[[str], Path]) -> None:
+    before = set(left())
+    folder = climbing(GOES_ON)
+    result = gate(folder, "oracle")
+    assert (result["status"], result["summary"]) == ("passed", "resolved 3 of 3 times")
+    made = {path.name.rpartition("-")[2]: path for path in set(left()) - before if path.is_dir()}
+    jobs = {name: read_job(path).trials for name, path in made.items() if name != "image"}
+    assert sorted(trial.agent for trials in jobs.values() for trial in trials) == [
+        "ladder:*", "oracle", "oracle"
+    ]  # fmt: skip
+    assert gate(folder, "budget")["status"] in ("passed", "failed")
+    assert gate(folder)["status"] == "passed"
+    assert [trial.name for trial in read_job(made["ladder"]).trials] == [jobs["ladder"][0].name]
+
+
 def test_an_oracle_that_starts_over_is_its_own_last_rung(climbing: Callable[[str], Path]) -> None:
     before = set(left())
     folder = climbing(SOLVE)
@@ -176,11 +191,11 @@ def test_a_verdict_that_depends_on_the_memory_is_found_and_goes_on_where_it_stop
     assert gate(folder, "determinism")["cached"]
     top = next(path for path in set(left()) - before if path.name.endswith("-determinism"))
     (of_one,) = top.iterdir()
-    (of_one / "as-usual-again" / "verifier" / "reward.json").unlink()
+    (of_one / "all-cores-busy" / "verifier" / "reward.json").unlink()
     top.with_suffix(".json").unlink()
     assert unexcused(gate(folder, "determinism")) == findings
     conditions = [each.replace(" ", "-") for each in (*AS_USUAL, *BUSY)]
-    assert {path.name for path in of_one.iterdir()} == {*conditions, "as-usual-again.2"}
+    assert {path.name for path in of_one.iterdir()} == {*conditions, "all-cores-busy.2"}
 
 
 #: Each needs what the first has built, and what another delivered must not be there.

@@ -39,8 +39,8 @@ FAST = ("schema", "coverage", "leaks", "nop")
 #: What the verifications after the oracle's own are done under: some side by side, as a job does
 #: them, some beside as many programs that never rest as there are cores.
 _MORE_MEMORY = "a quarter more memory"
-AS_USUAL = ("as usual again", _MORE_MEMORY)
-BUSY = ("all cores busy", "all cores busy again")
+AS_USUAL = (_MORE_MEMORY,)
+BUSY = ("all cores busy",)
 
 Report = Callable[[GateResult], None]
 
@@ -121,7 +121,7 @@ class _Gates:
         if gate == "oracle":
             return gate_rules.oracle(self.trials.oracle(), ORACLE_TIMES)
         if gate == "budget":
-            return gate_rules.budget(self.task, self.trials.oracle())
+            return gate_rules.budget(self.task, self.trials.timed_oracles())
         if gate == "size":
             return self._size()
         if gate == "ladder":
@@ -208,7 +208,7 @@ class _Gates:
         }
         if reference is None or not all(path.exists() for path in given.values()):
             return GateResult("determinism", Status.ERROR, "no oracle left a deliverable to verify")
-        # Five verifications of one deliverable: those of another oracle's are no part of them.
+        # Verifications of one deliverable: those of another oracle's are no part of them.
         top = self.trials.folder("determinism") / reference.name
         more = self.task.machine_memory_mb * 5 // 4
         # Another manifest needs another address, or the staged original would be found.

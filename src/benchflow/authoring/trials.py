@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from benchflow.run.verify.verification import VerifyRequest
 
 ORACLE_TIMES = 3
-#: Rungs verified at once, a core. The machines of most rungs wait, to the end of a check's time,
-#: for what the rung does not have: of three of half-built systems none used 6 % of a core.
-_RUNGS_A_CORE = 2
+#: Trials at once, a core, where no gate looks at how long they take. Their machines wait a good
+#: part of the time (benchmarks/gate_hours.py): of half-built ones to the end of a check's time, for
+#: what is not there.
+AT_ONCE_A_CORE = 2
 #: Gates that read or run the task's own cheats, which no other trial depends on.
 CHEATED = frozenset({"schema", "leaks", "image", "exploits"})
 #: Gates that read or run the task's variants.
@@ -115,8 +116,19 @@ class Trials:
         return self._job("nop", ["nop"]).trials
 
     def oracle(self) -> tuple[Trial, ...]:
-        """The oracle, three times from scratch."""
-        return self._job("oracle", ["oracle"], attempts=ORACLE_TIMES).trials
+        """The oracle, three times from scratch. Where it is incremental, the third is the one that
+        the ladder climbs with, milestone by milestone in one sandbox."""
+        climbs = self.task.oracle_goes_on and self.task.milestones
+        return (*self.timed_oracles(), *([self._climb()] if climbs else []))
+
+    def timed_oracles(self) -> tuple[Trial, ...]:
+        """Those of `oracle` that stop nowhere, so that their times are the oracle's own."""
+        climbs = self.task.oracle_goes_on and self.task.milestones
+        attempts = ORACLE_TIMES - 1 if climbs else ORACLE_TIMES
+        return self._job("oracle", ["oracle"], attempts=attempts).trials
+
+    def _climb(self) -> Trial:
+        return self._job("ladder", ["ladder:*"]).trials[0]
 
     def reference(self) -> Trial | None:
         """One trial of the oracle, for gates that need no more: one of the three where they ran.
@@ -141,8 +153,7 @@ class Trials:
             if whole is None or not lower:
                 return self._stopped(names)
             return {**self._stopped(lower), last: whole}
-        climb = self._job("ladder", ["ladder:*"]).trials[0]
-        return self._verified_in_turn("ladder", climb, names)
+        return self._verified_in_turn("ladder", self._climb(), names)
 
     def _verified_in_turn(self, gate: str, shared: Trial, names: Sequence[str]) -> dict[str, Trial]:
         """Each by itself, the last as the sandbox's own trial. Where a script failed, it is the
@@ -150,12 +161,12 @@ class Trials:
         if shared.verdict is Verdict.ERROR:
             return dict.fromkeys(names, shared)
         below, last = self._in_turn(gate, shared, names)
-        verified = self.verified(list(below.values()), a_core=_RUNGS_A_CORE)
+        verified = self.verified(list(below.values()), a_core=AT_ONCE_A_CORE)
         return {**dict(zip(below, verified, strict=True)), last: shared}
 
     def _stopped(self, names: list[str]) -> dict[str, Trial]:
         agents = [f"ladder:{name}" for name in names]
-        return by_argument(self._job("ladder", agents, a_core=_RUNGS_A_CORE).trials, names)
+        return by_argument(self._job("ladder", agents, a_core=AT_ONCE_A_CORE).trials, names)
 
     def shipped(self, gate: str, names: list[str]) -> dict[str, Trial]:
         """The task's own exploits (`exploits`), or its `variants`, by name.
@@ -167,7 +178,7 @@ class Trials:
         alone = [name for name in names if name not in self._going_on(gate)]
         in_turn = [name for name in names if name in self._going_on(gate)]
         agents = [*([f"{kind}:*"] if in_turn else []), *(f"{kind}:{name}" for name in alone)]
-        trials = self._job(gate, agents).trials
+        trials = self._job(gate, agents, a_core=AT_ONCE_A_CORE).trials
         found = by_argument(trials, alone)
         shared = by_argument(trials, ["*"]).get("*")
         if shared is None:
@@ -340,7 +351,7 @@ def whole_job(folder: Path, prepare: Callable[[], Plan], wanted: int, listener: 
     if not (folder / "benchflow.json").is_file():
         return jobs.start(prepare(), listener)
     found = read_job(folder)
-    if len(found.trials) == wanted and not found.count(Verdict.ERROR):
+    if len(found.trials) >= wanted and not found.count(Verdict.ERROR):
         return found
     if not jobs.is_current(folder):  # the same in meaning, but no longer to the byte
         put_aside(folder)
