@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import socket
 
-from benchflow.gateway.providers import route
-from benchflow.gateway.reach import silent
+from benchflow.gateway.models.providers import route
+from benchflow.gateway.models.reach import silent
 
 
 def test_an_address_that_takes_a_connection_is_not_named() -> None:

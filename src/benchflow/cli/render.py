@@ -99,7 +99,7 @@ def telling_what_is_mended() -> Callable[[Problem], None]:
 
 def warn_of_silent_models(gateway: Config | None) -> None:
     """Says on standard error which models' addresses take no connection, before agents wait."""
-    from benchflow.gateway.reach import silent
+    from benchflow.gateway.models.reach import silent
 
     for url, why in silent(gateway.routes if gateway else ()).items():
         click.echo(
