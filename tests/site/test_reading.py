@@ -109,7 +109,7 @@ def test_the_verb_prints_text_markdown_or_json(tmp_path: Path) -> None:
     ]
     source.write_text("\n".join(map(json.dumps, lines)))
     run = CliRunner().invoke
-    assert "Who resolves how much" in run(report, [str(source)]).output
+    assert "Share of trials resolved" in run(report, [str(source)]).output
     assert run(report, [str(source), "--markdown"]).output.startswith("# What the trials in tr")
     data = json.loads(run(report, [str(source), "--json"]).output)
     assert data["schema"] == 1
@@ -207,6 +207,6 @@ def test_odd_sets_of_trials_are_reported_or_refused_and_never_break_it(seed: int
         for _ in range(attempts)
     ]
     found = findings(collection(record("t0", True), *rows))
-    assert "Who resolves how much" in in_terminal(found)
+    assert "Share of trials resolved" in in_terminal(found)
     assert " nan" not in as_markdown(found, [Path("jobs")])
     json.dumps(findings_json(found), allow_nan=False)

@@ -32,7 +32,7 @@ VERBS = {
     "check": "Run the gates that a task has to pass.",
     "review": "Show a task on one page, for its reviewer.",
     "results": "Show trials, verdicts, ladders, times and evidence.",
-    "report": "Say which agent is better, with honest error bars.",
+    "report": "Compare agents, with error bars for tasks and re-runs.",
     "compare": "Compare two agents, paired by task.",
     "export": "Write one table of trials, milestones and steps for other tools.",
     "site": "Make a folder of pages of finished trials.",
