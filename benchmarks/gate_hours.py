@@ -56,7 +56,7 @@ def hours(ratio: float) -> dict[str, tuple[float, float]]:
         cwd=Path(__file__).parent,
     ).stdout  # fmt: skip
     found: dict[str, tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
-    incremental = {name for name in names() if load(root() / name).oracle_goes_on}
+    incremental = {name for name in names() if load(root() / name).oracle_incremental}
     for name, record in json.loads(text)["tasks"].items():
         for gate in record["gates"].values():
             if gate["gate"] not in TRIED:

@@ -197,7 +197,7 @@ def test_a_record_of_an_earlier_verifier_says_so_and_counts_for_nothing(top: Pat
     assert state(top) == f"0 of {ALL} gates (tests/checks changed)"
 
 
-def test_the_common_cheats_are_those_of_the_record(top: Path) -> None:
+def test_the_common_exploits_are_those_of_the_record(top: Path) -> None:
     benchflow(top, "check", "test/words", "--gate", "coverage", "--record")
     path = top / "gates.json"
     record = json.loads(path.read_text())
@@ -211,7 +211,7 @@ def test_the_common_cheats_are_those_of_the_record(top: Path) -> None:
 
 
 @pytest.mark.needs("time")
-def test_a_changed_cheat_makes_what_is_about_cheats_due_and_no_other_gate(top: Path) -> None:
+def test_a_changed_exploit_makes_what_is_about_exploits_due_and_no_other_gate(top: Path) -> None:
     calls = ("check", "test/words", "--gate", "coverage", "--gate", "leaks", "--record")
     assert benchflow(top, *calls).returncode == 0
     assert state(top) == f"2 of {ALL} gates"

@@ -172,11 +172,11 @@ class _Gates:
 
     def _exploits(self) -> GateResult:
         scripts = [] if self.task.is_benchflow else sorted(self.task.path.glob("exploits/*.sh"))
-        cheats = self.task.exploits or tuple(Exploit(path.stem, path) for path in scripts)
-        if not cheats:
+        exploits = self.task.exploits or tuple(Exploit(path.stem, path) for path in scripts)
+        if not exploits:
             return not_applicable("exploits", "the task ships no exploits")
         return gate_rules.exploits(
-            cheats, self.trials.shipped("exploits", [cheat.name for cheat in cheats])
+            exploits, self.trials.shipped("exploits", [exploit.name for exploit in exploits])
         )
 
     def _variants(self) -> GateResult:
@@ -188,12 +188,12 @@ class _Gates:
         )
 
     def _corpus(self) -> GateResult:
-        from benchflow.authoring.corpus import cheats
+        from benchflow.authoring.corpus import exploits
 
         folder = self.trials.folder("corpus")
-        folder = folder.with_name(f"{folder.name}.cheats")
+        folder = folder.with_name(f"{folder.name}.exploits")
         oracle = self.trials.reference()
-        common = cheats.prepare(self.task, oracle, folder)
+        common = exploits.prepare(self.task, oracle, folder)
         return gate_rules.common(self.task, common, self.trials.common(common, folder))
 
     def _determinism(self) -> GateResult:

@@ -69,7 +69,7 @@ DOCUMENTS: dict[str, dict[str, str]] = {
         "task": "its name",
         "facts": "name → text",
         "gates": "name → GateResult or null",
-        "cheats": "exploits: `name`, `common`, `allowed`, `why`, `gained`",
+        "exploits": "exploits: `name`, `common`, `allowed`, `why`, `gained`",
         "variants": "`name`, `what`, `came_to`",
         "matrix": "lines of the coverage matrix",
         "instruction": "the instruction",
