@@ -104,5 +104,5 @@ def test_the_map_counts_tasks_and_trials_of_each_cell() -> None:
 
 
 def test_one_pair_has_nothing_to_tell_apart() -> None:
-    with pytest.raises(NotEnoughData, match="nothing to tell apart"):
+    with pytest.raises(NotEnoughData, match="one agent and one model"):
         decompose({("x", "m"): cell([1, 2])})

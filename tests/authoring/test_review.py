@@ -85,4 +85,4 @@ def test_the_verb_writes_a_page_and_json(lamp: Path, tmp_path: Path) -> None:
     data = json.loads(shown.stdout)
     assert data["task"] == "embedded/lamp"
     assert data["gates"]["oracle"] is None
-    assert data["cheats"][0]["name"] == "painted"
+    assert data["exploits"][0]["name"] == "painted"

@@ -69,7 +69,7 @@ def vendor(helpers: dict[str, ModuleType], folder: Path) -> Any:
     return bundle.Vendor(first, pem, folder)
 
 
-def test_what_the_oracle_and_its_cheats_edit_is_there() -> None:
+def test_what_the_oracle_and_its_exploits_edit_is_there() -> None:
     """A `sed` that finds nothing leaves the honest oracle, and nobody would see it."""
     rootfs = TASK / "solution/rootfs"
     update = (rootfs / "usr/sbin/update").read_text()

@@ -59,7 +59,7 @@ def archive(helpers: dict[str, ModuleType], folder: Path, key: Any, **changed: s
     return folder
 
 
-def test_what_the_oracle_and_its_cheats_edit_is_there() -> None:
+def test_what_the_oracle_and_its_exploits_edit_is_there() -> None:
     """A `sed` that finds nothing leaves the honest oracle, and nobody would see it."""
     packages = TASK / "solution/packages"
     upgrade = (packages / "holm-upgrade").read_text()

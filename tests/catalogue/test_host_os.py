@@ -161,9 +161,9 @@ def test_what_the_ladder_leaves_out_is_there(rung: str, script: str, tmp_path: P
     assert len(changed_files(script, tmp_path)) == 1, rung
 
 
-@pytest.mark.parametrize("cheat", sorted((TASK / "exploits").glob("*.sh")), ids=lambda p: p.stem)
-def test_what_the_cheats_change_is_there(cheat: Path, tmp_path: Path) -> None:
-    found = re.search(r"<<'CHANGES'\n(.*?)^CHANGES$", cheat.read_text(), re.MULTILINE | re.DOTALL)
+@pytest.mark.parametrize("exploit", sorted((TASK / "exploits").glob("*.sh")), ids=lambda p: p.stem)
+def test_what_the_exploits_change_is_there(exploit: Path, tmp_path: Path) -> None:
+    found = re.search(r"<<'CHANGES'\n(.*?)^CHANGES$", exploit.read_text(), re.MULTILINE | re.DOTALL)
     assert found
     assert changed_files(found[1], tmp_path)
 

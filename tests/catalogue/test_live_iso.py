@@ -44,7 +44,7 @@ def tcp(source: int, target: int, flags: int) -> bytes:
     return ipv4(6, struct.pack(">HHIIBBHHH", source, target, 0, 0, 0x50, flags, 0, 0, 0))
 
 
-def test_what_the_oracle_and_its_cheats_edit_is_there() -> None:
+def test_what_the_oracle_and_its_exploits_edit_is_there() -> None:
     """A `sed` that finds nothing leaves the honest oracle, and nobody would see it."""
     rootfs = TASK / "solution/rootfs"
     state = (rootfs / "usr/sbin/expo-state").read_text()

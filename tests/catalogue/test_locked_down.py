@@ -64,7 +64,7 @@ def program(sections: dict[str, bytes]) -> bytes:
     return (head + bytes(optional) + table).ljust(0x400, b"\0") + body
 
 
-def test_what_the_oracle_and_its_cheats_edit_is_there() -> None:
+def test_what_the_oracle_and_its_exploits_edit_is_there() -> None:
     """A `sed` that finds nothing leaves the honest oracle, and nobody would see it."""
     rc = (TASK / "solution/rootfs/etc/rc").read_text()
     desk = (TASK / "solution/rootfs/usr/sbin/desk").read_text()

@@ -47,7 +47,7 @@ def kickstart() -> Iterator[ModuleType]:
     del sys.modules[spec.name]
 
 
-def test_what_the_oracle_and_its_cheats_edit_is_there() -> None:
+def test_what_the_oracle_and_its_exploits_edit_is_there() -> None:
     """A `sed` that finds nothing leaves the honest oracle, and nobody would see it."""
     solution = TASK / "solution"
     text = {path.name: path.read_text() for path in files_below(solution)}

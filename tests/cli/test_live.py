@@ -91,8 +91,10 @@ def test_a_gate_tells_its_beginning_and_each_trials_end() -> None:
     line.phase(two, first)
     second = two.trials["t1"]
     check = Check("test_it_is_warm", "failed", ("R2",))
-    rungs = (Milestone("lit", "passed"), Milestone("warm", "failed", checks=(check,)))
-    second.result = Trial("t1", Path(), "task", "agent1", "", Verdict.FAILED, 0.5, milestones=rungs)
+    milestones = (Milestone("lit", "passed"), Milestone("warm", "failed", checks=(check,)))
+    second.result = Trial(
+        "t1", Path(), "task", "agent1", "", Verdict.FAILED, 0.5, milestones=milestones
+    )
     second.enter(Phase.DONE)
     line.phase(two, second)
     second.result = Trial(

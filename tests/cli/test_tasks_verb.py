@@ -46,7 +46,7 @@ def test_the_list_says_what_a_person_chooses_by(catalogue: Path) -> None:
         "3",
         "1 min 00 s",
         "6.0 s",
-        "no gates recorded; 0 attempts, 0 attacks",
+        "no gates recorded; 0 attempts, 0 attacks at this version",
     ]
     assert re.split(" {2,}", line.strip()) == [*columns, "recovery"]
     (listed,) = json.loads(tasks("--json", catalogue=catalogue))["tasks"]

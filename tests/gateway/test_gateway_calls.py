@@ -15,8 +15,8 @@ from gateways import KEY, PROTOCOLS, Bench, running, scripted_route
 from model_clients import TALKS, refused
 
 from benchflow.errors import UsageError
+from benchflow.gateway.accounts.totals import replay
 from benchflow.gateway.config import Config
-from benchflow.gateway.totals import replay
 from benchflow.model_apis.usage import Usage
 from benchflow.run.models import job_gateway
 from benchflow.scripted_model import Fault, Policy, ScriptedModel, Tokens, Turn, of_commands

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from benchflow.gateway.prices import facts, price_of
+from benchflow.gateway.models.prices import facts, price_of
 from benchflow.model_apis.usage import Usage
 
 MODELS = [

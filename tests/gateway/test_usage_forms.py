@@ -22,9 +22,9 @@ from gateways import QUICK
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchflow.gateway.calls.usage_reader import Reader
 from benchflow.gateway.client import ensure
 from benchflow.gateway.config import Config, Place, Route
-from benchflow.gateway.usage_reader import Reader
 from benchflow.model_apis import usage_forms
 from benchflow.model_apis.protocols import Protocol
 from benchflow.model_apis.usage import Usage

@@ -14,7 +14,7 @@ from tests.run.ours import words
 from tests.run.plain import BENCHFLOW, kill_all, run_json
 
 from benchflow.base.process_identity import Process
-from benchflow.gateway.totals import replay
+from benchflow.gateway.accounts.totals import replay
 from benchflow.run.sweep.sweep_budget import spent_in
 
 pytestmark = pytest.mark.needs("sandbox")

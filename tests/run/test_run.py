@@ -68,8 +68,8 @@ def test_the_ladder_agent_tells_the_oracle_where_to_stop(tmp_path: Path) -> None
 @pytest.mark.needs("sandbox")
 def test_an_exploit_runs_in_place_of_the_solution_and_gains_nothing(tmp_path: Path) -> None:
     plain.separate(tmp_path / "task")
-    cheat = "#!/bin/bash\ncat /solution/solve.sh\necho 1 > /logs/verifier/reward.txt\nexit 3\n"
-    plain.write(tmp_path / "task" / "exploits" / "forge.sh", cheat)
+    exploit = "#!/bin/bash\ncat /solution/solve.sh\necho 1 > /logs/verifier/reward.txt\nexit 3\n"
+    plain.write(tmp_path / "task" / "exploits" / "forge.sh", exploit)
     job = run_json("run", "task", "-a", "exploit:forge", cwd=tmp_path)
     (trial,) = job["trials"]
     assert (trial["agent"], trial["verdict"]) == ("exploit:forge", "failed")
@@ -164,7 +164,7 @@ def test_an_image_that_cannot_be_built_is_an_error_and_not_a_failure(tmp_path: P
         (["-a", "ladder"], "which milestone?", "--stop-after MILESTONE"),
         (["-a", "exploit:x"], "task has no exploit 'x'", "it has: none"),
         (["-a", "variant:x"], "task has no variant 'x'", "it has: none"),
-        (["-a", "variant:*"], "none of its variants declares goes_on", "variant:NAME"),
+        (["-a", "variant:*"], "none of its variants declares incremental", "variant:NAME"),
         (["-a", "scripted"], "needs a file of commands", "--script FILE"),
         (["--sandbox", "dcoker"], "no sandbox 'dcoker'", "docker"),
         (["--sandbox", "no.such:Box"], "no sandbox 'no.such:Box'", "no.such"),

@@ -136,7 +136,7 @@ def test_a_trial_that_was_stopped_is_no_result(sweep: Path) -> None:
     assert {cell["error"] for cell in done["cells"]} == {0}
 
 
-def test_a_hint_more_runs_no_cheat_again(sweep: Path) -> None:
+def test_a_hint_more_runs_no_exploit_again(sweep: Path) -> None:
     (sweep.parent / "test" / "words" / "hints").mkdir()
     (sweep.parent / "test" / "words" / "hints" / "1.md").write_text("Count.\n")
     file = 'tasks = ["./test/words"]\nhints = [0]\n[[entry]]\nagent = "exploit:forge"\n'

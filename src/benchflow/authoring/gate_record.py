@@ -4,7 +4,7 @@
 (`meaning`, part by part, of which `key` is made): once a part changes in meaning, the entry is
 about something else and says nothing. What it says of gates that read the task's files as they
 stand holds for those bytes (`task`), of the task's own exploits and variants for those scripts
-(`cheats`, `variants`), of the exploits common to all tasks for those (`corpus`), and of any for
+(`exploits`, `variants`), of the exploits common to all tasks for those (`corpus`), and of any for
 the gains that were declared (`declared`).
 """
 
@@ -23,7 +23,7 @@ from typing import Any
 from benchflow.authoring.check import GATES, remembered
 from benchflow.authoring.gate import GateResult, Status
 from benchflow.authoring.meaning.key import changed
-from benchflow.authoring.trials import CHEATED, DECLARED, READ, VARIED, Trials, corpus_digest
+from benchflow.authoring.trials import DECLARED, EXPLOITED, READ, VARIED, Trials, corpus_digest
 from benchflow.base import atomic
 from benchflow.errors import UsageError
 from benchflow.run.live.progress import Silence
@@ -143,7 +143,7 @@ def _record(task: Task, path: Path) -> None:
         "key": trials.key,
         "meaning": dict(sorted(trials.parts.items())),
         "task": task.digest,
-        "cheats": trials.scripts,
+        "exploits": trials.scripts,
         "variants": trials.variants,
         "corpus": corpus_digest(),
         "declared": trials.declared,
@@ -170,8 +170,8 @@ def _holding(entry: dict[str, Any], trials: Trials) -> dict[str, Any]:
     gone: set[str] = set()
     if entry.get("task") != trials.task.digest:
         gone |= READ
-    if entry.get("cheats") != trials.scripts:
-        gone |= CHEATED
+    if entry.get("exploits") != trials.scripts:
+        gone |= EXPLOITED
     if entry.get("variants", "") != trials.variants:
         gone |= VARIED
     if entry.get("corpus") != corpus_digest():

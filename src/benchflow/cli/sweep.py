@@ -118,8 +118,9 @@ def _print(found: Sweep) -> None:
     if left:
         likely, most, known = _hours(found)
         click.echo(
-            f" The others take at most {duration(most * 3600)} of work, one after the other"
-            + (f"; about {duration(likely * 3600)} as earlier trials went." if known else ".")
+            f" {plural(left, 'trial is', 'trials are')} left. If each used up its time limits,"
+            f" that would be {duration(most * 3600)} of work, one after the other"
+            + (f"; as earlier trials went, about {duration(likely * 3600)}." if known else ".")
         )
     _print_budget(found, left)
     for cell in found.cells:

@@ -266,7 +266,7 @@ def _attempts(trials: list[Record]) -> tuple[list[str], list[list[str]]]:
                 trial.who,
                 trial.task_version,
                 str(trial.verdict),
-                f"{trial.n_passed} of {len(trial.rungs)}",
+                f"{trial.n_passed} of {len(trial.milestones)}",
                 "" if trial.reward is None else f"{trial.reward:.2f}",
                 "" if seconds is None else f"{seconds / 60:.0f}",
                 "" if trial.steps is None else str(trial.steps),

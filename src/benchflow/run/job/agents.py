@@ -4,7 +4,7 @@ oracle, nop, claude-code …     Harbor's own, by name; in the namespace sandbox
                                where there is one (`benchflow agents`; layer=none: not)
 module.path:Class              any Harbor agent that can be imported
 ladder:MILESTONE               the oracle, stopped at a milestone   (or: ladder with --stop-after)
-ladder:*                       the oracle, stopped at each in turn in one sandbox (oracle_goes_on)
+ladder:*                       the oracle, stopped at each in one sandbox (oracle_incremental)
 exploit:NAME                   one of the task's exploits in place of a solution
 exploit:*                      those that may share a sandbox, in turn in one sandbox
 variant:NAME                   one of the task's honest other solutions
@@ -181,21 +181,21 @@ def _going_on(kind: str, tasks: list[Staged]) -> list[str]:
         raise UsageError(f"--agent '{kind}:*' tries one task's {kind}s", hint="name one task")
     task = tasks[0].task
     shipped = task.exploits if kind == "exploit" else task.variants
-    names = [script.name for script in shipped if script.goes_on]
+    names = [script.name for script in shipped if script.incremental]
     if not names:
         raise UsageError(
-            f"{task.name}: none of its {kind}s declares goes_on",
-            hint=f"goes_on = true in its [[metadata.benchflow.{kind}s]], or --agent {kind}:NAME",
+            f"{task.name}: none of its {kind}s declares incremental",
+            hint=f"incremental = true in its [[metadata.benchflow.{kind}s]], or -a {kind}:NAME",
         )
     return names
 
 
 def _climb(tasks: list[Staged]) -> list[str]:
     for planned in tasks:
-        if not planned.task.oracle_goes_on:
+        if not planned.task.oracle_incremental:
             raise UsageError(
                 f"{planned.task.name}: its oracle cannot continue where it stopped",
-                hint="oracle_goes_on = true in [metadata.benchflow], or --agent ladder:MILESTONE",
+                hint="oracle_incremental = true in [metadata.benchflow], or -a ladder:MILESTONE",
             )
     if len(tasks) != 1:
         raise UsageError("--agent 'ladder:*' climbs one task at a time", hint="name one task")

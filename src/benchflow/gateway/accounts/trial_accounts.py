@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from benchflow.errors import UsageError
-from benchflow.gateway import ledger, prices
+from benchflow.gateway.accounts import ledger
+from benchflow.gateway.accounts.totals import Meter, Tally, replay
+from benchflow.gateway.calls.forwarder import Report
 from benchflow.gateway.config import Budget, Config, Route
-from benchflow.gateway.forwarder import Report
-from benchflow.gateway.prices import GRAIN, Price
-from benchflow.gateway.totals import Meter, Tally, replay
+from benchflow.gateway.models import prices
+from benchflow.gateway.models.prices import GRAIN, Price
 
 #: Calls of one trial that are with the provider at once: no more go beyond its budget.
 AT_ONCE = 16

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from benchflow.errors import UsageError
-from benchflow.gateway import prices
 from benchflow.gateway.config import Limits, Place, Route
+from benchflow.gateway.models import prices
 from benchflow.model_apis.protocols import Protocol
 
 _CHAT = (Protocol.CHAT,)

@@ -12,10 +12,10 @@ from aiohttp import web
 
 from benchflow.base.process_identity import Process
 from benchflow.errors import BenchflowError, InfrastructureError, UsageError
-from benchflow.gateway.accounts import Trials
-from benchflow.gateway.admin_protocol import HEADER, PREFIX, digest
+from benchflow.gateway.accounts.trial_accounts import Trials
 from benchflow.gateway.config import Budget
-from benchflow.gateway.netns_listener import Doors
+from benchflow.gateway.doors.admin_protocol import HEADER, PREFIX, digest
+from benchflow.gateway.doors.netns_listener import Doors
 
 type _Verb = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 

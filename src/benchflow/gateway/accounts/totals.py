@@ -9,8 +9,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from benchflow.gateway.accounts.ledger import Torn, read
 from benchflow.gateway.config import Budget
-from benchflow.gateway.ledger import Torn, read
 from benchflow.model_apis.usage import Usage
 
 

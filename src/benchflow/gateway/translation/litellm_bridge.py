@@ -25,12 +25,12 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from benchflow.gateway import connect_guard
+from benchflow.gateway.calls.forwarder import Call, Outcome, Report, is_theirs, write
+from benchflow.gateway.calls.pacing import PASSING
+from benchflow.gateway.calls.usage_reader import Reader
 from benchflow.gateway.config import Route
-from benchflow.gateway.forwarder import Call, Outcome, Report, is_theirs, write
-from benchflow.gateway.litellm_allowlist import translatable
-from benchflow.gateway.pacing import PASSING
-from benchflow.gateway.usage_reader import Reader
+from benchflow.gateway.translation import connect_guard
+from benchflow.gateway.translation.litellm_allowlist import translatable
 from benchflow.model_apis import sse
 from benchflow.model_apis.protocols import Failure, Protocol, auth_headers, failure_body
 

@@ -11,13 +11,13 @@ from typing import Any
 
 from aiohttp import web
 
-from benchflow.gateway import outgoing
-from benchflow.gateway.accounts import Trials
+from benchflow.gateway.accounts.totals import Tally
+from benchflow.gateway.accounts.trial_accounts import Trials
+from benchflow.gateway.calls import outgoing
+from benchflow.gateway.calls.forwarder import NO_RETRY, Call, Forwarder, Report
 from benchflow.gateway.config import Config, Route
-from benchflow.gateway.forwarder import NO_RETRY, Call, Forwarder, Report
-from benchflow.gateway.litellm_bridge import Translator
 from benchflow.gateway.redact import Redactor
-from benchflow.gateway.totals import Tally
+from benchflow.gateway.translation.litellm_bridge import Translator
 from benchflow.model_apis.protocols import (
     Endpoint,
     Failure,

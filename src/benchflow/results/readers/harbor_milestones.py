@@ -8,31 +8,32 @@ from pathlib import Path
 from benchflow.results.jobs.evidence import holds_something, verifier_folders
 from benchflow.results.jobs.progress_events import MAX_BYTES, NAME, reached
 from benchflow.results.json_values import mapping, seconds_between, sequence
-from benchflow.results.model import Milestone, Problem, Trial
-from benchflow.results.records import Rung
+from benchflow.results.model import Milestone as Verified
+from benchflow.results.model import Problem, Trial
+from benchflow.results.records import Milestone
 from benchflow.results.safe_files import UnreadableRecord, read_object, read_objects
 
 
-def rungs_of(trial: Trial, problems: list[Problem]) -> tuple[Rung, ...]:
+def milestones_of(trial: Trial, problems: list[Problem]) -> tuple[Milestone, ...]:
     """The milestones of a trial, with what is known of when each was reached."""
     if not trial.milestones:
         return ()
     by_step = _minutes_by_step(trial)
     decided = _decided(trial.path, problems)
     whole = None if trial.phases.agent is None else trial.phases.agent / 60
-    return tuple(_rung(one, by_step, whole, decided) for one in trial.milestones)
+    return tuple(_milestone(one, by_step, whole, decided) for one in trial.milestones)
 
 
-def _rung(
-    milestone: Milestone,
+def _milestone(
+    milestone: Verified,
     by_step: Mapping[str, float],
     whole: float | None,
     decided: Mapping[str, float],
-) -> Rung:
+) -> Milestone:
     failure = milestone.first_failure
     step, has_step, _ = milestone.id.partition("/")
     bound = by_step.get(step) if has_step else whole
-    return Rung(
+    return Milestone(
         id=milestone.id,
         status=milestone.status,
         title=milestone.title,

@@ -13,12 +13,12 @@ from typing import Any, Literal
 import aiohttp
 from aiohttp import web
 
-from benchflow.gateway import outgoing, pacing
+from benchflow.gateway.accounts.totals import Tally
+from benchflow.gateway.calls import outgoing, pacing
+from benchflow.gateway.calls.outgoing import Outgoing
+from benchflow.gateway.calls.provider_probe import Plainly
+from benchflow.gateway.calls.usage_reader import Reader, message_of
 from benchflow.gateway.config import Config, Place, Route
-from benchflow.gateway.outgoing import Outgoing
-from benchflow.gateway.provider_probe import Plainly
-from benchflow.gateway.totals import Tally
-from benchflow.gateway.usage_reader import Reader, message_of
 from benchflow.model_apis.protocols import Endpoint, Failure, failure_body
 from benchflow.model_apis.usage import Usage
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import aiohttp
 
-from benchflow.gateway import outgoing
+from benchflow.gateway.calls import outgoing
 from benchflow.gateway.config import Place, Route
 from benchflow.model_apis.protocols import Endpoint, Protocol
 
