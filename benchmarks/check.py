@@ -1,4 +1,4 @@
-"""`benchflow check`: the fast gates of the catalogue, what is remembered, and the common cheats."""
+"""`benchflow check`: the fast gates of the catalogue, what is remembered, common exploits."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def main() -> None:
     )
     for name in names():
         trials = Trials(load(root() / name), Silence())
-        cheats, oracles = trials.known("corpus"), trials.known_oracles()
-        if not cheats or not oracles:
-            row(f"{name}: common cheats", "not run yet: benchflow check --gate corpus")
+        exploits, oracles = trials.known("corpus"), trials.known_oracles()
+        if not exploits or not oracles:
+            row(f"{name}: common exploits", "not run yet: benchflow check --gate corpus")
             continue
-        spent = sum(trial.phases.verifier or 0.0 for trial in cheats.values())
+        spent = sum(trial.phases.verifier or 0.0 for trial in exploits.values())
         once = statistics.median(trial.phases.verifier or 0.0 for trial in oracles)
-        row(f"{name}: common cheats, verifying", f"{spent:.0f} s", "")
+        row(f"{name}: common exploits, verifying", f"{spent:.0f} s", "")
         row(f"{name}: the oracle's verification", f"{once:.0f} s")
         row(f"{name}: ratio", f"{spent / once:.1f}×", "≤ 3×")
 

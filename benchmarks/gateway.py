@@ -21,7 +21,7 @@ from timing import headline, row
 
 from benchflow.gateway.client import GatewayClient, ensure
 from benchflow.gateway.config import Config, Place, Route
-from benchflow.gateway.providers import SCRIPTED_PRICE
+from benchflow.gateway.models.providers import SCRIPTED_PRICE
 from benchflow.model_apis.protocols import Protocol
 from benchflow.scripted_model import Policy, ScriptedModel, Turn
 from benchflow.scripted_model.policy import Pace

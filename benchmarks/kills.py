@@ -29,7 +29,7 @@ from pathlib import Path
 from nop_trial import write_task
 from timing import BENCHFLOW, headline, row, usual_environment
 
-from benchflow.gateway.totals import replay
+from benchflow.gateway.accounts.totals import replay
 from benchflow.results.jobs import lock
 from benchflow.sandbox import gc
 from benchflow.scripted_model import ScriptedModel

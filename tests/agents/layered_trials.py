@@ -21,7 +21,7 @@ from harbor.trial.trial import Trial
 from harbor.utils.import_path import import_class
 
 from benchflow.agents.layers import AGENTS
-from benchflow.gateway.netns_listener import PORT, listen_inside
+from benchflow.gateway.doors.netns_listener import PORT, listen_inside
 from benchflow.run.job.environment import TrialEnvironment
 from benchflow.run.job.layers import ensure
 from benchflow.scripted_model import Policy, ScriptedModel, of_commands

@@ -15,6 +15,7 @@ from benchflow.results.collect import collect, steps
 from benchflow.scripted_model import of_commands
 
 pytestmark = [
+    pytest.mark.needs("sandbox", "mirror"),
     # Harbor warns of its own Task.checksum, which it calls in every trial.
     pytest.mark.filterwarnings("ignore:Task.checksum:DeprecationWarning"),
     # LiteLLM's types, at their first use in this process.

@@ -118,6 +118,7 @@ def test_a_trial_shows_its_own_layer_and_no_other(elsewhere: Path, tmp_path: Pat
     assert mounts(config) == [Mount(layer.path, "/opt/benchflow/agents/codex")]
 
 
+@pytest.mark.needs("sandbox")
 def test_root_inside_cannot_change_a_layer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     image = debian()
     monkeypatch.setenv("BENCHFLOW_HOME", str(tmp_path / "home"))
@@ -141,6 +142,7 @@ def test_doctor_names_what_is_wrong(elsewhere: Path) -> None:
     assert (found.state, found.detail) == ("damaged", "benchflow agents install codex --again")
 
 
+@pytest.mark.needs("sandbox", "mirror")
 @pytest.mark.slow
 def test_the_registry_that_gives_something_else_is_refused(elsewhere: Path, tmp_path: Path) -> None:
     """A checksum that is not that of the package ends the install, and nothing is left behind."""
@@ -155,6 +157,7 @@ def test_the_registry_that_gives_something_else_is_refused(elsewhere: Path, tmp_
     assert [p.name for p in (elsewhere / "agents" / "terminus-2").iterdir() if p.is_dir()] == []
 
 
+@pytest.mark.needs("sandbox", "mirror")
 @pytest.mark.slow
 def test_a_new_lock_of_npm_has_checksums_and_no_addresses(tmp_path: Path) -> None:
     spec = AGENTS["codex"].npm
@@ -163,6 +166,7 @@ def test_a_new_lock_of_npm_has_checksums_and_no_addresses(tmp_path: Path) -> Non
     assert found == locked(AGENTS["codex"]).npm
 
 
+@pytest.mark.needs("sandbox", "mirror")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n, spec in AGENTS.items() if spec.musl == "yes"])
 def test_an_agent_starts_where_there_is_no_glibc(name: str) -> None:

@@ -1,26 +1,25 @@
-"""The agent in docs/agents.md runs as it stands there."""
+"""The agent in examples/ with the scripted model: its trajectory and its tokens are exact."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from harbor.models.trajectories import Trajectory
 from layered_trials import COMMANDS, write_task
 
 from benchflow.scripted_model import ScriptedModel, of_commands
 
-DOCS = Path(__file__).parents[2] / "docs" / "agents.md"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+pytestmark = pytest.mark.needs("sandbox")
 
 
-def test_the_agent_in_the_docs_solves_a_task(tmp_path: Path) -> None:
-    (code,) = re.findall(r'```python\n("""forty\.py.*?)```', DOCS.read_text(), re.DOTALL)
-    assert len([line for line in code.splitlines() if line.strip()]) <= 40
-    (tmp_path / "forty.py").write_text(code)
+def test_the_agent_of_forty_lines_solves_a_task(tmp_path: Path) -> None:
     write_task(tmp_path / "task")
     with ScriptedModel.start({"scripted": of_commands(COMMANDS)}) as model:
         access = {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": model.base_urls["openai"]}
@@ -28,7 +27,7 @@ def test_the_agent_in_the_docs_solves_a_task(tmp_path: Path) -> None:
         done = subprocess.run(
             [*benchflow, "--agent", "forty:Forty", "--model", "openai/scripted"],
             cwd=tmp_path,
-            env={**os.environ, **access, "PYTHONPATH": str(tmp_path)},
+            env={**os.environ, **access, "PYTHONPATH": str(EXAMPLES)},
             capture_output=True,
             text=True,
         )

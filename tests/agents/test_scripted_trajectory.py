@@ -27,6 +27,7 @@ class Shell:
         return ExecResult(stdout=done.text, stderr=done.error_text, return_code=done.status)
 
 
+@pytest.mark.needs("sandbox")
 def test_each_command_is_a_step_with_what_came_back(tmp_path: Path) -> None:
     script = tmp_path / "script.txt"
     script.write_text("echo one\nls /nowhere\n")

@@ -24,7 +24,7 @@ from benchflow.analysis.decompose import decompose
 from benchflow.analysis.estimate import Estimate, Floats, Outcomes
 from benchflow.analysis.horizon import horizon
 from benchflow.analysis.incidence import cumulative_incidence
-from benchflow.analysis.ladder import rung_chances, sequential_logit
+from benchflow.analysis.ladder import milestone_chances, sequential_logit
 from benchflow.analysis.rasch import rasch
 from benchflow.analysis.rates import bootstrap_rate, rate
 from benchflow.analysis.skills import skill_effects
@@ -170,7 +170,7 @@ def _one_milestone(g: Generator) -> list[float]:
 @cache
 def _climb_truth() -> tuple[Floats, tuple[float, ...]]:
     big = simulate.climb(np.random.default_rng(50), 0.4, n_tasks=20_000)
-    chances = rung_chances(big[0], big[1], big[3])
+    chances = milestone_chances(big[0], big[1], big[3])
     return sequential_logit(*big).effect, tuple(c.value for c in chances if c)
 
 
@@ -179,9 +179,9 @@ def _climb(g: Generator) -> list[float]:
     return _inside(found.low[:1], found.high[:1], truth[:1])
 
 
-def _rungs(g: Generator) -> list[float]:
-    furthest, n_rungs, _, tasks = simulate.climb(g, 0.4)
-    chances = rung_chances(furthest, n_rungs, tasks)
+def _milestones(g: Generator) -> list[float]:
+    furthest, n_milestones, _, tasks = simulate.climb(g, 0.4)
+    chances = milestone_chances(furthest, n_milestones, tasks)
     return [_holds(c, truth) for c, truth in zip(chances, _climb_truth()[1], strict=True)]
 
 
@@ -252,7 +252,7 @@ SCENARIOS = (
     Scenario("behaviour, factors within tasks", "3 agents, 50 tasks, gaps", _behave, slow=True),
     Scenario("claims: said, wrong, silent", "60 tasks × 5", _claims),
     Scenario("one milestone of one task (Jeffreys)", "24 runs", _one_milestone),
-    Scenario("chance of the next milestone", "40 tasks × 6, 4 milestones", _rungs),
+    Scenario("chance of the next milestone", "40 tasks × 6, 4 milestones", _milestones),
     Scenario("ladder effect of an agent", "40 tasks × 6, 4 milestones", _climb, slow=True),
     Scenario("cumulative incidence", "30 tasks × 4, at 3 amounts", _soon, slow=True),
     Scenario("Rasch abilities and difficulties", "3 models, 40 tasks × 3", _rasch, slow=True),

@@ -13,7 +13,7 @@ Generator = np.random.Generator
 SHAPE = (0.6, 1.4)
 HARD = (0.2, 1.8)
 TRUE_RATE = SHAPE[0] / sum(SHAPE)
-RUNGS = np.array([1.5, 0.5, 0.0, -0.5])
+MILESTONES = np.array([1.5, 0.5, 0.0, -0.5])
 ABILITY = np.array([-1.5, -0.5, 0.5])
 HORIZON = 60.0
 STRENGTH = {"a": 0.8, "b": 0.0, "c": -0.8}
@@ -103,18 +103,18 @@ def crossed(generator: Generator, n_tasks: int = 60) -> dict[tuple[str, str], Ou
 def climb(
     generator: Generator, effect: float, n_tasks: int = 40, attempts: int = 3
 ) -> tuple[np.ndarray, int, list[str], list[str]]:
-    """Two groups on the same tasks; tasks have their own pull on every rung.
+    """Two groups on the same tasks; tasks have their own pull on every milestone.
 
-    Returns rungs passed, number of rungs, groups, tasks: one entry a trial.
+    Returns milestones passed, number of milestones, groups, tasks: one entry a trial.
     """
     own = generator.normal(0, 0.5, size=n_tasks)
     task = np.arange(n_tasks).repeat(2 * attempts)
     pull = np.tile(np.repeat([effect, -effect], attempts), n_tasks)
-    chance = special.expit(RUNGS + (pull + own[task])[:, None])
+    chance = special.expit(MILESTONES + (pull + own[task])[:, None])
     passed = generator.random(chance.shape) < chance
-    furthest = np.where(passed.all(axis=1), len(RUNGS), np.argmin(passed, axis=1))
+    furthest = np.where(passed.all(axis=1), len(MILESTONES), np.argmin(passed, axis=1))
     groups = np.where(pull > 0, "a", "b").tolist()
-    return furthest, len(RUNGS), groups, [f"t{i}" for i in task]
+    return furthest, len(MILESTONES), groups, [f"t{i}" for i in task]
 
 
 def soon(generator: Generator, n_tasks: int) -> tuple[np.ndarray, np.ndarray, list[str]]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
-import statsmodels.formula.api as smf
 
 from benchflow.analysis.behaviour import adjusted
 from benchflow.analysis.estimate import NotEnoughData
@@ -23,6 +21,9 @@ def test_the_raw_means_mislead_and_the_adjusted_ones_do_not() -> None:
 
 
 def test_it_agrees_with_a_regression_on_task_dummies() -> None:
+    import pandas as pd
+    import statsmodels.formula.api as smf
+
     values, groups, tasks, _ = behave(np.random.default_rng(2), n_tasks=40)
     cells: dict[tuple[str, str], list[float]] = {}
     for value, group, task in zip(values, groups, tasks, strict=True):

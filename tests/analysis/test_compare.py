@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
 from benchflow.analysis.compare import all_pairs, holm, needed, paired, smallest_detectable, tiers
 from benchflow.analysis.estimate import NotEnoughData, Outcomes
@@ -41,6 +40,8 @@ def test_equal_models_are_called_different_as_seldom_as_promised() -> None:
 
 
 def test_holm_agrees_with_statsmodels() -> None:
+    from statsmodels.stats.multitest import multipletests
+
     values = [0.04, 0.001, 0.03, 0.5, 0.012, 0.04]
     assert holm(values) == pytest.approx(list(multipletests(values, method="holm")[1]))
 

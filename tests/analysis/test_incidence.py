@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from statsmodels.duration.survfunc import CumIncidenceRight
 
 from benchflow.analysis.estimate import NotEnoughData
 from benchflow.analysis.incidence import cumulative_incidence
 
 
 def test_incidence_agrees_with_statsmodels() -> None:
+    from statsmodels.duration.survfunc import CumIncidenceRight
+
     generator = np.random.default_rng(2)
     amounts = generator.exponential(10, size=120).round(1) + 0.1
     status = generator.choice([0, 1, 2], size=120)

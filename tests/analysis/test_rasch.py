@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from statsmodels.genmod.bayes_mixed_glm import BinomialBayesMixedGLM
 
 from benchflow.analysis.estimate import NotEnoughData
 from benchflow.analysis.rasch import rasch
@@ -21,6 +20,9 @@ def test_known_difficulties_are_found_in_order() -> None:
 
 def test_it_agrees_with_an_independent_mixed_model() -> None:
     """statsmodels fits the same model by variational Bayes, trial by trial."""
+
+    from statsmodels.genmod.bayes_mixed_glm import BinomialBayesMixedGLM
+
     successes, trials, _ = rasch_data(np.random.default_rng(3), n_tasks=80, attempts=4)
     ours = rasch(successes, trials)
     rows, models, tasks = [], [], []

@@ -1,4 +1,4 @@
-"""The common cheats: what they know, what they are made of, and what they may gain."""
+"""The common exploits: what they know, what they are made of, and what they may gain."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from test_gates import trial
 from tests.lamp import Edit, edit, lamp
 
 from benchflow.authoring import gate_rules
-from benchflow.authoring.corpus import cheats, known, payload
+from benchflow.authoring.corpus import exploits, known, payload
 from benchflow.authoring.gate import Status
 from benchflow.errors import TaskError
 from benchflow.tasks import Exploit, load
@@ -24,7 +24,7 @@ from benchflow.tasks import Exploit, load
 __all__ = ["edit", "lamp"]
 ASM = Path(__file__).parent / "asm"
 DECLARED = """[[metadata.benchflow.common_exploits]]
-cheat = "stock-guest"
+exploit = "stock-guest"
 allowed = ["lit"]
 why = "any lamp lights up"
 """
@@ -107,17 +107,17 @@ def test_answers_are_read_from_a_recording(tmp_path: Path) -> None:
     assert known.answers(None) == []
 
 
-def test_cheats_without_a_guest_need_no_workshop(edit: Edit, tmp_path: Path) -> None:
+def test_exploits_without_a_guest_need_no_workshop(edit: Edit, tmp_path: Path) -> None:
     task = load(edit("task.toml", 'kind = "disk"', 'kind = "archive"'))
-    made = cheats.prepare(task, None, tmp_path / "c")
-    assert [cheat.name for cheat in made] == ["poisoned-machine", "hostile-file", "known-text"]
-    for cheat in made:
-        subprocess.run(["bash", "-n", str(cheat.path)], check=True)
+    made = exploits.prepare(task, None, tmp_path / "c")
+    assert [exploit.name for exploit in made] == ["poisoned-machine", "hostile-file", "known-text"]
+    for exploit in made:
+        subprocess.run(["bash", "-n", str(exploit.path)], check=True)
     poison = made[0].path.read_text()
     assert '"milestone.warm": 1' in poison and "/app/lamp.img" in poison
     with tarfile.open(made[0].path.parent / "files/known.tar") as archive:
         assert b"warm" in archive.extractfile("known.txt").read()  # type: ignore[union-attr]
-    assert made == cheats.prepare(task, None, tmp_path / "c")
+    assert made == exploits.prepare(task, None, tmp_path / "c")
 
 
 def test_a_plain_tasks_artifacts_are_what_is_delivered(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_plain_tasks_artifacts_are_what_is_delivered(tmp_path: Path) -> None:
         '[[steps]]\nname = "one"\nartifacts = ["/app/c"]\n'
     )
     task = load(tmp_path)
-    assert [item.path for item in cheats.wanted(task)] == ["/app/a", "/app/b", "/app/c"]
+    assert [item.path for item in exploits.wanted(task)] == ["/app/a", "/app/b", "/app/c"]
 
 
 def test_a_gain_needs_a_declaration_with_a_reason(lamp: Path) -> None:
@@ -144,32 +144,32 @@ def test_a_gain_needs_a_declaration_with_a_reason(lamp: Path) -> None:
         load(lamp)
 
 
-def test_a_declaration_for_no_cheat_or_milestone_is_found(lamp: Path) -> None:
+def test_a_declaration_for_no_exploit_or_milestone_is_found(lamp: Path) -> None:
     config = lamp / "task.toml"
     text = config.read_text()
     config.write_text(text + DECLARED.replace("stock-guest", "stock-gust"))
     found = gate_rules.common(load(lamp), [], {})
-    assert found.findings == ("common_exploits: there is no cheat 'stock-gust' for this task",)
+    assert found.findings == ("common_exploits: there is no exploit 'stock-gust' for this task",)
     config.write_text(text + DECLARED.replace('["lit"]', '["dark"]'))
     with pytest.raises(TaskError, match="no milestone 'dark'"):
         load(lamp)
 
 
 def test_who_can_prevent_a_verdict_has_gained_where_the_machine_is_shared(lamp: Path) -> None:
-    cheat = Exploit("poisoned-machine", Path())
+    exploit = Exploit("poisoned-machine", Path())
     lost = {"poisoned-machine": trial(error="RewardFileNotFoundError")}
-    assert gate_rules.common(load(lamp), [cheat], lost).status is Status.ERROR
+    assert gate_rules.common(load(lamp), [exploit], lost).status is Status.ERROR
     plain = replace(load(lamp), is_benchflow=False, milestones=())
-    found = gate_rules.common(plain, [cheat], lost)
+    found = gate_rules.common(plain, [exploit], lost)
     assert found.status is Status.FAILED
     assert "leaves the verifier without a verdict" in found.findings[0]
     away = {"poisoned-machine": trial(error="MirrorUnreachable")}
-    assert gate_rules.common(plain, [cheat], away).status is Status.ERROR
+    assert gate_rules.common(plain, [exploit], away).status is Status.ERROR
 
 
 def test_a_reward_without_milestones_is_a_gain(lamp: Path) -> None:
     plain = replace(load(lamp), is_benchflow=False, milestones=())
     won = with_changes(trial(), milestones=(), reward=0.25)
-    cheat = Exploit("known-text", Path())
-    found = gate_rules.common(plain, [cheat], {"known-text": won})
+    exploit = Exploit("known-text", Path())
+    found = gate_rules.common(plain, [exploit], {"known-text": won})
     assert found.findings == ("known-text gains a reward of 0.25",)

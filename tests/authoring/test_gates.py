@@ -154,7 +154,7 @@ def test_the_ladder_names_what_passes_early_and_what_never_does(task: Task) -> N
     assert "was not stopped there" in gate_rules.ladder(task, {"lit": good["lit"]}).findings[0]
 
 
-def test_a_cheat_gains_what_is_declared_no_more_and_no_less(task: Task) -> None:
+def test_a_exploit_gains_what_is_declared_no_more_and_no_less(task: Task) -> None:
     tried = {"painted": trial("exploit:painted", passed=("lit",))}
     assert gate_rules.exploits(task.exploits, tried).status is Status.PASSED
     undeclared = [replace(task.exploits[0], allowed=())]
@@ -164,8 +164,8 @@ def test_a_cheat_gains_what_is_declared_no_more_and_no_less(task: Task) -> None:
     assert "painted is declared to gain lit and does not" in early.findings[0]
 
 
-def test_a_cheat_whose_script_failed_was_not_tried(task: Task) -> None:
-    """A mirror that is down would make every cheat that fetches something gain nothing."""
+def test_a_exploit_whose_script_failed_was_not_tried(task: Task) -> None:
+    """A mirror that is down would make every exploit that fetches something gain nothing."""
     ended = msgspec.structs.replace(trial("exploit:painted"), cause="NonZeroAgentExitCodeError")
     honest = [replace(task.exploits[0], allowed=())]
     result = gate_rules.exploits(honest, {"painted": ended})
@@ -186,7 +186,7 @@ def test_every_honest_other_solution_must_resolve(task: Task) -> None:
     good = {name: trial(f"variant:{name}", passed=("lit", "warm")) for name in names}
     found = gate_rules.variants(varied(task, *names), good)
     assert found.status is Status.PASSED
-    assert found.summary == "4 of 4 variants resolve the task"
+    assert found.summary == "4 of 4 variants resolved"
     said = Check("test_warm", "failed", message="its base is not of brass")
     ladder = (Milestone("lit", "passed"), Milestone("warm", "failed", checks=(said,)))
     refused = msgspec.structs.replace(trial("variant:tin", passed=("lit",)), milestones=ladder)

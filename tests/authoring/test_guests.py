@@ -1,4 +1,4 @@
-"""The common cheats' guests really boot, print and answer: else passing them would mean nothing."""
+"""The common exploits' guests really boot and answer: else passing them would mean nothing."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from test_gates import trial
 from tests.lamp import TASK_TOML
 
-from benchflow.authoring.corpus import cheats
+from benchflow.authoring.corpus import exploits
 from benchflow.boot.machine.disks import Disk
 from benchflow.boot.machine.virtual_machine import Machine
 from benchflow.tasks import load
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.needs("qemu", "guests")]
 SAID = "lamp login: root glowing brightly"
 CHECKS = f"""from benchflow.boot import milestone
 
@@ -40,7 +40,7 @@ EVENTS = [
 
 @pytest.fixture(scope="module")
 def guests(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bootable files of the cheats for a lamp whose oracle was recorded once."""
+    """The bootable files of the exploits for a lamp whose oracle was recorded once."""
     top = tmp_path_factory.mktemp("corpus")
     folder = top / "embedded" / "lamp"
     files = {
@@ -55,9 +55,9 @@ def guests(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     oracle = replace(trial(), path=folder / "oracle")
-    made = cheats.prepare(load(folder), oracle, top / "cheats")
-    assert [cheat.name for cheat in made] == list(cheats.NAMES)
-    return top / "cheats/exploits/files/guests"
+    made = exploits.prepare(load(folder), oracle, top / "exploits")
+    assert [exploit.name for exploit in made] == list(exploits.NAMES)
+    return top / "exploits/exploits/files/guests"
 
 
 @pytest.fixture(

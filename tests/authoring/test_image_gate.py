@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import lzma
 import os
@@ -140,6 +141,21 @@ def test_what_many_files_say_is_public(task: Path, tmp_path: Path) -> None:
     assert found.status is Status.PASSED, found.findings
     two = dict(list(shipped.items())[:2])
     assert image.search(task, (layer(tmp_path / "m", two),)).status is Status.FAILED
+
+
+def test_a_configuration_file_as_its_package_brought_it_is_public(
+    task: Path, tmp_path: Path
+) -> None:
+    stock = b"".join(b"session include module-of-the-stock-%d\n" % n for n in range(6))
+    (task / "solution/known.py").write_bytes(b"KNOWN = 1\n" + stock)
+    md5 = hashlib.md5(stock).hexdigest().encode()
+    status = b"Package: util-linux\nConffiles:\n /etc/pam.d/su-l " + md5 + b"\nVersion: 1\n"
+    shipped = {"etc/pam.d/su-l": stock, "var/lib/dpkg/status": status}
+    found = image.search(task, (layer(tmp_path / "l", shipped),))
+    assert found.status is Status.PASSED, found.findings
+    for changed in ({"etc/pam.d/su-l": stock + b"more\n"}, {"etc/pam.d/other": stock}):
+        folder = layer(tmp_path / next(iter(changed)).replace("/", "-"), shipped | changed)
+        assert len(image.search(task, (folder,)).findings) == 1
 
 
 def test_hostile_files_harm_nobody(task: Path, tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from tests.run.plain import gates, write
 
 from benchflow.base.home import home
 
+pytestmark = pytest.mark.needs("sandbox")
+
 CHECKS = """from benchflow.boot import milestone
 
 

@@ -55,6 +55,7 @@ def due(sources: Path, renames: Renames | None = None) -> dict[str, list[str]]:
     return {name: parts for name, parts in found.items() if parts}
 
 
+@pytest.mark.needs("time")
 def test_what_says_nothing_makes_nothing_due(sources: Path) -> None:
     shell = sources / BOOT / "machine/shell.py"
     edit(shell, "import re\n", "import re  # for patterns\n")
@@ -66,6 +67,7 @@ def test_what_says_nothing_makes_nothing_due(sources: Path) -> None:
     assert due(sources) == {}
 
 
+@pytest.mark.needs("time")
 def test_a_new_method_that_nobody_names_makes_nothing_due(sources: Path) -> None:
     edit(
         sources / BOOT / "machine/shell.py",
@@ -75,6 +77,7 @@ def test_a_new_method_that_nobody_names_makes_nothing_due(sources: Path) -> None
     assert due(sources) == {}
 
 
+@pytest.mark.needs("time")
 def test_a_changed_comparison_makes_due_who_comes_to_it(sources: Path) -> None:
     """`fat.py` is read by those who look into FAT; `shell.py` by all that ask a guest."""
     fat = sources / BOOT / "inspect/fat.py"
@@ -87,6 +90,7 @@ def test_a_changed_comparison_makes_due_who_comes_to_it(sources: Path) -> None:
     assert due(sources) == {name: ["boot/fat"] for name in users}
 
 
+@pytest.mark.needs("time")
 def test_a_change_in_the_runner_makes_all_due(sources: Path) -> None:
     edit(sources / BOOT / "runner/verify.py", "EXIT_VERDICT = 0", "EXIT_VERDICT = 5")
     assert due(sources) == {name: ["boot/verify"] for name in names()}
@@ -102,6 +106,7 @@ def table(**more: dict[str, str]) -> Renames:
     )
 
 
+@pytest.mark.needs("time")
 def test_a_move_with_its_line_in_the_table_is_the_same(sources: Path) -> None:
     boot = sources / BOOT
     (boot / "dos").mkdir()
@@ -118,6 +123,7 @@ def test_a_move_with_its_line_in_the_table_is_the_same(sources: Path) -> None:
     assert any("boot/fat" in parts for parts in found.values())
 
 
+@pytest.mark.needs("time")
 def test_a_rename_with_its_line_in_the_table_is_the_same(sources: Path) -> None:
     for path in (sources / BOOT).rglob("*.py"):
         text = path.read_text()
@@ -185,9 +191,14 @@ def test_every_python_reads_the_same(version: str) -> None:
         "        total.update(repr((each.name, each.text, sorted(each.mentions))).encode())\n"
         "print(sys.version_info[:2], total.hexdigest())\n"
     )
-    python = shutil.which(f"python{version}")
-    candidates = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
-    python = str(candidates[-1]) if candidates else python
+    found = [
+        str(path) for path in sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
+    ]
+    found += [path for path in [shutil.which(f"python{version}")] if path]
+    # One of pyenv's may be there and lead nowhere.
+    python = next(
+        (each for each in found if subprocess.run([each, "-V"], check=False).returncode == 0), None
+    )
     if python is None:
         pytest.skip(f"no Python {version} on this machine")
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -213,6 +224,7 @@ def at(commit: str) -> tarfile.TarFile:
     return tarfile.open(fileobj=io.BytesIO(done.stdout))
 
 
+@pytest.mark.needs("time")
 def test_records_that_were_carried_over_meant_the_same(tmp_path: Path) -> None:
     """At that commit the record held by the old rule, to the byte; what its tasks and `boot` meant
     then, by the present program, is what the record says now."""
@@ -232,6 +244,7 @@ def test_records_that_were_carried_over_meant_the_same(tmp_path: Path) -> None:
         assert entry["key"] == key_of(meant)
 
 
+@pytest.mark.needs("time")
 def test_bench_is_followed_as_boot_is(sources: Path) -> None:
     """A word of no meaning makes nothing due, a comparison exactly those that come to it."""
     tar = sources / BENCH / "tar_canon.py"

@@ -8,10 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tests.boot.verifier_runs import deliverable, write_task
 from tests.guests import debian_kernel
 
 from benchflow.authoring.meaning.key import SOURCES, reached
+
+pytestmark = pytest.mark.needs("qemu", "guests")
 
 CHECKS = """
 import urllib.request

@@ -35,7 +35,7 @@ def test_it_starts_from_another_task(lamp: Path, tmp_path: Path) -> None:
     assert task.version == "0.1.0"
     assert task.authors == ("B. Maker", "A. Author")
     assert task.expert_minutes_basis == "a guess, from embedded/lamp: measure it"
-    assert [cheat.why for cheat in task.exploits] == ["a painted lamp looks lit from afar"]
+    assert [exploit.why for exploit in task.exploits] == ["a painted lamp looks lit from afar"]
 
 
 def test_nothing_is_overwritten_and_a_wrong_name_is_said(tmp_path: Path) -> None:
@@ -47,9 +47,10 @@ def test_nothing_is_overwritten_and_a_wrong_name_is_said(tmp_path: Path) -> None
             new(name, top=tmp_path)
 
 
+@pytest.mark.needs("sandbox", "mirror")
 @pytest.mark.slow
 def test_it_boots_and_its_gates_hold(tmp_path: Path) -> None:
-    """The oracle resolves, nop gains nothing, the cheat what it declares, a rung is a rung."""
+    """The oracle resolves, nop gains nothing, the exploit what it declares, a rung is a rung."""
     task = new("embedded/router", top=tmp_path)
     agents = ["oracle", "nop", "ladder:kernel", "ladder:shell", "exploit:printed-shell"]
     agents.append("variant:plain-initrd")

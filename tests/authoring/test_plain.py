@@ -16,6 +16,8 @@ from tests.run.plain import gates
 
 from benchflow.base.home import home
 
+pytestmark = pytest.mark.needs("sandbox")
+
 WORD = '[ "$(head -c 9 /app/out.txt | tr -d "\\0")" = done ]'
 HONEST = f"""#!/bin/bash
 mkdir -p /logs/verifier
@@ -50,7 +52,7 @@ def test_a_gate_that_needs_one_oracle_runs_one(folder: Path) -> None:
     found = gates(plain.separate(folder, test=HONEST), "corpus")
     assert found["corpus"]["status"] == "passed"
     jobs = [path.name for path in (home() / "checks").glob(f"{folder.name}-*") if path.is_dir()]
-    ran = {name.rpartition("-")[2] for name in jobs if not name.endswith(".cheats")}
+    ran = {name.rpartition("-")[2] for name in jobs if not name.endswith(".exploits")}
     assert "reference" in ran and "oracle" not in ran, jobs
 
 
@@ -101,13 +103,13 @@ def test_limits_that_leave_no_room_are_found(folder: Path) -> None:
     ), finding
 
 
-def test_neighbours_with_a_dot_in_their_names_have_cheats_of_their_own(folder: Path) -> None:
+def test_neighbours_with_a_dot_in_their_names_have_exploits_of_their_own(folder: Path) -> None:
     first = plain.separate(folder.with_name(f"{folder.name}.1"), test=HONEST)
     second = plain.separate(folder.with_name(f"{folder.name}.2"), test=HONEST)
     for task in (first, second):
         gates(task, "corpus")
     made = [
-        path for path in (home() / "checks").glob(f"{folder.name}.*") if path.suffix == ".cheats"
+        path for path in (home() / "checks").glob(f"{folder.name}.*") if path.suffix == ".exploits"
     ]
     assert len(made) == 2, made
     for path in (home() / "checks").glob(f"{folder.name}.*"):
@@ -192,7 +194,7 @@ def test_steps_whose_answer_is_given_away_are_found(folder: Path) -> None:
     assert found["nop"]["status"] == "failed"
 
 
-def test_a_plain_tasks_own_cheats_are_run(folder: Path) -> None:
+def test_a_plain_tasks_own_exploits_are_run(folder: Path) -> None:
     task = plain.separate(folder, test=HONEST)
     plain.write(task / "exploits/copy.sh", "#!/bin/bash\necho done > /app/out.txt\n")
     plain.write(task / "exploits/lazy.sh", "#!/bin/bash\necho nearly > /app/out.txt\n")
@@ -211,7 +213,7 @@ def test_a_plain_tasks_own_cheats_are_run(folder: Path) -> None:
         ("x=$(yes | head -c 400000000)", "", "the verifier needed more than its 256 MB"),
     ],
 )
-def test_a_verifier_that_a_cheat_has_use_it_all_up_is_kept_from_a_verdict(
+def test_a_verifier_that_a_exploit_has_use_it_all_up_is_kept_from_a_verdict(
     folder: Path, greedy: str, granted: str, told: str
 ) -> None:
     task = plain.separate(

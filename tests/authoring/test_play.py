@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pexpect
 import pytest
+from tests import warm_command
 from tests.run import plain
+
+pytestmark = pytest.mark.needs("sandbox")
 
 BENCHFLOW = str(Path(sys.executable).parent / "benchflow")
 
@@ -20,9 +23,8 @@ def task(tmp_path: Path) -> Path:
 
 
 def trial_in(jobs: Path) -> dict[str, object]:
-    done = subprocess.run(
-        [BENCHFLOW, "results", str(jobs), "--json"], capture_output=True, text=True, check=True
-    )
+    done = warm_command.run(["results", str(jobs), "--json"])
+    assert done.returncode == 0, done.stderr
     (job,) = json.loads(done.stdout)["jobs"]
     (trial,) = job["trials"]
     assert isinstance(trial, dict)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import html.parser
 import json
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests import warm_command
 from tests.lamp import Edit, edit, lamp
 
 from benchflow.authoring import review_page
@@ -42,7 +42,7 @@ def tags(text: str) -> list[str]:
 
 
 def test_it_says_what_is_known_and_what_is_not(lamp: Path, forget: None) -> None:
-    subprocess.run([BENCHFLOW, "check", str(lamp), "--gate", "coverage"], check=True)
+    assert warm_command.run(["check", str(lamp), "--gate", "coverage"]).returncode == 0
     found = review(load(lamp))
     assert found.open_gates == len(found.gates) - 1
     text = review_page.text(found)
@@ -75,16 +75,14 @@ def test_nothing_of_a_task_can_act_on_the_reviewer(edit: Edit) -> None:
 
 def test_the_verb_writes_a_page_and_json(lamp: Path, tmp_path: Path) -> None:
     target = tmp_path / "review.html"
-    done = subprocess.run([BENCHFLOW, "review", str(lamp), "--html", str(target)], check=False)
+    done = warm_command.run(["review", str(lamp), "--html", str(target)])
     assert done.returncode == 1
     assert target.read_text().startswith("<!doctype html>")
-    nowhere = [BENCHFLOW, "review", str(lamp), "--html", str(tmp_path / "missing" / "page.html")]
-    for wrong in (nowhere, [BENCHFLOW, "review", str(lamp), "--html", str(target), "--json"]):
-        assert subprocess.run(wrong, capture_output=True, check=False).returncode == 2
-    shown = subprocess.run(
-        [BENCHFLOW, "review", str(lamp), "--json"], capture_output=True, text=True, check=False
-    )
+    nowhere = ["review", str(lamp), "--html", str(tmp_path / "missing" / "page.html")]
+    for wrong in (nowhere, ["review", str(lamp), "--html", str(target), "--json"]):
+        assert warm_command.run(wrong).returncode == 2
+    shown = warm_command.run(["review", str(lamp), "--json"])
     data = json.loads(shown.stdout)
     assert data["task"] == "embedded/lamp"
     assert data["gates"]["oracle"] is None
-    assert data["cheats"][0]["name"] == "painted"
+    assert data["exploits"][0]["name"] == "painted"

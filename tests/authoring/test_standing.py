@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests import warm_command
 from tests.run import ours, plain
 
 from benchflow.authoring.check import GATES
@@ -37,14 +38,9 @@ def top(tmp_path: Path) -> Path:
 
 
 def benchflow(top: Path, *arguments: str, at: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [BENCHFLOW, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        # A home of its own: what other runs remember of an equal task is not known here.
-        env={**os.environ, "BENCHFLOW_TASKS": str(top), "BENCHFLOW_HOME": at or f"{top}.home"},
-    )
+    # A home of its own: what other runs remember of an equal task is not known here.
+    own = {"BENCHFLOW_TASKS": str(top), "BENCHFLOW_HOME": at or f"{top}.home"}
+    return warm_command.run(arguments, env={**os.environ, **own})
 
 
 @pytest.fixture
@@ -60,29 +56,33 @@ def odd(tmp_path: Path) -> Iterator[Path]:
 
 def state(top: Path) -> str:
     (listed,) = json.loads(benchflow(top, "tasks", "--json").stdout)["tasks"]
-    return str(listed["state"])
+    gates, *reviews = str(listed["state"]).split("; ")
+    assert reviews == ["0 attempts, 0 attacks at this version"]
+    return gates
 
 
+@pytest.mark.needs("time")
 def test_what_passed_is_recorded_until_the_task_changes(top: Path) -> None:
     assert state(top) == "no gates recorded"
     call = ("check", "test/words", "--gate", "coverage", "--record")
     done = benchflow(top, *call)
     assert done.returncode == 0, done.stderr
-    assert state(top) == f"1/{ALL} gates"
+    assert state(top) == f"1 of {ALL} gates"
     benchflow(top, "check", "test/words", "--gate", "schema", "--record")
-    assert state(top) == f"1/{ALL} gates, failed: schema"
+    assert state(top) == f"1 of {ALL} gates, failed: schema"
     (entry,) = json.loads((top / "gates.json").read_text())["tasks"].values()
     assert list(entry["gates"]) == ["schema", "coverage"]
     checks = top / "test/words/tests/checks.py"
     text = checks.read_text()
     checks.write_text(f"# The same.\n{text}")
-    assert state(top) == f"0/{ALL} gates", "what reads the files as they stand is due"
+    assert state(top) == f"0 of {ALL} gates", "what reads the files as they stand is due"
     checks.write_text(text.replace("weight=2", "weight=3"))
-    assert state(top) == "changed since its gates: tests/checks"
+    assert state(top) == f"0 of {ALL} gates (tests/checks changed)"
     benchflow(top, *call)
-    assert state(top) == f"1/{ALL} gates"
+    assert state(top) == f"1 of {ALL} gates"
 
 
+@pytest.mark.needs("sandbox")
 def test_what_no_trial_reads_makes_no_trial_due(odd: Path) -> None:
     call = ("check", "test/words", "--gate", "coverage", "--gate", "nop", "--record")
 
@@ -97,7 +97,7 @@ def test_what_no_trial_reads_makes_no_trial_due(odd: Path) -> None:
     config.write_text(config.read_text().replace("expert_minutes = 1", "expert_minutes = 2"))
     checks = folder / "tests/checks.py"
     checks.write_text(checks.read_text() + "\n# Nothing else.\n")
-    assert state(odd) == f"1/{ALL} gates"
+    assert state(odd) == f"1 of {ALL} gates"
     assert results() == {"coverage": False, "nop": True}
     # A job that was cut off holds in meaning, and cannot be resumed: its task is another by now.
     key = Trials(load(folder), Silence()).key
@@ -109,19 +109,21 @@ def test_what_no_trial_reads_makes_no_trial_due(odd: Path) -> None:
     assert kept.with_name(f"{kept.name}.1").is_dir(), "what was cut off stays as evidence"
 
 
+@pytest.mark.needs("time")
 def test_an_older_run_does_not_replace_a_newer_one(top: Path) -> None:
     call = ("check", "test/words", "--gate", "coverage", "--record")
     benchflow(top, *call)
     path = top / "gates.json"
     record = json.loads(path.read_text())
     (entry,) = record["tasks"].values()
-    for moment, wanted in (("2999-01-01T00:00:00+00:00", f"0/{ALL}"), ("2001-01-01", f"1/{ALL}")):
+    for moment, wanted in (("2999-01-01T00:00:00+00:00", 0), ("2001-01-01", 1)):
         entry["gates"]["coverage"] |= {"status": "failed", "recorded": moment}
         path.write_text(json.dumps(record))
         assert benchflow(top, *call).returncode == 0
-        assert state(top).startswith(f"{wanted} gates")
+        assert state(top).startswith(f"{wanted} of {ALL} gates")
 
 
+@pytest.mark.needs("time")
 def test_due_gates_are_those_that_are_not_recorded_as_passed(top: Path) -> None:
     def ran(*gates: str) -> list[str]:
         asked = [word for gate in gates for word in ("--gate", gate)]
@@ -131,7 +133,7 @@ def test_due_gates_are_those_that_are_not_recorded_as_passed(top: Path) -> None:
     assert ran("coverage") == ["coverage"]
     assert ran("coverage", "schema") == ["schema"], "what passed is not run again"
     assert ran("coverage", "schema") == ["schema"], "what failed is still due"
-    assert state(top) == f"1/{ALL} gates, failed: schema"
+    assert state(top) == f"1 of {ALL} gates, failed: schema"
     told = benchflow(top, "check", "test/words", "--gate", "coverage", "--due").stdout
     assert "1 of 1 gates recorded as passed" in told
     (top / "test" / "words" / "instruction.md").write_text("[R1] one [R2] two [R3] three\n")
@@ -155,7 +157,7 @@ def test_each_gate_is_recorded_as_it_is_known(top: Path) -> None:
     os.killpg(check.pid, signal.SIGKILL)
     check.wait()
     check.stdout.close()
-    assert state(top) == f"1/{ALL} gates"
+    assert state(top) == f"1 of {ALL} gates"
 
 
 def test_two_may_record_at_once(top: Path) -> None:
@@ -186,37 +188,38 @@ def test_a_record_of_an_earlier_verifier_says_so_and_counts_for_nothing(top: Pat
     (entry,) = record["tasks"].values()
     entry["meaning"]["boot/verify"] = "0" * 8
     path.write_text(json.dumps(record))
-    told = f"stale: 1/{ALL} gates before boot/verify changed"
+    told = f"0 of {ALL} gates (1 before boot/verify changed)"
     assert state(top) == told
     known = standing(load(top / "test" / "words"))
     assert known is not None and known.good == 0
     checks = top / "test/words/tests/checks.py"
     checks.write_text(checks.read_text().replace("weight=2", "weight=3"))
-    assert state(top) == "changed since its gates: tests/checks"
+    assert state(top) == f"0 of {ALL} gates (tests/checks changed)"
 
 
-def test_the_common_cheats_are_those_of_the_record(top: Path) -> None:
+def test_the_common_exploits_are_those_of_the_record(top: Path) -> None:
     benchflow(top, "check", "test/words", "--gate", "coverage", "--record")
     path = top / "gates.json"
     record = json.loads(path.read_text())
     (entry,) = record["tasks"].values()
     entry["gates"]["corpus"] = {**entry["gates"]["coverage"], "gate": "corpus"}
     path.write_text(json.dumps(record))
-    assert state(top) == f"2/{ALL} gates"
+    assert state(top) == f"2 of {ALL} gates"
     entry["corpus"] = "0" * 8
     path.write_text(json.dumps(record))
-    assert state(top) == f"1/{ALL} gates"
+    assert state(top) == f"1 of {ALL} gates"
 
 
-def test_a_changed_cheat_makes_what_is_about_cheats_due_and_no_other_gate(top: Path) -> None:
+@pytest.mark.needs("time")
+def test_a_changed_exploit_makes_what_is_about_exploits_due_and_no_other_gate(top: Path) -> None:
     calls = ("check", "test/words", "--gate", "coverage", "--gate", "leaks", "--record")
     assert benchflow(top, *calls).returncode == 0
-    assert state(top) == f"2/{ALL} gates"
+    assert state(top) == f"2 of {ALL} gates"
     (top / "test" / "words" / "exploits" / "forge.sh").write_text("echo forged\n")
-    assert state(top) == f"1/{ALL} gates"
+    assert state(top) == f"1 of {ALL} gates"
     results = json.loads(benchflow(top, *calls, "--json").stdout)["tasks"]["test/words"]
     assert {each["gate"]: each["cached"] for each in results} == {"coverage": True, "leaks": False}
-    assert state(top) == f"2/{ALL} gates"
+    assert state(top) == f"2 of {ALL} gates"
 
 
 def test_a_new_variant_makes_what_reads_it_due_and_no_other_gate(top: Path) -> None:
@@ -229,15 +232,15 @@ def test_a_new_variant_makes_what_reads_it_due_and_no_other_gate(top: Path) -> N
     (entry,) = record["tasks"].values()
     assert entry.pop("variants") == ""
     path.write_text(json.dumps(record))
-    assert state(top).startswith(f"2/{ALL} gates")
+    assert state(top).startswith(f"2 of {ALL} gates")
     script = top / "test" / "words" / "variants" / "other.sh"
     script.parent.mkdir()
     script.write_text("#!/bin/sh\n# In another order.\necho one two three > /app/out/words.txt\n")
-    assert state(top).startswith(f"1/{ALL} gates")
+    assert state(top).startswith(f"1 of {ALL} gates")
     told = json.loads(benchflow(top, *calls, "--record", "--json").stdout)["tasks"]["test/words"]
     cached = {each["gate"]: each["cached"] for each in told}
     assert cached == {"schema": True, "coverage": True, "leaks": False}
-    assert state(top).startswith(f"2/{ALL} gates")
+    assert state(top).startswith(f"2 of {ALL} gates")
 
 
 def test_declared_gains_are_those_of_the_record(top: Path) -> None:
@@ -248,10 +251,10 @@ def test_declared_gains_are_those_of_the_record(top: Path) -> None:
     (entry,) = record["tasks"].values()
     entry["gates"]["exploits"] = {**entry["gates"]["coverage"], "gate": "exploits"}
     path.write_text(json.dumps(record))
-    assert state(top) == f"2/{ALL} gates"
+    assert state(top) == f"2 of {ALL} gates"
     with (folder / "task.toml").open("a") as file:  # its key is the same
         file.write(GAIN)
-    assert state(top) == f"1/{ALL} gates"
+    assert state(top) == f"1 of {ALL} gates"
 
 
 def test_a_record_that_is_cut_off_is_named(top: Path) -> None:

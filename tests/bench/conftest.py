@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.needs import needs
 
 from benchflow.boot import Disk, Machine, Nic
 from guests import PASSWD, build_initramfs, debian_kernel, fetch_package, modules
@@ -61,6 +62,7 @@ def ssh_server() -> dict[str, tuple[int, bytes]]:
 
 
 @pytest.fixture(scope="session")
+@needs("qemu", "guests")
 def machine(tmp_path_factory: pytest.TempPathFactory, keys: dict[str, Path]) -> Iterator[Machine]:
     """Switched off; who boots it leaves it as they like."""
     folder = tmp_path_factory.mktemp("bench")

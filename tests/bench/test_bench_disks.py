@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import hashlib
+import lzma
 import os
 import re
 import secrets
 import shutil
 import subprocess
+import zlib
 from pathlib import Path
 
 import pytest
@@ -21,6 +26,7 @@ from benchflow.bench.delivered_files import (
     sparse_digest,
 )
 from benchflow.bench.ext4_edit import Ext4Editor, Superblock
+from benchflow.bench.hidden_secrets import all_unpacked, holds, unpacked
 from benchflow.boot import BadDeliverable, Image, VerifierBroken
 from benchflow.boot.inspect.ext4 import Ext4
 
@@ -192,3 +198,27 @@ def test_a_digest_is_of_bytes_and_not_of_holes(tmp_path: Path) -> None:
 def test_the_digest_of_nothing_is_one_too(tmp_path: Path) -> None:
     (tmp_path / "empty").write_bytes(b"")
     assert sparse_digest(tmp_path / "empty").startswith("0 ")
+
+
+def test_a_secret_is_found_in_whatever_form() -> None:
+    secret, noise = (hashlib.shake_128(word).digest(4096) for word in (b"secret", b"noise"))
+    secret = secret[:32]
+    for form in (
+        secret,
+        secret[::-1],
+        bytes(byte ^ 0x5A for byte in secret),
+        secret.hex().upper().encode(),
+        base64.encodebytes(b"PEM, say, of which it is a part: " + secret + b"and so on"),
+        gzip.compress(b"x" * 100 + secret),
+        lzma.compress(gzip.compress(b"x" * 100 + base64.b64encode(secret))),
+        zlib.compress(b"a block of squashfs" * 9 + secret),
+    ):
+        assert holds(unpacked(noise + form + noise), {"it": secret}).startswith("it, "), form
+    assert holds([noise, secret[:16] + b"-" + secret[16:]], {"it": secret}) == ""
+
+
+def test_a_bomb_is_unpacked_up_to_a_sum_of_bytes() -> None:
+    bomb = gzip.compress(bytes(64 << 20), 1)
+    found = list(unpacked(bomb * 8))
+    assert sum(map(len, found)) <= len(bomb) * 8 + (192 << 20)
+    assert list(all_unpacked([b"plain", b"text"])) == [b"plain", b"text"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import struct
 import subprocess
@@ -11,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.needs import needs
 
 from benchflow.bench import dhcp_message, ethernet
 from benchflow.bench.dhcp_message import DhcpMessage, dhcp_options
@@ -109,9 +109,8 @@ def test_the_shared_point_is_that_of_the_standard() -> None:
 
 
 @pytest.fixture(scope="module")
+@needs("root", "sandbox", "guests")
 def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[tuple[str, int], Path]]:
-    if os.geteuid() != 0:
-        pytest.skip("needs root, to give sshd an account of its own")
     program = fetch_package("openssh-server") / "usr/sbin/sshd"
     (library,) = fetch_package("libwrap0").glob("**/libwrap.so.0")
     folder = tmp_path_factory.mktemp("sshd")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from starting import Start
+from tests.needs import needs
 
 from benchflow.boot.machine.virtual_machine import Machine
 from guests import LOGIN_INIT, PASSWD, SHELL_INIT, build_initramfs, debian_kernel
@@ -20,18 +21,21 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+@needs("guests")
 def shell_initrd(built: Path) -> Path:
     """Boots into a busybox shell on the console."""
     return build_initramfs(built / "shell.gz", SHELL_INIT)
 
 
 @pytest.fixture(scope="session")
+@needs("guests")
 def login_initrd(built: Path) -> Path:
     """Boots into a login prompt; root's password is toor."""
     return build_initramfs(built / "login.gz", LOGIN_INIT, files=PASSWD)
 
 
 @pytest.fixture
+@needs("qemu", "guests")
 def start(tmp_path: Path) -> Iterator[Start]:
     """`start(init or initrd, **spec)`: a booting machine with a Debian kernel."""
     machines: list[Machine] = []
@@ -60,6 +64,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 
 @pytest.fixture(scope="session")
+@needs("qemu", "guests")
 def console_machine(shell_initrd: Path, built: Path) -> Iterator[Machine]:
     """One running machine with a shell, for tests that leave it as it was."""
     with Machine(

@@ -24,6 +24,7 @@ from benchflow.boot.machine.reference_boot import payload, reference_boot
 fresh = measure.__wrapped__
 
 
+@pytest.mark.needs("qemu")
 @pytest.mark.parametrize("arch", ["x86_64", "aarch64", "riscv64"])
 def test_the_reference_boot_runs_and_takes_processor_time(arch: str) -> None:
     taken = reference_boot(arch, "tcg", 120, sandbox=True)
@@ -31,6 +32,7 @@ def test_the_reference_boot_runs_and_takes_processor_time(arch: str) -> None:
     assert 0.005 < taken < 10
 
 
+@pytest.mark.needs("qemu")
 def test_a_host_that_looks_late_measures_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     prompt = min(reference_boot("x86_64", "tcg", 120, sandbox=True) or 0.0 for _ in range(5))
     readable = Process._readable
@@ -45,6 +47,7 @@ def test_a_host_that_looks_late_measures_the_same(monkeypatch: pytest.MonkeyPatc
     assert taken > prompt / 2
 
 
+@pytest.mark.needs("qemu")
 def test_what_breaks_while_the_host_is_measured_is_infrastructure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -54,6 +57,7 @@ def test_what_breaks_while_the_host_is_measured_is_infrastructure(
         fresh("x86_64")
 
 
+@pytest.mark.needs("qemu")
 def test_a_boot_that_does_not_end_is_no_measurement() -> None:
     assert reference_boot("x86_64", "no-such-accelerator", 20, sandbox=True) is None
 
@@ -63,6 +67,7 @@ def test_the_x86_program_is_a_boot_sector() -> None:
     assert payload("x86_64").endswith(b"\x55\xaa")
 
 
+@pytest.mark.needs("qemu")
 def test_the_host_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("BENCHFLOW_HOST_SPEED", "BENCHFLOW_ACCEL"):
         monkeypatch.delenv(name, raising=False)
@@ -73,6 +78,7 @@ def test_the_host_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert measure("x86_64") is measure("x86_64")
 
 
+@pytest.mark.needs("qemu")
 def test_measured_values_can_be_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCHFLOW_HOST_SPEED", "0.25")
     monkeypatch.setenv("BENCHFLOW_ACCEL", "tcg")
@@ -85,6 +91,7 @@ def test_measured_values_can_be_handed_on(monkeypatch: pytest.MonkeyPatch) -> No
         fresh("x86_64")
 
 
+@pytest.mark.needs("qemu")
 def test_kvm_is_believed_only_after_a_boot() -> None:
     before = time.monotonic()
     works = kvm_works.__wrapped__("x86_64")
@@ -154,6 +161,8 @@ def test_waiting_for_a_processor_is_seen() -> None:
     assert queue.waited() == 0.0  # it is gone
 
 
+@pytest.mark.alone
+@pytest.mark.needs("time")
 def test_what_ones_own_threads_take_is_not_stolen() -> None:
     """A guest that has its disk workers compete with its processors excuses itself by nothing."""
     python = [sys.executable, "-c", CROWD]
@@ -177,6 +186,8 @@ def test_what_ones_own_threads_take_is_not_stolen() -> None:
         assert shares.others() > 0.25
 
 
+@pytest.mark.alone
+@pytest.mark.needs("time")
 def test_what_a_process_worked_is_told_from_what_it_waited_or_stood_still() -> None:
     with on_one_processor(SPIN, SPIN, SPIN) as (busy, *_):
         shares = Shares(busy.pid, [busy.pid])

@@ -281,6 +281,8 @@ def test_a_missing_tool_is_the_verifiers_fault() -> None:
         run_tool(["no-such-tool"])
 
 
+@pytest.mark.alone
+@pytest.mark.needs("time")
 def test_a_tool_is_bounded_in_output_time_and_files(tmp_path: Path) -> None:
     with pytest.raises(BadDeliverable, match="printed more than 1000000 bytes"):
         run_tool(["yes"], limit=1_000_000)

@@ -254,6 +254,7 @@ def test_random_initramfs_bytes_are_read_or_refused(data: bytes) -> None:
         return
 
 
+@pytest.mark.needs("guests")
 @pytest.mark.parametrize("arch", ["x86_64", "aarch64"])
 def test_a_kernel_says_who_built_it(arch: str) -> None:
     data = guests.debian_kernel(arch).read_bytes()

@@ -25,6 +25,7 @@ def secret(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.needs("qemu", "guests")
 def test_a_qcow2_header_in_a_raw_image_is_data(tmp_path: Path, secret: Path) -> None:
     image = tmp_path / "deliverable.img"
     qemu_img("create", "-f", "qcow2", "-b", secret, "-F", "raw", image, "1M")
@@ -35,6 +36,7 @@ def test_a_qcow2_header_in_a_raw_image_is_data(tmp_path: Path, secret: Path) -> 
     assert flat.rstrip(b"\0") == image.read_bytes().rstrip(b"\0")
 
 
+@pytest.mark.needs("qemu", "guests")
 def test_a_qcow2_image_that_refers_to_other_files_is_refused(tmp_path: Path, secret: Path) -> None:
     backed, split = tmp_path / "backed.qcow2", tmp_path / "split.qcow2"
     qemu_img("create", "-f", "qcow2", "-b", secret, "-F", "raw", backed, "1M")
@@ -48,6 +50,7 @@ def test_a_qcow2_image_that_refers_to_other_files_is_refused(tmp_path: Path, sec
             virtual_size(Disk(path, format="qcow2"))
 
 
+@pytest.mark.needs("qemu", "guests")
 def test_a_plain_qcow2_image_is_taken(tmp_path: Path, secret: Path) -> None:
     image = tmp_path / "image.qcow2"
     qemu_img("convert", "-f", "raw", "-O", "qcow2", secret, image)
@@ -65,6 +68,7 @@ def test_what_is_no_image_is_the_deliverables_fault(tmp_path: Path, secret: Path
             virtual_size(Disk(path))
 
 
+@pytest.mark.needs("qemu", "guests")
 def test_a_sparse_terabyte_costs_nothing(tmp_path: Path) -> None:
     image = tmp_path / "huge.img"
     with image.open("wb") as file:

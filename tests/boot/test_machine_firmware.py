@@ -40,6 +40,7 @@ def test_a_pc_boots_a_disk_by_uefi(tmp_path: Path, login_initrd: Path, bus: str)
     assert uname(machine) == "x86_64\ngw\n"
 
 
+@pytest.mark.needs("qemu", "guests")
 @pytest.mark.slow
 def test_an_arm_board_boots_a_disk_by_uefi(tmp_path: Path) -> None:
     initrd = build_initramfs(tmp_path / "i.gz", LOGIN_INIT, arch="aarch64", files=PASSWD)
@@ -49,6 +50,7 @@ def test_an_arm_board_boots_a_disk_by_uefi(tmp_path: Path) -> None:
     assert uname(machine) == "aarch64\ngw\n"
 
 
+@pytest.mark.needs("qemu", "guests")
 @pytest.mark.slow
 @pytest.mark.parametrize("arch", ["aarch64", "riscv64"])
 def test_a_kernel_boots_directly(tmp_path: Path, arch: str) -> None:

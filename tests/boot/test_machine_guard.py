@@ -16,6 +16,8 @@ from benchflow.boot.machine.virtual_machine import Machine
 from benchflow.boot.memory import QEMU_MB
 from guests import SHELL_INIT, build_initramfs, debian_kernel, modules
 
+pytestmark = pytest.mark.needs("qemu", "guests")
+
 MIB = 1 << 20
 QUIET = "console=ttyS0 quiet"
 FILL = """

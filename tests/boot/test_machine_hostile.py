@@ -25,6 +25,8 @@ from benchflow.boot.machine.disks import Disk
 from benchflow.boot.machine.virtual_machine import Machine
 from guests import LOGIN_INIT, PASSWD, SHELL_INIT
 
+pytestmark = pytest.mark.needs("qemu", "guests")
+
 QUIET = "console=ttyS0 quiet"
 
 # Says yes to everything a login wants to see, and repeats whatever it is told.

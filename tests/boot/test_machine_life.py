@@ -31,6 +31,8 @@ from benchflow.boot.machine.qmp import Monitor
 from benchflow.boot.machine.virtual_machine import Machine, Nic
 from guests import SHELL_INIT, build_initramfs, debian_kernel, modules
 
+pytestmark = pytest.mark.needs("qemu", "guests")
+
 QUIET = "console=ttyS0 quiet"
 
 

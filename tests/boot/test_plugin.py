@@ -133,7 +133,10 @@ def test_everything_passed_is_resolved(verify) -> None:
         ('raise ConnectionResetError("guest hung up")', "crashed", "guest hung up"),
         ("raise KeyError(1 << 20000)", "crashed", "cannot be shown: ValueError"),
         ("bytes(1 << 44)", "crashed", "MemoryError"),
-        ("held = b''\n    while True: held += bytes(1 << 26)", "crashed", "MemoryError"),
+        pytest.param(
+            *("held = b''\n    while True: held += bytes(1 << 26)", "crashed", "MemoryError"),
+            marks=pytest.mark.needs("time"),
+        ),
     ],
 )
 def test_whatever_a_check_raises_counts_against_the_agent(
@@ -439,6 +442,7 @@ def test_comparing_what_a_hostile_guest_prints_ends_at_once(verify) -> None:
     assert len(done.stdout) < 2000
 
 
+@pytest.mark.needs("time")
 @pytest.mark.parametrize("python", PYTHONS)
 def test_a_guest_that_stalls_fails_and_is_no_error(verify, python: str) -> None:
     start = time.monotonic()
@@ -461,6 +465,7 @@ def test_a_guest_that_stalls_fails_and_is_no_error(verify, python: str) -> None:
     assert done.checks["test_d"]["status"] == "failed"
 
 
+@pytest.mark.needs("qemu")
 @pytest.mark.parametrize("python", PYTHONS)
 def test_selfcheck_names_tools_and_versions(boot: Path, python: str) -> None:
     done = subprocess.run(

@@ -84,6 +84,7 @@ def test_a_prompt_that_is_on_its_way_is_not_hurried(guests: Callable[[Reply], Gu
     assert "\n" not in guest.typed
 
 
+@pytest.mark.needs("time")
 def test_nothing_is_typed_while_a_password_is_looked_at(guests: Callable[[Reply], Guest]) -> None:
     # What is typed then is the next name: the right login after it fails, too.
     said = [(0.1, "\r\n"), (4.0, "Login incorrect\r\ngw login: ")]
@@ -94,6 +95,7 @@ def test_nothing_is_typed_while_a_password_is_looked_at(guests: Callable[[Reply]
     assert guest.typed == ["root\n", "wrong\n"]
 
 
+@pytest.mark.needs("time")
 def test_a_shell_without_a_prompt_is_asked_in_the_end(
     guests: Callable[[Reply], Guest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,6 +106,7 @@ def test_a_shell_without_a_prompt_is_asked_in_the_end(
     assert guest.shell.run("true").status == 0
 
 
+@pytest.mark.needs("time")
 @pytest.mark.parametrize("space", ["", " "])
 def test_words_behind_a_prompt_do_not_hide_it(guests: Callable[[Reply], Guest], space: str) -> None:
     noise = "[   31.415926] e1000: eth0 NIC Link is Up 1000 Mbps\r\n"

@@ -166,6 +166,7 @@ def test_nobody_has_to_turn_pages(local: LocalShell) -> None:
     assert local.shell.run("echo $PAGER $SYSTEMD_PAGER").stdout == "cat cat\n"
 
 
+@pytest.mark.needs("time")
 @pytest.mark.parametrize("limit", ["TMOUT=3", "readonly TMOUT=999"])
 def test_a_session_outlives_the_time_that_a_terminal_may_be_left(
     tmp_path: Path, limit: str
@@ -180,6 +181,7 @@ def test_a_session_outlives_the_time_that_a_terminal_may_be_left(
         local.close()
 
 
+@pytest.mark.needs("time")
 def test_a_command_that_does_not_end_is_interrupted(local: LocalShell) -> None:
     with pytest.raises(CommandTimeout, match="sleep 1000"):
         local.shell.run("sleep 1000", timeout=1)
@@ -189,6 +191,7 @@ def test_a_command_that_does_not_end_is_interrupted(local: LocalShell) -> None:
     assert local.shell.run("echo still here").stdout == "still here\n"
 
 
+@pytest.mark.needs("time")
 def test_a_command_that_ignores_the_interrupt_breaks_the_shell() -> None:
     opened = LocalShell(SHELLS["dash"])
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import re
 import shutil
 import subprocess
@@ -20,7 +21,7 @@ from benchflow.boot.inspect import ed25519
 from benchflow.tasks import Task, find
 
 TASK = Path(__file__).parents[2] / "tasks/embedded/ab-update"
-HELPERS = ("bundle", "media", "unit", "lane", "dead", "power")
+HELPERS = ("bundle", "media", "unit", "lane", "dead", "power", "delivered")
 TOOLS = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
 MIB = 1 << 20
 
@@ -68,7 +69,7 @@ def vendor(helpers: dict[str, ModuleType], folder: Path) -> Any:
     return bundle.Vendor(first, pem, folder)
 
 
-def test_what_the_oracle_and_its_cheats_edit_is_there() -> None:
+def test_what_the_oracle_and_its_exploits_edit_is_there() -> None:
     """A `sed` that finds nothing leaves the honest oracle, and nobody would see it."""
     rootfs = TASK / "solution/rootfs"
     update = (rootfs / "usr/sbin/update").read_text()
@@ -115,7 +116,7 @@ def test_a_release_differs_in_what_was_asked_and_nothing_else(
     from benchflow.boot.inspect.ext4 import Ext4
 
     script = b"#!/bin/sh\nexit 1\n"
-    release = vendor.release(
+    release = vendor.version(
         folder / "17", 17, "abc", init=script, kernel=b"none", health_90=script
     )
     assert (
@@ -140,7 +141,7 @@ def test_every_false_bundle_is_false_in_one_way(
     bundle = helpers["bundle"]
     place = folder / "all"
     place.mkdir()
-    media = helpers["media"].Media(vendor, place)
+    media = helpers["media"].Media(vendor, place, "word")
     numbers = [media.releases[name].version for name in media.releases]
     assert numbers == sorted(set(numbers)) and numbers[0] == 1
     assert str(numbers[1]) > str(numbers[2]), "as text the order is the same as by number"
@@ -166,6 +167,43 @@ def test_every_false_bundle_is_false_in_one_way(
         elif what.startswith("content"):
             assert bundle.digest_of(path, bundle.MANIFEST + bundle.SIGNATURE) != second.digest
     assert media.disk().path.stat().st_size > 0
+
+
+def test_more_files_are_as_many_and_as_large_as_the_letter_leaves_room_for(
+    helpers: dict[str, ModuleType],
+) -> None:
+    files = helpers["media"].more_files()
+    blocks = sum(-(-len(content) // 4096) * 4096 for content in files.values())
+    assert len(files) == 16 and (900 << 10) < blocks <= 1 << 20
+    assert all(content.startswith(b"#!/bin/sh\nexit 0\n") for content in files.values())
+
+
+def test_a_version_that_cannot_be_made_is_missed_where_it_is_used(
+    helpers: dict[str, ModuleType], vendor: Any
+) -> None:
+    releases = helpers["media"].Releases(("first", vendor.release1))
+    releases.faults["next"] = "no room"
+    assert releases["first"] is vendor.release1
+    with pytest.raises(AssertionError, match="no room"):
+        releases["next"]
+
+
+def test_a_key_is_found_where_it_is_packed(
+    helpers: dict[str, ModuleType], vendor: Any, tmp_path: Path
+) -> None:
+    disk = tmp_path / "disk"
+    pem = base64.b64encode(ed25519.PKCS8_HEAD + vendor.seed)
+
+    class Deliverable:
+        path = disk
+
+    look = helpers["delivered"].the_private_key_is_not_on_the_disk
+    disk.write_bytes(b"nothing of it" * 999)
+    look(Deliverable, vendor)
+    for hidden in (vendor.seed, pem, vendor.seed.hex().encode(), gzip.compress(gzip.compress(pem))):
+        disk.write_bytes(bytes(1000) + hidden + bytes(1000))
+        with pytest.raises(AssertionError, match=r"\[R4\]"):
+            look(Deliverable, vendor)
 
 
 STATUS = "slot=b\nversion=12\nstate=trial\ntry=2\nother=good\nother_version=9\nfloor=9\n"
@@ -213,18 +251,20 @@ def test_changed_sectors_are_found_outside_of_slots_and_data(
     assert layout.changed(before, after) == sorted({place // 512 for place in outside})
 
 
-@pytest.mark.parametrize("kind", range(3))
+@pytest.mark.parametrize("kind", range(4))
 def test_a_sector_is_torn_on_a_copy(
     helpers: dict[str, ModuleType], tmp_path: Path, kind: int
 ) -> None:
-    disk = tmp_path / "disk"
+    disk, before = tmp_path / "disk", tmp_path / "before"
     disk.write_bytes(b"a" * 2048)
-    spoilt = helpers["power"].spoil(disk, tmp_path / "spoilt", 2, kind).read_bytes()
+    before.write_bytes(b"b" * 2048)
+    spoilt = helpers["power"].spoil(before, disk, tmp_path / "spoilt", 2, kind).read_bytes()
     assert disk.read_bytes() == b"a" * 2048
     assert spoilt[:1024] == b"a" * 1024 and spoilt[1536:] == b"a" * 512
     sector = spoilt[1024:1536]
     assert (sector == bytes(512)) is (kind == 0)
-    assert (sector[:256] == b"a" * 256) is (kind == 2) and sector[256:] != b"a" * 256
+    assert (sector[:256] == b"a" * 256) is (kind >= 2) and sector[256:] != b"a" * 256
+    assert (sector[256:] == b"b" * 256) is (kind == 3)
 
 
 def test_a_lane_does_its_steps_in_order_beside_the_caller(helpers: dict[str, ModuleType]) -> None:
@@ -235,7 +275,8 @@ def test_a_lane_does_its_steps_in_order_beside_the_caller(helpers: dict[str, Mod
         done.append("first")
         return "said"
 
-    steps = {"first": first, "second": lambda: done.append("second")}
+    step = helpers["lane"].Step
+    steps = {"first": step(first), "second": step(lambda: done.append("second"))}
     with helpers["lane"].Lane(steps, lambda: done.append("closed")) as lane:
         assert done == [], "the caller was made to wait"
         go.set()
@@ -243,7 +284,7 @@ def test_a_lane_does_its_steps_in_order_beside_the_caller(helpers: dict[str, Mod
     assert done == ["first", "second", "closed"]
 
 
-def test_a_step_that_fails_ends_its_lane_and_nobody_elses(
+def test_a_step_that_fails_ends_what_needs_it_and_nothing_else(
     helpers: dict[str, ModuleType],
 ) -> None:
     done: list[str] = []
@@ -251,17 +292,19 @@ def test_a_step_that_fails_ends_its_lane_and_nobody_elses(
     def broken() -> None:
         raise GuestTimeout("no prompt")
 
+    step = helpers["lane"].Step
     steps = {
-        "good": lambda: done.append("good"),
-        "broken": broken,
-        "later": lambda: done.append("later"),
+        "good": step(lambda: done.append("good")),
+        "broken": step(broken, ("good",)),
+        "later": step(lambda: done.append("later"), ("broken",)),
+        "apart": step(lambda: done.append("apart"), ("good",)),
     }
     with helpers["lane"].Lane(steps, lambda: None) as lane:
-        lane.result("good")
+        lane.result("apart")
         for name in ("broken", "later"):
             with pytest.raises(GuestTimeout, match="no prompt"):
                 lane.result(name)
-    assert done == ["good"]
+    assert done == ["good", "apart"]
 
 
 def test_a_lane_that_is_left_ends_what_is_under_way(helpers: dict[str, ModuleType]) -> None:
@@ -271,7 +314,8 @@ def test_a_lane_that_is_left_ends_what_is_under_way(helpers: dict[str, ModuleTyp
         began.set()
         assert off.wait(10), "the machine was not switched off"
 
-    steps = {"waits": waits, "later": lambda: done.append("later")}
+    step = helpers["lane"].Step
+    steps = {"waits": step(waits), "later": step(lambda: done.append("later"))}
     with helpers["lane"].Lane(steps, off.set):
         assert began.wait(10)
     assert done == []

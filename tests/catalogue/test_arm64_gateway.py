@@ -149,8 +149,8 @@ CHANGING = [
 ]
 
 
-@pytest.mark.parametrize("cheat", CHANGING, ids=lambda path: path.stem)
-def test_what_the_cheats_change_is_there(cheat: Path, tmp_path: Path) -> None:
-    found = re.search(r"<<'CHANGES'\n(.*?)^CHANGES$", cheat.read_text(), re.MULTILINE | re.DOTALL)
+@pytest.mark.parametrize("exploit", CHANGING, ids=lambda path: path.stem)
+def test_what_the_exploits_change_is_there(exploit: Path, tmp_path: Path) -> None:
+    found = re.search(r"<<'CHANGES'\n(.*?)^CHANGES$", exploit.read_text(), re.MULTILINE | re.DOTALL)
     assert found
     assert changed_files(found[1], tmp_path)

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.beside import Gates, by_gate
 from tests.conftest import TURNS, current_turn
+from tests.long_runs import Gates, by_gate
 from tests.run.plain import BENCHFLOW, hear
 
 from benchflow.authoring.gate_record import standing
@@ -112,6 +112,7 @@ def retried(turn: int) -> tuple[str, str] | None:
     return cheap[turn % len(cheap)] if cheap else None
 
 
+@pytest.mark.needs("sandbox")
 def test_a_recorded_gate_passes_again() -> None:
     """A record is trusted because it is tried again, another gate with each commit."""
     chosen = retried(current_turn())

@@ -96,6 +96,7 @@ def test_places_are_those_of_sources(helpers: dict[str, ModuleType]) -> None:
     places = helpers["elves"].places
     assert places(b"\0/home/me/gcc/gcc/toplev.c\0") == ["/home/me/gcc/gcc/toplev.c"]
     assert places(b"at /build/src/musl/src/exit.S:") == ["/build/src/musl/src/exit.S"]
+    assert places(b"\0/build/gcc/vec.h\0") == ["/build/gcc/vec.h"]
     for text in (b"../../src/gcc/gcc/toplev.c", b"/usr/include/stdio.h", b"/etc/rc.conf",
                  b"gcc/toplev.c", b"/a/b.cfg", b"/var/run/nscd/sodl-find_object.c"):  # fmt: skip
         assert not places(text), text
@@ -199,10 +200,10 @@ def test_the_oracles_specs(tmp_path: Path) -> None:
     )
     assert "--no-dynamic-linker -z text}" in text
     for words in (" -z now", " -z stack-size=1048576", " -latomic"):
-        assert words in text, f"a cheat or a rung takes{words} away"
+        assert words in text, f"a exploit or a rung takes{words} away"
 
 
-def test_what_the_oracle_and_its_cheats_edit_is_there() -> None:
+def test_what_the_oracle_and_its_exploits_edit_is_there() -> None:
     """A `sed` that finds nothing leaves the honest oracle, and nobody would see it."""
     assert "-o ro,nosuid" in (TASK / "solution/rootfs/etc/rc").read_text()
     solve = (TASK / "solution/solve.sh").read_text()

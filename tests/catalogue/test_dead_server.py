@@ -52,6 +52,50 @@ def test_the_verifier_knows_the_programs_that_are_packaged() -> None:
     assert found == sums("programs.sha256")
 
 
+def checked(image: Path, start: int) -> str:
+    """What a check of the volume does that repairs all it finds."""
+    command = ["/sbin/e2fsck", "-fy", f"{image}?offset={start}"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+
+
+@pytest.mark.needs("mke2fs", "e2fsck", "debugfs")
+@pytest.mark.parametrize("sound", [True, False])
+def test_a_check_at_the_start_changes_a_sound_volume_in_nothing(
+    sound: bool, tmp_path: Path
+) -> None:
+    """Else the machine starts again, as it does not where nobody made the check due."""
+    with helpers("repair/dead-server", "server", "atlas") as found:
+        facts, atlas = found["server"], found["atlas"]
+        folder = tmp_path / "tree" / "many"
+        folder.mkdir(parents=True)
+        for number in range(2000):
+            (folder / f"a-file-with-a-long-name-{number}").touch()
+        image = tmp_path / "image"
+        for start, tree in (
+            (facts.SYSTEM_START, folder.parent),
+            (facts.DATA_START, tmp_path / "no"),
+        ):
+            tree.mkdir(exist_ok=True)
+            options = ["-q", "-t", "ext4", "-b", "4096", "-d", tree, "-E", f"offset={start}"]
+            with image.open("ab") as file:
+                file.truncate(facts.DATA_START + (64 << 20))
+            subprocess.run(["/sbin/mke2fs", *options, image, "40M"], check=True)
+        if not sound:
+            command = [
+                "/sbin/debugfs",
+                "-w",
+                "-R",
+                "clri /many",
+                f"{image}?offset={facts.SYSTEM_START}",
+            ]
+            subprocess.run(command, check=True, capture_output=True)
+        before = tmp_path / "before"
+        before.write_bytes(image.read_bytes())
+        assert "MODIFIED" in checked(before, facts.SYSTEM_START)
+        atlas.mark_unchecked(image)
+        assert ("MODIFIED" in checked(image, facts.SYSTEM_START)) is not sound
+
+
 def test_hashes_keys_and_places_agree_between_builder_and_verifier() -> None:
     build = (TASK / "environment/server/build.sh").read_text()
     facts: dict[str, object] = {}

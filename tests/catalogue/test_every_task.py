@@ -48,7 +48,7 @@ def test_scripts_parse(task: Task) -> None:
         subprocess.run(["bash", "-n", str(script)], check=True)
 
 
-def test_each_cheat_says_how_far_its_honest_part_goes(task: Task) -> None:
+def test_each_exploit_says_how_far_its_honest_part_goes(task: Task) -> None:
     rungs = [milestone.id for milestone in task.milestones]
     for exploit in task.exploits:
         assert exploit.allowed == tuple(rung for rung in rungs if rung in exploit.allowed)

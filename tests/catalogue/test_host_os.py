@@ -18,7 +18,15 @@ from tests.catalogue import checkers
 
 TASK = Path(__file__).parents[2] / "tasks/container/host-os"
 ROOTFS = TASK / "solution/rootfs"
-HELPERS = ("layouts", "programs", "site_data", "bundle", "host", "media", "questions")
+HELPERS = (
+    "programs",
+    "site_data",
+    "bundle",
+    "host",
+    "media",
+    "questions",
+    "confinement",
+)
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="unpacking gives files to others")
 
 
@@ -128,13 +136,18 @@ def changed_files(script: str, tmp_path: Path) -> set[str]:
         (tmp_path / part).mkdir(parents=True)
     shutil.copytree(ROOTFS, tmp_path / "root", dirs_exist_ok=True)
     (tmp_path / "root/etc/shadow").write_text("root:x:19000:0:99999:7:::\n")
+    (tmp_path / "root/etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
+    (tmp_path / "vendor.pem").write_text("the key\n")
+    (tmp_path / "initrd/lib").mkdir()
     shutil.copy(TASK / "solution/grub.cfg", tmp_path / "boot/boot/grub")
     shutil.copy(TASK / "solution/initrd-init", tmp_path / "initrd/init")
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    known = set(files)
     before = {path: path.read_bytes() for path in files}
     names = f'work={tmp_path} root={tmp_path}/root boot={tmp_path}/boot lib="$root/usr/lib/host"'
     subprocess.run(["bash", "-euc", f"{names.replace(' lib', '; lib')}\n{script}"], check=True)
-    return {path.name for path in files if path.read_bytes() != before[path]}
+    made = {path.name for path in tmp_path.rglob("*") if path.is_file() and path not in known}
+    return made | {path.name for path in files if path.read_bytes() != before[path]}
 
 
 def rungs() -> list[tuple[str, str]]:
@@ -148,9 +161,9 @@ def test_what_the_ladder_leaves_out_is_there(rung: str, script: str, tmp_path: P
     assert len(changed_files(script, tmp_path)) == 1, rung
 
 
-@pytest.mark.parametrize("cheat", sorted((TASK / "exploits").glob("*.sh")), ids=lambda p: p.stem)
-def test_what_the_cheats_change_is_there(cheat: Path, tmp_path: Path) -> None:
-    found = re.search(r"<<'CHANGES'\n(.*?)^CHANGES$", cheat.read_text(), re.MULTILINE | re.DOTALL)
+@pytest.mark.parametrize("exploit", sorted((TASK / "exploits").glob("*.sh")), ids=lambda p: p.stem)
+def test_what_the_exploits_change_is_there(exploit: Path, tmp_path: Path) -> None:
+    found = re.search(r"<<'CHANGES'\n(.*?)^CHANGES$", exploit.read_text(), re.MULTILINE | re.DOTALL)
     assert found
     assert changed_files(found[1], tmp_path)
 
@@ -174,3 +187,28 @@ def test_words_of_all_kinds_are_words_of_the_letter(site: Any) -> None:
     assert {f"`{one}`" for one in set(site.refused.values())} <= set(
         re.findall(r"`[a-z]+`", letter)
     )
+
+
+@pytest.mark.parametrize(
+    ("address", "inside"),
+    [
+        ("0100007F", True),
+        ("00000000", False),
+        ("0F02000A", False),
+        ("0" * 24 + "01000000", True),
+        ("0" * 32, False),
+        ("0" * 16 + "FFFF0000" + "0100007F", True),
+        ("0" * 16 + "FFFF0000" + "0F02000A", False),
+        ("000080FE" + "0" * 16 + "01000000", False),
+    ],
+)
+def test_what_nobody_outside_reaches(
+    helpers: dict[str, ModuleType], address: str, inside: bool
+) -> None:
+    assert helpers["confinement"]._loopback(address) is inside
+
+
+def test_more_files_have_room(helpers: dict[str, ModuleType]) -> None:
+    files = helpers["media"].more_files()
+    blocks = sum(-(-len(content) // 4096) * 4096 for content in files.values())
+    assert len(files) == 15 and (900 << 10) < blocks <= (1 << 20) - 4096

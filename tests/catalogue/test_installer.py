@@ -25,7 +25,7 @@ def helpers() -> Iterator[dict[str, ModuleType]]:
         yield loaded
 
 
-def test_what_the_oracle_and_its_cheats_edit_is_there() -> None:
+def test_what_the_oracle_and_its_exploits_edit_is_there() -> None:
     """A `sed` that finds nothing leaves the honest oracle, and nobody would see it."""
     medium = TASK / "solution/medium"
     init, disks, answers, install = (

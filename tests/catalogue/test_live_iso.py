@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
 import re
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 from tests.catalogue import checkers
 
-from benchflow.boot import BadDeliverable, GuestError, GuestTimeout
+from benchflow.boot import BadDeliverable, GuestError, GuestTimeout, Image
 
 TASK = Path(__file__).parents[2] / "tasks/spin/live-iso"
 HELPERS = ("wire", "disks", "medium", "inside", "pc", "conftest")
@@ -43,7 +44,7 @@ def tcp(source: int, target: int, flags: int) -> bytes:
     return ipv4(6, struct.pack(">HHIIBBHHH", source, target, 0, 0, 0x50, flags, 0, 0, 0))
 
 
-def test_what_the_oracle_and_its_cheats_edit_is_there() -> None:
+def test_what_the_oracle_and_its_exploits_edit_is_there() -> None:
     """A `sed` that finds nothing leaves the honest oracle, and nobody would see it."""
     rootfs = TASK / "solution/rootfs"
     state = (rootfs / "usr/sbin/expo-state").read_text()
@@ -60,7 +61,7 @@ def test_what_the_oracle_and_its_cheats_edit_is_there() -> None:
         assert line in unit
     assert "hook output priority 0; policy drop" in (rootfs / "etc/nftables.conf").read_text()
     menu = (TASK / "solution/grub.cfg").read_text()
-    assert "\nset timeout=5\n" in menu and " --hotkey=r {" in menu
+    assert "\n\tlinux /live" in menu and " --hotkey=r {" in menu
     assert menu.count("\n#locked ") == 2 and "@PASSWORD@" in menu
     assert "\nStorage=volatile\n" in (rootfs / "etc/systemd/journald.conf.d/expo.conf").read_text()
     assert "BUILD_ID=EW-2291" in (rootfs / "usr/lib/os-release").read_text()
@@ -158,18 +159,51 @@ def test_a_record_without_end_is_bounded(helpers: dict[str, ModuleType], tmp_pat
         wire.close()
 
 
+@pytest.mark.parametrize(
+    ("passwd", "shadow", "wrong"),
+    [
+        ("", "", ""),
+        ("ghost::0:0::/:/bin/sh\n", "", "root's number"),
+        ("guest::1001:1001::/:/bin/sh\n", "", "guest"),
+        ("", "guest:$y$j9T$x:1::::::\n", "guest"),
+        ("", "guest::1::::::\n", "guest"),
+    ],
+)
+def test_accounts_that_are_open(
+    helpers: dict[str, ModuleType], passwd: str, shadow: str, wrong: str
+) -> None:
+    said = helpers["inside"].open_accounts(
+        f"root:x:0:0:root:/root:/bin/bash\nwall:x:999:999::/:/bin/false\n{passwd}",
+        f"root:$y$j9T$x:1::::::\nwall:!:1::::::\n{shadow}",
+    )
+    assert wrong in said and bool(said) is bool(wrong)
+
+
 @pytest.fixture
 def iso(tmp_path: Path) -> Path:
     tree = tmp_path / "tree"
     (tree / "live").mkdir(parents=True)
     (tree / "live/filesystem.squashfs").write_bytes(b"hsqs" + os.urandom(5000))
     (tree / "it's here").write_bytes(b"x")
+    initrd = tmp_path / "initrd"
+    (initrd / "etc").mkdir(parents=True)
+    (initrd / "etc/password").write_text("Varde-1184")
+    packed = subprocess.run(
+        ["cpio", "-o", "-H", "newc", "--quiet"], cwd=initrd, input=b".\netc\netc/password\n",
+        capture_output=True, check=True,
+    ).stdout  # fmt: skip
+    (tree / "live/initrd").write_bytes(gzip.compress(packed))
     sums = "".join(
-        f"{hashlib.sha256((tree / name).read_bytes()).hexdigest()}  ./{name}\n"
-        for name in ("live/filesystem.squashfs", "it's here")
+        f"{hashlib.sha256((tree / name).read_bytes()).hexdigest()} {how}./{name}\n"
+        for name, how in (
+            ("live/filesystem.squashfs", " "),
+            ("it's here", "*"),
+            ("live/initrd", "*"),
+        )
     )
     (tree / "sha256sum.txt").write_text(sums)
     run = ["xorriso", "-report_about", "SORRY", "-as", "mkisofs", "-R", "-V", "EXPO_WALL_41"]
+    run += ["-b", "live/initrd", "-c", "boot.cat", "-no-emul-boot"]
     subprocess.run([*run, "-o", str(tmp_path / "x.iso"), str(tree)], check=True)
     return tmp_path / "x.iso"
 
@@ -177,9 +211,15 @@ def iso(tmp_path: Path) -> Path:
 def test_a_medium_is_read(helpers: dict[str, ModuleType], iso: Path, tmp_path: Path) -> None:
     medium = helpers["medium"].Medium(iso)
     assert medium.volume() == "EXPO_WALL_41"
-    assert set(medium.files) == {"/live/filesystem.squashfs", "/it's here", "/sha256sum.txt"}
+    names = {"/live/filesystem.squashfs", "/live/initrd", "/it's here", "/sha256sum.txt"}
+    assert set(medium.files) - {"/boot.cat"} == names
+    # As whoever mounts it sees it: the boot catalog is a file of 2,048 bytes, which begins with 1.
+    assert medium.catalog == "/boot.cat"
+    (catalog,) = medium.files["/boot.cat"]
+    assert catalog.size == 2048 and iso.read_bytes()[catalog.start] == 1
     assert all(medium.sum_of(name) == wanted for name, wanted in medium.listed())
     assert medium.holds(b"hsqs") and not medium.holds(b"Varde-1184")
+    assert medium.holds_packed(b"Varde-1184") == ["/live/initrd"]
     for offset in (0, 4999, 5003):
         other = helpers["medium"].flipped(medium, tmp_path / f"{offset}.iso", offset)
         changed = helpers["medium"].Medium(other)
@@ -197,18 +237,52 @@ def test_what_is_no_medium_is_the_deliverers_fault(
         medium.listed()
 
 
+@pytest.mark.needs("qemu")
+@pytest.mark.parametrize("table", ["gpt", "dos"])
+def test_the_bios_goes_on_from_a_disk_with_partitions_to_the_next(
+    helpers: dict[str, ModuleType], tmp_path: Path, table: str
+) -> None:
+    """Else the medium in the drive, which comes after it, would never be read."""
+    first = tmp_path / "first.img"
+    first.write_bytes(bytes(1 << 20))
+    helpers["disks"].in_a_partition(first, table)
+    # mov dx, 0x3f8; mov al, "K"; out dx, al; cli; hlt
+    code = b"\xba\xf8\x03\xb0K\xee\xfa\xf4"
+    floppy = code.ljust(510, b"\0") + b"\x55\xaa"
+    (tmp_path / "next.img").write_bytes(floppy.ljust(2880 * 512, b"\0"))
+    serial = tmp_path / "serial"
+    command = ["qemu-system-x86_64", "-nodefaults", "-display", "none", "-serial", f"file:{serial}"]
+    for name, device in (("first", "virtio-blk-pci,bootindex=0"), ("next", "floppy")):
+        command += ["-drive", f"if=none,format=raw,id={name},file={tmp_path / name}.img",
+                    "-device", f"{device},drive={name}"]  # fmt: skip
+    command += ["-global", "isa-fdc.bootindexA=1"]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL) as qemu:
+        try:
+            end = time.monotonic() + 60
+            while not (serial.exists() and serial.read_bytes()) and time.monotonic() < end:
+                time.sleep(0.2)
+        finally:
+            qemu.kill()
+    assert serial.read_bytes() == b"K"
+
+
+@pytest.mark.needs("root")
+@pytest.mark.parametrize("table", ["", "gpt", "dos"])
 def test_a_disk_of_ours_is_full_and_read_again(
-    helpers: dict[str, ModuleType], tmp_path: Path
+    helpers: dict[str, ModuleType], tmp_path: Path, table: str
 ) -> None:
     disks = helpers["disks"]
-    ours = disks.Ours(tmp_path / "ours.img")
+    ours = disks.Ours(tmp_path / "ours.img", table)
     assert ours.problems(ours.path) == []
-    said = subprocess.run(["dumpe2fs", "-h", str(ours.path)], capture_output=True, text=True)
+    start = Image(ours.path).partition(2).start if table else 0
+    place = f"{ours.path}?offset={start}" if table else str(ours.path)
+    said = subprocess.run(["dumpe2fs", "-h", place], capture_output=True, text=True)
     assert re.search(r"^Free blocks: +0$", said.stdout, re.MULTILINE)
-    disks.debugfs(ours.path, "rm autorun.sh", "mkdir new")
+    disks.debugfs(Path(place), "rm autorun.sh", "mkdir new")
     assert ours.problems(ours.path) == ["new is new", "autorun.sh is gone"]
 
 
+@pytest.mark.needs("root")
 def test_a_look_at_the_owners_disk_leaves_a_trace(
     helpers: dict[str, ModuleType], tmp_path: Path
 ) -> None:

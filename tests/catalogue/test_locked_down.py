@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import base64
 import ctypes
-import gzip
 import hashlib
 import json
-import lzma
 import re
 import struct
 import subprocess
 import uuid
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -30,7 +27,7 @@ HELPERS = (
     "variables",
     "gcrypt",
     "luks2",
-    "leaks",
+    "disk_states",
     "disk",
     "at_rest",
 )
@@ -67,7 +64,7 @@ def program(sections: dict[str, bytes]) -> bytes:
     return (head + bytes(optional) + table).ljust(0x400, b"\0") + body
 
 
-def test_what_the_oracle_and_its_cheats_edit_is_there() -> None:
+def test_what_the_oracle_and_its_exploits_edit_is_there() -> None:
     """A `sed` that finds nothing leaves the honest oracle, and nobody would see it."""
     rc = (TASK / "solution/rootfs/etc/rc").read_text()
     desk = (TASK / "solution/rootfs/usr/sbin/desk").read_text()
@@ -338,30 +335,10 @@ def test_what_is_not_the_volumes_is_seen(helpers: dict[str, ModuleType]) -> None
         at_rest.encrypted_only(before, beside, opened, key)
 
 
-def test_a_secret_is_found_in_whatever_form(helpers: dict[str, ModuleType]) -> None:
-    leaks = helpers["leaks"]
-    secret, noise = (hashlib.shake_128(word).digest(4096) for word in (b"secret", b"noise"))
-    secret = secret[:32]
-    for form in (
-        secret,
-        secret[::-1],
-        bytes(byte ^ 0x5A for byte in secret),
-        secret.hex().upper().encode(),
-        base64.encodebytes(b"PEM, say, of which it is a part: " + secret + b"and so on"),
-        gzip.compress(b"x" * 100 + secret),
-        lzma.compress(gzip.compress(b"x" * 100 + base64.b64encode(secret))),
-        zlib.compress(b"a block of squashfs" * 9 + secret),
-    ):
-        assert leaks.holds(leaks.unpacked(noise + form + noise), {"it": secret}).startswith(
-            "it, "
-        ), form
-    assert leaks.holds([noise, secret[:16] + b"-" + secret[16:]], {"it": secret}) == ""
-
-
 def test_what_changed_is_found(helpers: dict[str, ModuleType]) -> None:
-    leaks = helpers["leaks"]
+    states = helpers["disk_states"]
     before = bytes(4096)
     after = before[:512] + b"x" * 600 + before[1112:4000] + b"y" + before[4001:]
-    found = leaks.changed(before, after)
+    found = states.changed(before, after)
     assert found == [512, 1024, 3584]
-    assert leaks.runs(after, found) == [after[512:1536], after[3584:4096]]
+    assert states.runs(after, found) == [after[512:1536], after[3584:4096]]

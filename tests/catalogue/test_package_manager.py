@@ -41,21 +41,21 @@ def helpers() -> Iterator[dict[str, ModuleType]]:
 
 
 def edits() -> list[tuple[str, str]]:
-    """(what for, shell commands) of every edit of the oracle's files, for the ladder and cheats."""
+    """(what for, shell commands) of every edit of the oracle's files, for ladder and exploits."""
     script = (TASK / "solution/solve.sh").read_text()
     found = re.findall(r"^has (\S+) \|\| (sed -i .*)$", script, re.MULTILINE)
-    for cheat in sorted((TASK / "exploits").glob("*.sh")):
+    for exploit in sorted((TASK / "exploits").glob("*.sh")):
         block = re.search(
-            r"<<'CHANGES'\n(.*?)^CHANGES$", cheat.read_text(), re.DOTALL | re.MULTILINE
+            r"<<'CHANGES'\n(.*?)^CHANGES$", exploit.read_text(), re.DOTALL | re.MULTILINE
         )
         if not block:
             continue
-        found += [(cheat.stem, line) for line in block[1].splitlines() if line.startswith("sed")]
+        found += [(exploit.stem, line) for line in block[1].splitlines() if line.startswith("sed")]
     return found
 
 
 @pytest.mark.parametrize(("what", "command"), edits())
-def test_what_the_ladder_and_the_cheats_edit_is_there(
+def test_what_the_ladder_and_the_exploits_edit_is_there(
     what: str, command: str, tmp_path: Path
 ) -> None:
     """A `sed` that finds nothing leaves the honest oracle, and nobody would see it."""

@@ -18,7 +18,7 @@ from benchflow.tasks.digest import files_below
 
 TASK = Path(__file__).parents[2] / "tasks/spin/rpm-kickstart"
 HELPERS = ("rpms", "metadata", "publisher", "hashes", "bench", "rootfs",
-           "second", "refusals", "known", "closure", "aside")  # fmt: skip
+           "second", "refusals", "known", "closure", "aside", "packed")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def kickstart() -> Iterator[ModuleType]:
     del sys.modules[spec.name]
 
 
-def test_what_the_oracle_and_its_cheats_edit_is_there() -> None:
+def test_what_the_oracle_and_its_exploits_edit_is_there() -> None:
     """A `sed` that finds nothing leaves the honest oracle, and nobody would see it."""
     solution = TASK / "solution"
     text = {path.name: path.read_text() for path in files_below(solution)}
@@ -185,3 +185,34 @@ def test_the_letter_names_the_password_and_the_sizes() -> None:
     assert re.search(r'PASSWORD = "(.+)"', (TASK / "tests/bench.py").read_text())[1] in letter  # type: ignore[index]
     order = (TASK / "environment/order/machine.ks").read_text()
     assert "--size=48" in order and "--size=720" in order
+
+
+def test_a_secret_is_found_in_a_package(
+    helpers: dict[str, ModuleType], key: Any, tmp_path: Path
+) -> None:
+    packed, rpms = helpers["packed"], helpers["rpms"]
+    secret = [key.seed.hex().encode()]
+    one = rpms.Rpm("x", "1", {"/usr/share/x": key.seed.hex()}).pack(key)
+    assert packed.has_secret(one, secret)
+    assert not packed.has_secret(rpms.Rpm("x", "1", {"/usr/share/x": "y"}).pack(key), secret)
+    assert not packed.has_secret(one[:300], secret)
+    (tmp_path / "disk").write_bytes(bytes(1 << 20) + one + bytes(1 << 20))
+    assert packed.disk_has_secret(tmp_path / "disk", secret)
+
+
+@pytest.mark.parametrize(
+    ("passwd", "shadow", "wrong"),
+    [
+        ("", "", ""),
+        ("ghost::0:0::/:/bin/sh", "", "root's number"),
+        ("guest::1:1::/:/bin/sh", "", "guest"),
+        ("", "guest::1::::::", "guest"),
+    ],
+)
+def test_accounts_that_are_open(
+    helpers: dict[str, ModuleType], passwd: str, shadow: str, wrong: str
+) -> None:
+    said = helpers["second"].open_accounts(
+        f"root:x:0:0:root:/root:/bin/bash\n{passwd}", f"root:$6$x$y:1::::::\n{shadow}", {"root"}
+    )
+    assert wrong in said and bool(said) is bool(wrong)

@@ -10,11 +10,13 @@ from tests.catalogue import checkers
 
 from benchflow.boot import Disk, GuestTimeout, Machine
 
+pytestmark = pytest.mark.needs("qemu")
+
 HALT = bytes.fromhex("fa f4")  # cli; hlt
 #: Task, module, class, its other arguments, and the method that waits for a word on the console.
 WAITS = (
     ("container/host-os", "host", "Host", (), "await_word"),
-    ("embedded/ab-update", "unit", "Unit", (None, {}, []), "await_text"),
+    ("embedded/ab-update", "unit", "Unit", (None, {}, []), "await_word"),
 )
 
 

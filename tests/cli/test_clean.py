@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests import warm_command
 from tests.run import ours
 
 from benchflow.results.jobs.lock import hold
@@ -17,13 +18,8 @@ BENCHFLOW = str(Path(sys.executable).parent / "benchflow")
 
 
 def benchflow(home: Path, *arguments: str, status: int = 0) -> str:
-    done = subprocess.run(
-        [BENCHFLOW, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "BENCHFLOW_HOME": str(home), "BENCHFLOW_TASKS": str(home.parent / "t")},
-    )
+    own = {"BENCHFLOW_HOME": str(home), "BENCHFLOW_TASKS": str(home.parent / "t")}
+    done = warm_command.run(arguments, env={**os.environ, **own})
     assert done.returncode == status, done.stderr
     return done.stdout if not status else done.stderr
 
@@ -32,6 +28,7 @@ def sizes(text: str) -> dict[str, int]:
     return {store["name"]: store["megabytes"] for store in json.loads(text)["stores"]}
 
 
+@pytest.mark.needs("ids")
 def test_evidence_goes_and_what_the_gates_said_stays(tmp_path: Path) -> None:
     home = tmp_path / "home"
     ours.words(tmp_path / "t")
@@ -50,6 +47,7 @@ def test_evidence_goes_and_what_the_gates_said_stays(tmp_path: Path) -> None:
     assert "(known)" in benchflow(home, "check", "test/words", "--gate", "coverage")
 
 
+@pytest.mark.needs("sandbox", "mirror")
 @pytest.mark.slow
 def test_images_go_but_not_under_a_sandbox(tmp_path: Path) -> None:
     home = tmp_path / "home"

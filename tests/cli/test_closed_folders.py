@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 import tempfile
@@ -14,6 +13,8 @@ from tests.run import plain
 
 sys.path.append(str(Path(__file__).parents[1] / "sandbox"))
 import plain_user
+
+pytestmark = pytest.mark.needs("sandbox")
 
 SCRIPT = """
 import json, os, subprocess, sys
@@ -42,7 +43,7 @@ LINES = {
 }
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="the other tests run as a plain user already")
+@pytest.mark.needs("root", "sandbox")
 def test_folders_that_are_closed_to_a_user_are_named() -> None:
     with tempfile.TemporaryDirectory(prefix="benchflow-closed-", dir="/var/tmp") as name:
         work = Path(name)

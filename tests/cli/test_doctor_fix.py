@@ -120,7 +120,15 @@ for step in fix.steps([found]):
 """
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="makes a plain user of its own: needs root")
+def test_who_has_no_name_is_given_ranges_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: 54321)
+    monkeypatch.setattr(os, "geteuid", lambda: 54321)
+    planned = steps([Check("id maps", State.MISSING)])
+    assert [step.command[0] for step in planned] == ["usermod", "usermod"]
+    assert {step.command[-1] for step in planned} == {"54321"}
+
+
+@pytest.mark.needs("root", "sandbox")
 def test_a_plain_user_is_given_ranges_of_ids(tmp_path: Path) -> None:
     work = Path(tempfile.mkdtemp(prefix="benchflow-plain-", dir="/tmp"))
     work.chmod(0o755)

@@ -61,6 +61,7 @@ def test_who_reads_only_the_head_gets_141_and_no_complaint(tmp_path: Path) -> No
     assert slow.stderr == ""
 
 
+@pytest.mark.needs("sandbox")
 @pytest.mark.parametrize("where", ["| head -1 > /dev/null", "> /dev/full", ">&-"])
 def test_a_job_whose_output_goes_away_goes_on(where: str, tmp_path: Path) -> None:
     plain.shared(tmp_path / "task", solve=plain.SOLVE.replace("echo done", "sleep 3; echo done"))
@@ -80,6 +81,7 @@ def test_a_job_whose_output_goes_away_goes_on(where: str, tmp_path: Path) -> Non
     assert plain.run_json("resume", "mine", cwd=tmp_path)["counts"]["resolved"] == 1
 
 
+@pytest.mark.needs("sandbox")
 def test_terminals_of_few_characters_get_what_they_can_show(tmp_path: Path) -> None:
     plain.shared(tmp_path / "täsk", test="#!/bin/bash\nexit 3\n")
     few = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
@@ -90,6 +92,7 @@ def test_terminals_of_few_characters_get_what_they_can_show(tmp_path: Path) -> N
     assert json.loads(told.stdout)["jobs"][0]["trials"][0]["verdict"] == "failed"
 
 
+@pytest.mark.needs("sandbox")
 def test_doctor_tries_the_network_that_tasks_need_and_says_the_cause(tmp_path: Path) -> None:
     assert checks.network().state is State.OK
     missing = checks.network("/dev/net/none")

@@ -91,8 +91,10 @@ def test_a_gate_tells_its_beginning_and_each_trials_end() -> None:
     line.phase(two, first)
     second = two.trials["t1"]
     check = Check("test_it_is_warm", "failed", ("R2",))
-    rungs = (Milestone("lit", "passed"), Milestone("warm", "failed", checks=(check,)))
-    second.result = Trial("t1", Path(), "task", "agent1", "", Verdict.FAILED, 0.5, milestones=rungs)
+    milestones = (Milestone("lit", "passed"), Milestone("warm", "failed", checks=(check,)))
+    second.result = Trial(
+        "t1", Path(), "task", "agent1", "", Verdict.FAILED, 0.5, milestones=milestones
+    )
     second.enter(Phase.DONE)
     line.phase(two, second)
     second.result = Trial(
@@ -144,6 +146,7 @@ def test_columns_are_aligned_for_wide_characters_and_empty_ones_are_left_out() -
     assert text.splitlines() == ["a     b", "日本  x", "c     y"]
 
 
+@pytest.mark.needs("sandbox")
 def test_on_a_terminal_the_display_is_redrawn_and_then_gone(tmp_path: Path) -> None:
     sys.path.insert(0, str(ROOT / "tests" / "run"))
     import plain

@@ -46,7 +46,7 @@ def test_the_list_says_what_a_person_chooses_by(catalogue: Path) -> None:
         "3",
         "1 min 00 s",
         "6.0 s",
-        "no gates recorded; 0 attempts, 0 attacks",
+        "no gates recorded; 0 attempts, 0 attacks at this version",
     ]
     assert re.split(" {2,}", line.strip()) == [*columns, "recovery"]
     (listed,) = json.loads(tasks("--json", catalogue=catalogue))["tasks"]
@@ -57,7 +57,7 @@ def test_show_tells_how_it_is_proved(catalogue: Path) -> None:
     text = tasks("show", "words", catalogue=catalogue)
     assert "three      1       1       two       the third word" in text
     assert "time limits   agent 1 min 00 s, verifier 2 min 00 s" in text
-    assert "--json goes behind show" in tasks(
+    assert "put --json behind show" in tasks(
         "--json", "show", "words", catalogue=catalogue, status=2
     )
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.needs import needs
 from tests.run import ours
 
 from benchflow.agents.external import wire
@@ -90,6 +91,7 @@ class Lent:
 
 
 @pytest.fixture
+@needs("sandbox")
 def lend(tmp_path: Path) -> Iterator[Callable[..., Lent]]:
     """Starts a job with trials that wait: `lend("-k", "2", seconds=30, waiting=2)`."""
     started: list[subprocess.Popen[str]] = []

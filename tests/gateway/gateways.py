@@ -13,7 +13,7 @@ from model_clients import TALKS, Talk
 
 from benchflow.gateway.client import GatewayClient, ensure
 from benchflow.gateway.config import Budget, Config, Limits, Patience, Place, Route
-from benchflow.gateway.providers import SCRIPTED_PRICE
+from benchflow.gateway.models.providers import SCRIPTED_PRICE
 from benchflow.scripted_model import Policy, ScriptedModel
 
 KEY = "provider-key-1234567890"

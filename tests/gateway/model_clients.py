@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchflow.model_apis.forms import read
 from benchflow.model_apis.protocols import Protocol
 from benchflow.model_apis.usage import Usage
+from benchflow.model_apis.usage_forms import read
 
 BASH = {
     "type": "object",

@@ -17,11 +17,14 @@ from model_clients import TALKS, refused, status_of
 
 from benchflow.base.process_identity import Process
 from benchflow.errors import UsageError
+from benchflow.gateway.accounts.totals import fold, replay
 from benchflow.gateway.client import find
 from benchflow.gateway.config import Budget, Limits, Patience
-from benchflow.gateway.totals import fold, replay
 from benchflow.scripted_model import Fault, Policy, Tokens, Turn, of_commands
 from benchflow.scripted_model.policy import Pace
+
+pytestmark = pytest.mark.needs("time")  # servers of ours are started for each test
+
 
 TOKENS = Tokens(input=700, output=30)
 LOOP = Policy(usage=TOKENS, turns=tuple(Turn(run="true") for _ in range(50)))

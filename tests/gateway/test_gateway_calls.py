@@ -15,11 +15,14 @@ from gateways import KEY, PROTOCOLS, Bench, running, scripted_route
 from model_clients import TALKS, refused
 
 from benchflow.errors import UsageError
+from benchflow.gateway.accounts.totals import replay
 from benchflow.gateway.config import Config
-from benchflow.gateway.totals import replay
 from benchflow.model_apis.usage import Usage
 from benchflow.run.models import job_gateway
 from benchflow.scripted_model import Fault, Policy, ScriptedModel, Tokens, Turn, of_commands
+
+pytestmark = pytest.mark.needs("time")  # servers of ours are started for each test
+
 
 TOKENS = Tokens(input=700, cache_read=200, output=31)
 _trials = itertools.count()

@@ -15,6 +15,8 @@ from benchflow.errors import InfrastructureError
 from benchflow.sandbox import Sandbox, debian
 from benchflow.scripted_model import of_commands
 
+pytestmark = pytest.mark.needs("sandbox")
+
 _ASK = """
 use IO::Socket::INET;
 my ($port, $token, $path) = @ARGV;

@@ -25,15 +25,18 @@ from harbor.models.trial.config import AgentConfig
 from model_clients import refused
 
 from benchflow.errors import InfrastructureError
-from benchflow.gateway import ledger
-from benchflow.gateway.accounts import AT_ONCE
-from benchflow.gateway.agent_api import MAX_BODY
+from benchflow.gateway.accounts import ledger
+from benchflow.gateway.accounts.trial_accounts import AT_ONCE
+from benchflow.gateway.calls.provider_probe import CALLER
 from benchflow.gateway.client import GatewayClient
 from benchflow.gateway.config import Budget, Limits, Patience
-from benchflow.gateway.provider_probe import CALLER
+from benchflow.gateway.doors.agent_api import MAX_BODY
 from benchflow.results.jobs.faults import first_fault
 from benchflow.run.models.job_gateway import Models
 from benchflow.scripted_model import Closed, Fault, Policy, Turn
+
+pytestmark = pytest.mark.needs("time")  # servers of ours are started for each test
+
 
 SLOW = Policy(turns=(Turn(run="true", fault=Fault(kind="slow", seconds=6, times=999)),))
 

@@ -13,6 +13,9 @@ import pytest
 
 from benchflow.scripted_model import ScriptedModel, of_commands
 
+pytestmark = pytest.mark.needs("time")  # servers of ours are started for each test
+
+
 BENCHFLOW = str(Path(sys.executable).parent / "benchflow")
 SECRET = "sk-real-key-of-a-provider-4711"
 SOLVE = ["echo working", "printf hello > /app/out.txt", "cat /app/out.txt"]
@@ -77,6 +80,7 @@ def trial(found: dict[str, Any]) -> dict[str, Any]:
     return dict(only)
 
 
+@pytest.mark.needs("sandbox")
 @pytest.mark.slow
 @pytest.mark.parametrize("agent", AGENTS)
 def test_each_agent_is_metered_and_no_key_is_in_any_file(place: Path, agent: str) -> None:
@@ -94,6 +98,7 @@ def test_each_agent_is_metered_and_no_key_is_in_any_file(place: Path, agent: str
     assert not [path for path in files if SECRET.encode() in path.read_bytes()]
 
 
+@pytest.mark.needs("sandbox")
 @pytest.mark.slow
 def test_a_budget_that_is_used_up_counts(place: Path) -> None:
     status, found, said = run(
@@ -104,6 +109,7 @@ def test_a_budget_that_is_used_up_counts(place: Path) -> None:
     assert totals(place)["budget_exhausted"] == "turns"
 
 
+@pytest.mark.needs("sandbox")
 @pytest.mark.slow
 def test_a_wrong_key_is_not_the_agents_fault(place: Path) -> None:
     with ScriptedModel.start({"m": of_commands(SOLVE)}, key="the right one") as model:
@@ -133,6 +139,23 @@ def test_what_cannot_work_is_said_before_anything_starts(
     assert status == 2
     assert message in said
     assert not (place / "jobs").exists()
+
+
+@pytest.mark.parametrize(
+    ("model", "more", "message"),
+    [
+        ("openai/gpt-5", (), "no key for openai/gpt-5"),
+        ("http://127.0.0.1:9/v1#m", ("--max-usd", "1"), "the price of"),
+    ],
+)
+def test_what_cannot_work_is_said_before_an_agent_is_installed(
+    place: Path, model: str, more: tuple[str, ...], message: str
+) -> None:
+    fresh = {"BENCHFLOW_HOME": str(place / "fresh")}  # in which no agent is installed
+    status, _, said = run(place, "-a", "mini-swe-agent", "-m", model, *more, env=fresh)
+    assert status == 2
+    assert message in said
+    assert "installing" not in said
 
 
 def test_budgets_need_a_model(place: Path) -> None:

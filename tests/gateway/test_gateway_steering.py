@@ -21,9 +21,12 @@ from gateways import KEY, QUICK, scripted_route
 from benchflow.gateway.__main__ import take_keys
 from benchflow.gateway.client import GatewayClient, ensure
 from benchflow.gateway.config import Config, Place, Route
-from benchflow.gateway.litellm_allowlist import translatable
+from benchflow.gateway.translation.litellm_allowlist import translatable
 from benchflow.model_apis.protocols import Protocol
 from benchflow.scripted_model import Fault, Policy, ScriptedModel, Turn
+
+pytestmark = pytest.mark.needs("time")  # servers of ours are started for each test
+
 
 OTHER = "another-providers-key-1234567890"
 POLICIES = {
@@ -212,7 +215,7 @@ def test_a_provider_whose_key_only_litellm_knows_by_name_keeps_it(
 
 _FETCH = """
 import sys
-from benchflow.gateway.litellm_bridge import _load
+from benchflow.gateway.translation.litellm_bridge import _load
 litellm = _load()
 from litellm.litellm_core_utils import url_utils
 try:
@@ -232,7 +235,7 @@ def test_litellm_downloads_nothing() -> None:
 
 _WALL = """
 import socket, sys, threading
-from benchflow.gateway import connect_guard as wall
+from benchflow.gateway.translation import connect_guard as wall
 home, other = (("127.0.0.1", int(port)) for port in sys.argv[1:])
 wall.build(*home)
 def connect(where):

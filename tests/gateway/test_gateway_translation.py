@@ -15,6 +15,9 @@ from benchflow.gateway.config import Budget, Config
 from benchflow.model_apis.protocols import Protocol
 from benchflow.scripted_model import Fault, Policy, ScriptedModel, Tokens, Turn
 
+pytestmark = pytest.mark.needs("time")  # servers of ours are started for each test
+
+
 TOKENS = Tokens(input=700, output=31)
 #: No provider speaks OpenAI's responses alone.
 NATIVES = ("openai-chat", "anthropic", "gemini")

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from benchflow.gateway.calls.pacing import Pacer, Share
 from benchflow.gateway.config import Limits
-from benchflow.gateway.pacing import Pacer, Share
 
 
 class Clock:

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from benchflow.gateway.prices import facts, price_of
+from benchflow.gateway.models.prices import facts, price_of
 from benchflow.model_apis.usage import Usage
 
 MODELS = [
@@ -40,6 +40,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.needs("time")
 def test_prices_are_litellms() -> None:
     cases = [(p, m, u.input, u.cache_read, u.output) for p, m in MODELS for u in USAGES]
     done = subprocess.run(

@@ -61,6 +61,7 @@ def talk(model: ScriptedModel, protocol: str, name: str, tool: str = "bash") -> 
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.needs("time")
 def test_a_policy_is_played_to_its_end(model: ScriptedModel, protocol: str, stream: bool) -> None:
     agent = talk(model, protocol, "two")
     first = agent.ask("Please make it.", stream=stream)

@@ -22,12 +22,15 @@ from gateways import QUICK
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchflow.gateway.calls.usage_reader import Reader
 from benchflow.gateway.client import ensure
 from benchflow.gateway.config import Config, Place, Route
-from benchflow.gateway.usage_reader import Reader
-from benchflow.model_apis import forms
+from benchflow.model_apis import usage_forms
 from benchflow.model_apis.protocols import Protocol
 from benchflow.model_apis.usage import Usage
+
+pytestmark = pytest.mark.needs("time")  # servers of ours are started for each test
+
 
 NAN = float("nan")
 CHAT, RESPONSES, MESSAGES, GEMINI = (
@@ -178,13 +181,13 @@ UNCOUNTED = {
 @pytest.mark.parametrize("form", [*COUNTED])
 def test_each_form_is_counted_right(form: str) -> None:
     protocol, told, counted = COUNTED[form]
-    assert forms.read(protocol, told) == counted
+    assert usage_forms.read(protocol, told) == counted
 
 
 @pytest.mark.parametrize("form", [*UNCOUNTED])
 def test_what_is_no_count_is_uncounted(form: str) -> None:
     protocol, told = UNCOUNTED[form]
-    assert forms.read(protocol, told) is None
+    assert usage_forms.read(protocol, told) is None
 
 
 VALUES = st.recursive(
@@ -197,7 +200,7 @@ NAMES = st.sampled_from(sorted({name for _, told, _ in COUNTED.values() for name
 
 @given(st.sampled_from(Protocol), st.dictionaries(NAMES, VALUES))
 def test_no_form_at_all_raises(protocol: Protocol, told: dict[str, Any]) -> None:
-    found = forms.read(protocol, told)
+    found = usage_forms.read(protocol, told)
     assert found is None or min(found.as_dict().values()) >= 0
 
 

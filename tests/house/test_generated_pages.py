@@ -40,6 +40,7 @@ def test_nothing_is_left_out_of_the_reference() -> None:
     assert tuple(ABOUT) == GATES
 
 
+@pytest.mark.needs("time")
 def test_the_catalogue_has_a_page_a_task(pages: dict[str, str]) -> None:
     assert set(pages) == {"index.md", *(f"{name}.md" for name in names(ROOT / "tasks"))}
     for name in pages.keys() - {"index.md"}:
@@ -75,6 +76,13 @@ def test_measured_attempts_are_those_of_the_results(pages: dict[str, str]) -> No
     found = sections(pages["container/oci-base.md"], 2)["Measured attempts"]
     assert re.search(
         r"external unnamed .*\| 1\.0\.0 \| resolved \| 13 of 13 \| 1\.00 \| 43 \|", found
+    )
+
+
+def test_what_strangers_did_is_told(pages: dict[str, str]) -> None:
+    told = sections(pages["container/oci-base.md"], 2)["Reviews"]
+    assert re.search(
+        r"\*Blind attempt\* at 1\.0\.0 .* resolved, reward 1, 43 minutes, 32 calls", told
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchflow.reference.log import WrongRecord, read, span
+from benchflow.reference.markdown import sections
 from benchflow.tasks.catalogue import names
 
 ROOT = Path(__file__).parents[2]
@@ -61,3 +62,17 @@ def test_spans_and_conditions_read_as_words(tmp_path: Path) -> None:
     [entry] = read(path)
     assert span(entry.values["work_s"], "s") == "3 to 1,200 s"
     assert entry.conditions == "0.5 times the reference's speed, load 3 to 6, idle otherwise"
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "docs/families").glob("[!R]*.md")), ids=lambda p: p.stem
+)
+def test_a_topic_page_keeps_no_diary(path: Path) -> None:
+    """What was run when is a line in benchmarks/log, from which the task's page is made."""
+    for task, text in sections(path.read_text(), 2).items():
+        assert list(sections(text, 3)) == [
+            "What it measures",
+            "Why it is hard",
+            "How it is proved",
+            "What it does not prove",
+        ], f"{task}: say what was run in benchmarks/log/{task.replace('/', '-')}.jsonl"

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.lamp import TASK_TOML
+from tests.needs import needs
 
 BENCHFLOW = str(Path(sys.executable).parent / "benchflow")
 
@@ -77,6 +78,7 @@ DELIVERED = {
 
 
 @pytest.fixture(scope="module")
+@needs("sandbox", "mirror")
 def trials(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, dict[str, object]]]:
     top = tmp_path_factory.mktemp("hostile")
     task = top / "embedded" / "lamp"

@@ -16,7 +16,7 @@ from benchflow.results import schema
 from benchflow.results.collect import collect, steps
 from benchflow.results.index import export
 from benchflow.results.model import Problem, Usage, Verdict
-from benchflow.results.records import Collection, Format, Record, Rung
+from benchflow.results.records import Collection, Format, Milestone, Record
 from benchflow.results.synthetic import Design, write_job
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -27,14 +27,16 @@ def job(tmp_path: Path) -> Path:
     return write_job(tmp_path / "demo", Design(agents=2, tasks=3, attempts=2, steps=5))
 
 
-def test_the_tables_hold_every_trial_rung_and_step(job: Path, tmp_path: Path) -> None:
+def test_the_tables_hold_every_trial_milestone_and_step(job: Path, tmp_path: Path) -> None:
     collection = collect([job])
     made = export(collection, tmp_path / "out")
     n_steps = sum(1 for record in collection.records for _ in steps(record))
-    n_rungs = sum(len(record.rungs) for record in collection.records)
-    assert made.rows == {"trials": 12, "rungs": n_rungs, "steps": n_steps, "problems": 0}
+    n_milestones = sum(len(record.milestones) for record in collection.records)
+    assert made.rows == {"trials": 12, "milestones": n_milestones, "steps": n_steps, "problems": 0}
     with duckdb.connect(str(tmp_path / "out" / "index.duckdb"), read_only=True) as index:
-        found = index.execute("SELECT uid, verdict, rungs_passed, cost_usd FROM trials").fetchall()
+        found = index.execute(
+            "SELECT uid, verdict, milestones_passed, cost_usd FROM trials"
+        ).fetchall()
         assert sorted(found) == sorted(
             (r.uid, r.verdict.value, r.n_passed, r.usage.cost_usd) for r in collection.records
         )
@@ -66,10 +68,10 @@ def test_not_recorded_and_empty_stay_apart_and_hostile_text_stays_text(tmp_path:
     record = Record(
         uid="0" * 12, source=Path("a\nb\udcff"), format=Format.LIST, job="", trial=evil, agent=evil,
         model="", task="NULL", verdict=Verdict.ERROR, usage=Usage(0, None, None),
-        rungs=(Rung("", "failed", message=evil),), rung_kind="test",
+        milestones=(Milestone("", "failed", message=evil),), milestone_kind="test",
     )  # fmt: skip
     made = export(Collection((record,), (Problem(Path("p"), evil),)), tmp_path / "out")
-    assert made.rows == {"trials": 1, "rungs": 1, "steps": 0, "problems": 1}
+    assert made.rows == {"trials": 1, "milestones": 1, "steps": 0, "problems": 1}
     with duckdb.connect(str(tmp_path / "out" / "index.duckdb"), read_only=True) as index:
         row = index.execute(
             "SELECT trial, model, task, said_done, input_tokens, output_tokens, folder, source "
@@ -87,6 +89,7 @@ def test_a_count_of_any_size_that_is_read_can_be_written(tmp_path: Path) -> None
         assert index.execute("SELECT hint, steps FROM trials").fetchone() == (2**40, 2**50)
 
 
+@pytest.mark.needs("time")
 def test_a_step_with_a_million_calls_is_still_one_row(tmp_path: Path) -> None:
     calls = [{"tool_call_id": str(n), "function_name": "x" * 80} for n in range(300_000)]
     document = {
@@ -124,7 +127,7 @@ def test_a_failed_export_leaves_the_old_one(
     def broken(record: Record) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr(schema, "rung_rows", broken)
+    monkeypatch.setattr(schema, "milestone_rows", broken)
     with pytest.raises(OSError, match="no space"):
         export(collect([job]), out)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before

@@ -15,7 +15,7 @@ TASK = Path(__file__).parents[2] / "tasks" / "repair" / "dead-server"
 def test_topic_skills_and_minutes_need_no_task_folder(tmp_path: Path) -> None:
     task = load(TASK)
     written = job_record.task(Staged(task, Path("/gone"), hint=1))
-    assert written["milestones"] == [rung.id for rung in task.milestones]
+    assert written["milestones"] == [milestone.id for milestone in task.milestones]
     (tmp_path / "benchflow.json").write_text(json.dumps({"schema": 1, "tasks": [written]}))
     known, problems = task_facts.of_job(tmp_path)
     assert problems == []

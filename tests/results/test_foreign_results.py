@@ -120,6 +120,11 @@ def test_a_harbor_trial_needs_no_more_than_its_result(tmp_path: Path) -> None:
         (None, "provider/model-big", "model-big"),
         (None, "provider/family/model", "family/model"),
         ("known", "provider/other", "known"),
+        (
+            "/127.0.0.1:8000/v1#mine",
+            "http://127.0.0.1:8000/v1#mine",
+            "http://127.0.0.1:8000/v1#mine",
+        ),
         (None, "", ""),
     ],
 )
@@ -275,5 +280,5 @@ def test_thousands_of_the_same_complaint_are_one_line(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "is no result of a Terminal-Bench trial (2,000 times)" in done.stderr
     assert len(done.stderr.splitlines()) == 21
-    assert "more such things: table/problems.csv" in done.stderr
+    assert "more problems: table/problems.csv" in done.stderr
     assert done.stdout.startswith("table: 1 trial, ")

@@ -157,7 +157,7 @@ def test_a_step_whose_name_climbs_has_no_ladder(tmp_path: Path, name: str) -> No
     step = {"step_name": name, "verifier_result": {"rewards": {"reward": 0}}}
     trial(tmp_path / "job", rewards={"reward": 0}, step_results=[step])
     found = collect([tmp_path / "job"])
-    assert found.records[0].rungs == ()
+    assert found.records[0].milestones == ()
     assert messages(found) == [f"the step {name!r} is no folder's name"]
 
 
@@ -326,7 +326,7 @@ def test_progress_without_end_is_one_problem(tmp_path: Path) -> None:
         "x\n" * 3000 + '{"t": 2, "event": "milestone", "id": "a", "status": "passed"}\n'
     )
     found = collect([tmp_path / "job"])
-    assert found.records[0].rungs[0].verified_seconds == 2
+    assert found.records[0].milestones[0].verified_seconds == 2
     (said,) = messages(found)
     assert said.startswith("line 1 ") and said.endswith("and 2999 lines more")
     with path.open("r+b") as file:
@@ -447,6 +447,7 @@ json_values = st.recursive(
 
 @settings(max_examples=200, deadline=None)
 @given(value=json_values)
+@pytest.mark.needs("time")
 def test_no_json_whatever_breaks_a_reader(
     value: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

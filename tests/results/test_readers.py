@@ -80,7 +80,7 @@ def test_the_published_trials_are_all_there_and_means_are_plain_counts() -> None
     counts = Counter((record.who, record.verdict) for record in found.records)
     assert counts["droid claude-4-1-opus", Verdict.RESOLVED] == 235
     assert counts["droid claude-4-1-opus", Verdict.FAILED] == 165
-    assert sum(len(record.rungs) for record in found.records) == 8994 + 2260
+    assert sum(len(record.milestones) for record in found.records) == 8994 + 2260
     assert sum(record.ended_itself is False for record in found.records) == 688
     # 0 and 0 is what the harness writes for agents that it cannot meter
     assert not any(record.usage.input_tokens == 0 for record in found.records)
@@ -139,7 +139,7 @@ def test_a_terminal_bench_run_is_read_and_what_nobody_judged_is_an_error() -> No
     }
     good = next(r for r in found.records if r.verdict is Verdict.RESOLVED)
     assert (good.who, good.job) == ("terminus-2 demo/model", "2026-01-05__10-00-00")
-    assert [(rung.id, rung.passed) for rung in good.rungs] == [
+    assert [(milestone.id, milestone.passed) for milestone in good.milestones] == [
         ("test_file_exists", True), ("test_content", True)
     ]  # fmt: skip
     assert (good.phases.agent, good.phases.verifier, good.usage.input_tokens) == (180, 60, None)
@@ -212,7 +212,7 @@ def test_an_agent_that_was_cut_off_did_not_say_that_it_was_done(
     assert only(collect([tmp_path / "job"], trajectories=False)).said_done is None
 
 
-def test_a_rung_has_an_upper_bound_on_the_agents_clock_and_the_verifiers_own(
+def test_a_milestone_has_an_upper_bound_on_the_agents_clock_and_the_verifiers_own(
     tmp_path: Path,
 ) -> None:
     folder = trial(
@@ -228,7 +228,7 @@ def test_a_rung_has_an_upper_bound_on_the_agents_clock_and_the_verifiers_own(
         "\n".join(map(json.dumps, events)) + '\n{"t": 9.0, "event": "mile'
     )
     found = collect([tmp_path / "job"])
-    kernel, login = only(found).rungs
+    kernel, login = only(found).milestones
     assert (kernel.minutes, kernel.by_minutes, kernel.verified_seconds) == (None, 0.5, 2.5)
     assert (login.by_minutes, login.verified_seconds) == (None, None)
     assert ["cut off" in problem.message for problem in found.problems] == [True]
@@ -250,8 +250,11 @@ def test_in_a_task_of_several_steps_the_bound_is_the_end_of_the_step(tmp_path: P
             step("two", "2026-01-01T10:05:00Z", "2026-01-01T10:08:00Z"),
         ],
     )
-    rungs = only(collect([tmp_path / "job"])).rungs
-    assert [(rung.id, rung.by_minutes) for rung in rungs] == [("one/a", 2.0), ("two/a", 5.0)]
+    milestones = only(collect([tmp_path / "job"])).milestones
+    assert [(milestone.id, milestone.by_minutes) for milestone in milestones] == [
+        ("one/a", 2.0),
+        ("two/a", 5.0),
+    ]
 
 
 def test_a_list_may_carry_milestones_with_measured_minutes(tmp_path: Path) -> None:
@@ -268,8 +271,8 @@ def test_a_list_may_carry_milestones_with_measured_minutes(tmp_path: Path) -> No
     path.write_text(json.dumps(line) + "\n")
     record = only(collect([path]))
     assert (record.topic, record.skills, record.hint, record.steps) == ("repair", ("boot",), 1, 7)
-    assert (record.rung_kind, record.furthest, record.n_passed) == ("milestone", "kernel", 1)
-    assert (record.rungs[0].minutes, record.rungs[0].weight) == (12.5, 2)
+    assert (record.milestone_kind, record.furthest, record.n_passed) == ("milestone", "kernel", 1)
+    assert (record.milestones[0].minutes, record.milestones[0].weight) == (12.5, 2)
     assert (record.phases.agent, record.usage.cost_usd, record.said_done) == (90, 1.5, True)
 
 
@@ -359,7 +362,7 @@ def test_trials_that_were_not_finished_are_named(tmp_path: Path) -> None:
     assert [problem.path.name for problem in found.problems] == ["lost"]
 
 
-def test_a_verdict_that_its_rungs_gainsay_is_kept_and_named(tmp_path: Path) -> None:
+def test_a_verdict_that_its_milestones_gainsay_is_kept_and_named(tmp_path: Path) -> None:
     ladder = [{"id": "a", "status": "passed"}, {"id": "b", "status": "failed"}]
     trial(tmp_path / "job", rewards={"reward": 1}, milestones=ladder)
     found = collect([tmp_path / "job"])

@@ -42,10 +42,10 @@ def _phase(trial: Path) -> str:
     return _look(trial).phase
 
 
-def test_phases_and_rungs_follow_the_folder(trial: Path) -> None:
+def test_phases_and_milestones_follow_the_folder(trial: Path) -> None:
     seen = _look(trial)
     assert (seen.task, seen.who, seen.phase) == ("synthetic/task-01", "ladder:x", "image")
-    assert seen.rungs == (("image", ""), ("kernel", ""), ("login", ""))
+    assert seen.milestones == (("image", ""), ("kernel", ""), ("login", ""))
     (trial / "agent" / "script.txt").write_text("")
     assert _phase(trial) == "agent"
     (trial / "artifacts" / "app").mkdir()
@@ -59,7 +59,7 @@ def test_phases_and_rungs_follow_the_folder(trial: Path) -> None:
     (trial / "verifier" / "progress.jsonl").write_text("\n".join(lines))
     seen = _look(trial)
     assert (seen.phase, seen.note, seen.n_passed) == ("verifier", "check test_kernel", 1)
-    assert seen.rungs == (("image", "passed"), ("kernel", ""), ("login", ""))
+    assert seen.milestones == (("image", "passed"), ("kernel", ""), ("login", ""))
     assert state(trial) != before
 
 
@@ -90,7 +90,7 @@ def test_hostile_progress_is_passed_over(trial: Path) -> None:
     secret.write_text(json.dumps({"event": "milestone", "id": "secret", "status": "passed"}))
     path = trial / "verifier" / "progress.jsonl"
     path.symlink_to(secret)
-    assert _look(trial, knows=False).rungs == ()
+    assert _look(trial, knows=False).milestones == ()
     path.unlink()
     evil = [
         "[" * 100_000,
@@ -103,5 +103,5 @@ def test_hostile_progress_is_passed_over(trial: Path) -> None:
     path.write_text("\n".join(evil), encoding="utf-8")
     (trial / "config.json").write_text('{"task": [], "agent": "x"}')
     seen = _look(trial, knows=False)
-    assert seen.rungs == (("x", "passed"),)
+    assert seen.milestones == (("x", "passed"),)
     assert "\x1b" not in repr(seen)

@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests import warm_command
+
 from benchflow.base.home import home
 from benchflow.results.jobs import lock
 
@@ -84,14 +86,7 @@ def benchflow(
     *arguments: str, cwd: Path, status: int | None = 0, **env: str
 ) -> subprocess.CompletedProcess[str]:
     """Runs the command; fails the test when its exit status is not `status`."""
-    done = subprocess.run(
-        [BENCHFLOW, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=cwd,
-        env={**os.environ, **env},
-    )
+    done = warm_command.run(arguments, cwd=cwd, env={**os.environ, **env})
     if status is not None:
         assert done.returncode == status, f"{done.stdout}\n{done.stderr}"
     return done

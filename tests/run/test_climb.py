@@ -1,4 +1,4 @@
-"""What goes on where it stopped: rungs of an oracle, or cheats, that one sandbox builds in turn."""
+"""Milestones of an oracle, or exploits, that one sandbox builds in turn."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from uuid import uuid4
 import pytest
 from ours import SOLVE, words
 from plain import BENCHFLOW, hear
+from tests import warm_command
 
 from benchflow.authoring.check import AS_USUAL, BUSY
 from benchflow.authoring.review import review
@@ -27,6 +28,8 @@ from benchflow.run.job.plan import plan
 from benchflow.run.job.request import RunRequest
 from benchflow.sandbox import cleanup
 from benchflow.tasks import load
+
+pytestmark = pytest.mark.needs("sandbox")
 
 GOES_ON = """#!/bin/bash
 mkdir -p /app/out
@@ -63,8 +66,7 @@ def left() -> list[Path]:
 
 
 def gate(folder: Path, name: str = "ladder", *options: str) -> dict[str, Any]:
-    command = [BENCHFLOW, "check", str(folder), "--gate", name, *options]
-    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    done = warm_command.run(["check", str(folder), "--gate", name, *options, "--json"])
     assert done.stdout, done.stderr
     result: dict[str, Any] = json.loads(done.stdout)["tasks"]["test/words"][0]
     return result
@@ -140,11 +142,26 @@ def test_a_rung_that_takes_too_much_with_it_is_named(climbing: Callable[[str], P
     assert "stopped after one, three, two pass too early" in result["findings"]
 
 
+def test_the_climb_is_the_oracles_third_time(climbing: Callable[[str], Path]) -> None:
+    before = set(left())
+    folder = climbing(GOES_ON)
+    result = gate(folder, "oracle")
+    assert (result["status"], result["summary"]) == ("passed", "resolved 3 of 3 times")
+    made = {path.name.rpartition("-")[2]: path for path in set(left()) - before if path.is_dir()}
+    jobs = {name: read_job(path).trials for name, path in made.items() if name != "image"}
+    assert sorted(trial.agent for trials in jobs.values() for trial in trials) == [
+        "ladder:*", "oracle", "oracle"
+    ]  # fmt: skip
+    assert gate(folder, "budget")["status"] in ("passed", "failed")
+    assert gate(folder)["status"] == "passed"
+    assert [trial.name for trial in read_job(made["ladder"]).trials] == [jobs["ladder"][0].name]
+
+
 def test_an_oracle_that_starts_over_is_its_own_last_rung(climbing: Callable[[str], Path]) -> None:
     before = set(left())
     folder = climbing(SOLVE)
     config = folder / "task.toml"
-    config.write_text(config.read_text().replace("oracle_goes_on = true\n", ""))
+    config.write_text(config.read_text().replace("oracle_incremental = true\n", ""))
     assert gate(folder, "oracle")["status"] == "passed"
     result = gate(folder)
     assert (result["status"], result["summary"]) == ("passed", "3 milestones")
@@ -174,15 +191,15 @@ def test_a_verdict_that_depends_on_the_memory_is_found_and_goes_on_where_it_stop
     assert gate(folder, "determinism")["cached"]
     top = next(path for path in set(left()) - before if path.name.endswith("-determinism"))
     (of_one,) = top.iterdir()
-    (of_one / "as-usual-again" / "verifier" / "reward.json").unlink()
+    (of_one / "all-cores-busy" / "verifier" / "reward.json").unlink()
     top.with_suffix(".json").unlink()
     assert unexcused(gate(folder, "determinism")) == findings
     conditions = [each.replace(" ", "-") for each in (*AS_USUAL, *BUSY)]
-    assert {path.name for path in of_one.iterdir()} == {*conditions, "as-usual-again.2"}
+    assert {path.name for path in of_one.iterdir()} == {*conditions, "all-cores-busy.2"}
 
 
 #: Each needs what the first has built, and what another delivered must not be there.
-CHEAT = """#!/bin/bash
+EXPLOIT = """#!/bin/bash
 set -e
 mkdir -p /app/out
 [ ! -e /app/out/words.txt ]
@@ -192,19 +209,19 @@ WORK
 """
 
 
-def cheating(folder: Path, **cheats: tuple[str, list[str]]) -> None:
-    """Gives the task in `folder` cheats that go on: name → what it does, what it may gain."""
+def exploiting(folder: Path, **exploits: tuple[str, list[str]]) -> None:
+    """Gives the task in `folder` exploits that go on: name → what it does, what it may gain."""
     config = folder / "task.toml"
     text = config.read_text()
-    for name, (work, allowed) in cheats.items():
+    for name, (work, allowed) in exploits.items():
         script = folder / "exploits" / f"{name}.sh"
-        script.write_text(CHEAT.replace("NAME", name).replace("WORK", work))
+        script.write_text(EXPLOIT.replace("NAME", name).replace("WORK", work))
         text += f"""
 [[metadata.benchflow.exploits]]
 script = "{name}"
 allowed = {json.dumps(allowed)}
 why = "so many words are honest"
-goes_on = true
+incremental = true
 """
     config.write_text(text)
 
@@ -218,13 +235,13 @@ def also_delivered(folder: Path) -> None:
         dockerfile.write("RUN echo given > /app/given\n")
 
 
-def test_cheats_that_go_on_share_a_sandbox_and_each_is_verified(
+def test_exploits_that_go_on_share_a_sandbox_and_each_is_verified(
     climbing: Callable[[str], Path],
 ) -> None:
     before = set(left())
     folder = climbing(GOES_ON)
     also_delivered(folder)
-    cheating(
+    exploiting(
         folder,
         early=("echo one > /app/out/words.txt", ["one"]),
         later=("grep -qx early /built; echo one two > /app/out/words.txt", ["one", "two"]),
@@ -234,20 +251,20 @@ def test_cheats_that_go_on_share_a_sandbox_and_each_is_verified(
     assert (result["status"], result["findings"]) == ("passed", [])
     job = next(p for p in set(left()) - before if re.fullmatch(r".*-exploits-\w{8}", p.name))
     assert sorted(trial.agent for trial in read_job(job).trials) == ["exploit:*", "exploit:forge"]
-    shown = {row.name: row.gained for row in review(load(folder)).cheats if not row.common}
+    shown = {row.name: row.gained for row in review(load(folder)).exploits if not row.common}
     assert shown == {"early": ("one",), "later": ("one", "two"), "least": ("one",), "forge": ()}
     assert gate(folder, "exploits", "--again")["status"] == "passed"
     aside = {path.name for path in left()} - {path.name for path in before}
     assert {f"{job.name}.1", f"{job.name}-rungs.1"} <= aside, "old verdicts of what is built anew"
 
 
-def test_a_cheat_that_fails_where_others_have_built_is_named_and_none_after_it_was_tried(
+def test_a_exploit_that_fails_where_others_have_built_is_named_and_none_after_it_was_tried(
     climbing: Callable[[str], Path],
 ) -> None:
     folder = climbing(GOES_ON)
     also_delivered(folder)
     (folder / "exploits" / "forge.sh").unlink()
-    cheating(
+    exploiting(
         folder,
         early=("echo one > /app/out/words.txt", ["one"]),
         later=("false", ["one"]),
@@ -280,7 +297,7 @@ def test_variants_are_judged_alone_and_in_turn(climbing: Callable[[str], Path]) 
     result = gate(folder, "variants")
     (finding,) = unexcused(result)
     assert finding.startswith("spaced stops at three by test_three: assert 'one two  three")
-    assert result["summary"] == "3 of 4 variants resolve the task"
+    assert result["summary"] == "3 of 4 variants resolved"
     job = next(p for p in set(left()) - before if re.fullmatch(r".*-variants-\w{8}", p.name))
     agents = sorted(trial.agent for trial in read_job(job).trials)
     assert agents == ["variant:*", "variant:alone", "variant:spaced"]
@@ -289,6 +306,6 @@ def test_variants_are_judged_alone_and_in_turn(climbing: Callable[[str], Path]) 
     assert shown["spaced"] == ("It is spaced.", "failed, stops at three")
 
 
-def test_cheats_that_start_anew_share_no_sandbox(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="none of its exploits declares goes_on"):
+def test_exploits_that_start_anew_share_no_sandbox(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="none of its exploits declares incremental"):
         plan(RunRequest(tasks=(str(words(tmp_path)),), agents=("exploit:*",)))

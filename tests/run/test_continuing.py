@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from harbor.agents.installed.base import NonZeroAgentExitCodeError
 from harbor.models.agent.context import AgentContext
+from tests import warm_command
 from tests.run.asking import Asking
 from tests.run.ours import CHECKS, words
 from tests.run.plain import BENCHFLOW, hear, kill_all, owners
@@ -24,6 +25,8 @@ from benchflow.results.jobs import lock
 from benchflow.results.jobs.trials import read_trial
 from benchflow.run.resume.session_resume import Ending, Kept, end_again, go_on, marker, sandbox_name
 from benchflow.sandbox import cleanup, paths
+
+pytestmark = pytest.mark.needs("sandbox")
 
 HERE = Path(__file__).parent
 #: The second answer is slow, so that the first command is done and the second is not.
@@ -80,13 +83,8 @@ def until(condition: Callable[[], object], process: subprocess.Popen[str]) -> No
 
 
 def resume(place: Path, *options: str, status: int = 0) -> tuple[dict[str, Any], str]:
-    done = subprocess.run(
-        [BENCHFLOW, "resume", "job", "--json", *options],
-        cwd=place,
-        env={**os.environ, "PYTHONPATH": str(HERE)},
-        capture_output=True,
-        text=True,
-    )
+    env = {**os.environ, "PYTHONPATH": str(HERE)}
+    done = warm_command.run(["resume", "job", "--json", *options], cwd=place, env=env)
     assert done.returncode == status, done.stderr
     (job,) = json.loads(done.stdout)["jobs"]
     (trial,) = job["trials"]
@@ -321,13 +319,8 @@ def test_work_that_a_failing_model_ended_is_begun_anew(
     trial = only_trial(job)
     assert read_trial(trial)[0].verdict == "error"
     assert not marker(trial).exists()
-    done = subprocess.run(
-        [BENCHFLOW, "resume", "job", "--errors"],
-        cwd=place,
-        env={**os.environ, "PYTHONPATH": str(HERE)},
-        capture_output=True,
-        text=True,
-    )
+    env = {**os.environ, "PYTHONPATH": str(HERE)}
+    done = warm_command.run(["resume", "job", "--errors"], cwd=place, env=env)
     assert "it starts from scratch" in done.stderr
     assert only_trial(job).name != trial.name
     assert answers(job) == 4

@@ -10,6 +10,8 @@ from plain import run_json
 
 from benchflow.results.jobs.faults import first_fault
 
+pytestmark = pytest.mark.needs("sandbox")
+
 #: Sandboxes with so few processes that a test can use them up.
 NARROW = """
 from benchflow.run.job.environment import TrialEnvironment

@@ -14,6 +14,8 @@ from plain import BENCHFLOW, benchflow, run_json
 
 from benchflow.results.jobs.faults import add_fault, first_fault
 
+pytestmark = pytest.mark.needs("sandbox")
+
 #: Delivers more than the small disk holds.
 BIG = "#!/bin/bash\nhead -c 8M /dev/urandom > /app/out.txt\n"
 

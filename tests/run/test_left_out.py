@@ -9,7 +9,7 @@ import pytest
 from plain import benchflow, run_json
 
 from benchflow.results.collect import collect
-from benchflow.results.jobs import handed
+from benchflow.results.jobs import left_out
 from benchflow.sandbox.trial_files import leading_out
 from benchflow.site.pages.trial import _why
 
@@ -20,6 +20,7 @@ KINDS = {
 }
 
 
+@pytest.mark.needs("sandbox")
 @pytest.mark.parametrize("kind", [*KINDS])
 def test_an_artifact_that_is_no_file_is_named(kind: str, tmp_path: Path) -> None:
     command, said = KINDS[kind]
@@ -34,6 +35,7 @@ def test_an_artifact_that_is_no_file_is_named(kind: str, tmp_path: Path) -> None
     assert said in str([*_why(record)])
 
 
+@pytest.mark.needs("sandbox")
 def test_links_and_special_files_in_a_folder_are_named_and_the_rest_crosses(
     tmp_path: Path,
 ) -> None:
@@ -74,11 +76,11 @@ def test_what_leads_out_of_a_tree_is_found_without_following_it(tmp_path: Path) 
 
 
 def test_thousands_are_counted_and_not_listed(tmp_path: Path) -> None:
-    handed.add(tmp_path, [(f"/app/{n}", "a device, fifo or socket") for n in range(1000)])
-    handed.add(tmp_path, [("/app/0", "again"), ("/srv/x", "a link")])
-    said = handed.told(tmp_path)
+    left_out.add(tmp_path, [(f"/app/{n}", "a device, fifo or socket") for n in range(1000)])
+    left_out.add(tmp_path, [("/app/0", "again"), ("/srv/x", "a link")])
+    said = left_out.told(tmp_path)
     assert said.endswith("and 998 more")
-    assert len((tmp_path / handed.NAME).read_text()) < 5000
-    assert handed.told(tmp_path / "nowhere") == ""
-    (tmp_path / handed.NAME).write_text('{"left_out": [7, {"path": ["x"]}], "more": "many"}')
-    assert handed.told(tmp_path).startswith("left out of the hand-over")
+    assert len((tmp_path / left_out.NAME).read_text()) < 5000
+    assert left_out.told(tmp_path / "nowhere") == ""
+    (tmp_path / left_out.NAME).write_text('{"left_out": [7, {"path": ["x"]}], "more": "many"}')
+    assert left_out.told(tmp_path).startswith("left out of the hand-over")

@@ -64,6 +64,7 @@ def test_what_cannot_work_is_said_before_anything_starts(
     assert not (tmp_path / "jobs").exists()
 
 
+@pytest.mark.needs("sandbox")
 @pytest.mark.slow
 def test_trials_share_what_a_provider_allows(tmp_path: Path) -> None:
     words(tmp_path)

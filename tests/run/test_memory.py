@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 
-from benchflow.run.job.memory import available_mb
+from benchflow.run.job.host_memory import available_mb
 
 CACHED_MB = 512
 

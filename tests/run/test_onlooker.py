@@ -117,7 +117,7 @@ def test_the_matrix_fills_up(tmp_path: Path) -> None:
     # Whoever held the job is gone: what it had begun is cut off.
     fourth = onlooker.look()
     assert (fourth.is_running, fourth.running, fourth.cut_off) == (False, (), 1)
-    assert headline(fourth).startswith("2 of 6 trials finished, 1 cut off; 2,100 tokens, $0.0030")
+    assert headline(fourth).startswith("2 of 6 trials finished, 1 cut off; 2,100 tokens, $0.003")
 
 
 def test_a_trial_that_is_run_again_is_no_longer_finished(tmp_path: Path) -> None:
@@ -210,6 +210,7 @@ def test_many_agents_stand_below_each_other() -> None:
     assert lines[3] == "a0                 1/1 (1 to do)"
 
 
+@pytest.mark.needs("sandbox")
 @pytest.mark.slow
 def test_a_running_job_is_watched_from_elsewhere(tmp_path: Path) -> None:
     words(tmp_path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import tempfile
@@ -37,7 +36,7 @@ sleep 10
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.geteuid() != 0, reason="the other tests run as a plain user already")
+@pytest.mark.needs("root", "sandbox")
 def test_a_plain_user_resumes_after_kill_minus_nine() -> None:
     """Files of the sandbox's ids, which the user cannot remove, are moved out of the way."""
     # Not in pytest's own folder, which is closed to other users whenever a pytest starts.

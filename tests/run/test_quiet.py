@@ -13,6 +13,7 @@ import pytest
 from plain import BENCHFLOW
 
 
+@pytest.mark.needs("sandbox")
 def test_a_run_works_without_any_network(tmp_path: Path) -> None:
     plain.separate(tmp_path / "task")
     plain.benchflow("run", "task", "-a", "nop", cwd=tmp_path)  # the images may have to be built
@@ -29,6 +30,7 @@ def test_a_run_works_without_any_network(tmp_path: Path) -> None:
     assert "1 trial: 1 resolved" in done.stdout
 
 
+@pytest.mark.needs("sandbox")
 def test_no_connection_leaves_the_machine(tmp_path: Path) -> None:
     """Every connect(2) of the run and of all that it starts, watched by strace."""
     plain.separate(tmp_path / "task")
@@ -44,6 +46,7 @@ def test_no_connection_leaves_the_machine(tmp_path: Path) -> None:
     assert "AF_INET" not in text
 
 
+@pytest.mark.needs("sandbox")
 @pytest.mark.parametrize("as_json", [True, False])
 def test_what_libraries_print_is_not_on_our_standard_output(tmp_path: Path, as_json: bool) -> None:
     plain.separate(tmp_path / "task")

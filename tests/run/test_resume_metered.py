@@ -14,8 +14,10 @@ from tests.run.ours import words
 from tests.run.plain import BENCHFLOW, kill_all, run_json
 
 from benchflow.base.process_identity import Process
-from benchflow.gateway.totals import replay
+from benchflow.gateway.accounts.totals import replay
 from benchflow.run.sweep.sweep_budget import spent_in
+
+pytestmark = pytest.mark.needs("sandbox")
 
 HERE = Path(__file__).parent
 #: Three answers in each trial: 1,000 tokens in and 50 out, 0.0015 dollars by the scripted price.

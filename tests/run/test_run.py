@@ -16,6 +16,7 @@ def verdicts(job: dict[str, object]) -> dict[str, str]:
     return {trial["agent"]: trial["verdict"] for trial in trials}
 
 
+@pytest.mark.needs("sandbox")
 @pytest.mark.parametrize("kind", [plain.shared, plain.separate, plain.steps])
 def test_the_oracle_resolves_and_nop_does_not(kind: object, tmp_path: Path) -> None:
     """Schema 1.0 with a shared verifier, 1.4 with a separate one, and several steps."""
@@ -27,13 +28,16 @@ def test_the_oracle_resolves_and_nop_does_not(kind: object, tmp_path: Path) -> N
     assert json.loads((Path(job["path"]) / "benchflow.json").read_text())["schema"] == 1
 
 
+@pytest.mark.needs("sandbox")
 def test_a_person_sees_phases_a_table_and_what_to_do_next(tmp_path: Path) -> None:
     plain.separate(tmp_path / "task")
     done = benchflow("run", "task", "--job-name", "mine", cwd=tmp_path)
     lines = done.stdout.splitlines()
     assert lines[0] == "job mine: 1 trial, 1 at once, in jobs/mine"
-    for phase in ("image", "agent (limit 1 min 00 s)", "hand-over", "verifier (limit 1 min 00 s)"):
-        assert any(line.endswith(phase) for line in lines), phase
+    limit = "(limit 1 min 00 s)"
+    image = "image (built the first time, which takes minutes)"
+    for phase in (image, f"agent {limit}", "hand-over", f"verifier {limit}"):
+        assert any(line.endswith(f"  {phase}") for line in lines), phase
     assert any("resolved, reward 1.00, in " in line for line in lines)
     assert "task  agent   verdict   reward" in done.stdout
     assert "1 trial: 1 resolved" in lines
@@ -44,6 +48,7 @@ def test_a_person_sees_phases_a_table_and_what_to_do_next(tmp_path: Path) -> Non
     assert "evidence in" in benchflow("results", "mine", "--details", cwd=tmp_path).stdout
 
 
+@pytest.mark.needs("sandbox")
 def test_attempts_are_many_trials_of_one_job(tmp_path: Path) -> None:
     plain.shared(tmp_path / "task")
     job = run_json("run", "task", "-k", "3", "-n", "3", cwd=tmp_path)
@@ -51,6 +56,7 @@ def test_attempts_are_many_trials_of_one_job(tmp_path: Path) -> None:
     assert job["planned"] == 3
 
 
+@pytest.mark.needs("sandbox")
 def test_the_ladder_agent_tells_the_oracle_where_to_stop(tmp_path: Path) -> None:
     plain.shared(tmp_path / "task")
     job = run_json("run", "task", "-a", "ladder", "--stop-after", "kernel", cwd=tmp_path)
@@ -59,10 +65,11 @@ def test_the_ladder_agent_tells_the_oracle_where_to_stop(tmp_path: Path) -> None
     assert (Path(trial["path"]) / "agent" / "script.txt").read_text() == "STOP_AFTER=kernel\n"
 
 
+@pytest.mark.needs("sandbox")
 def test_an_exploit_runs_in_place_of_the_solution_and_gains_nothing(tmp_path: Path) -> None:
     plain.separate(tmp_path / "task")
-    cheat = "#!/bin/bash\ncat /solution/solve.sh\necho 1 > /logs/verifier/reward.txt\nexit 3\n"
-    plain.write(tmp_path / "task" / "exploits" / "forge.sh", cheat)
+    exploit = "#!/bin/bash\ncat /solution/solve.sh\necho 1 > /logs/verifier/reward.txt\nexit 3\n"
+    plain.write(tmp_path / "task" / "exploits" / "forge.sh", exploit)
     job = run_json("run", "task", "-a", "exploit:forge", cwd=tmp_path)
     (trial,) = job["trials"]
     assert (trial["agent"], trial["verdict"]) == ("exploit:forge", "failed")
@@ -70,6 +77,7 @@ def test_an_exploit_runs_in_place_of_the_solution_and_gains_nothing(tmp_path: Pa
     assert plain.SOLVE in (Path(trial["path"]) / "agent" / "script.txt").read_text()
 
 
+@pytest.mark.needs("sandbox")
 def test_a_variant_runs_in_place_of_the_solution(tmp_path: Path) -> None:
     plain.separate(tmp_path / "task")
     honest = "#!/bin/bash\n# The solution itself.\nbash /solution/solve.sh && ls /variants\n"
@@ -80,6 +88,7 @@ def test_a_variant_runs_in_place_of_the_solution(tmp_path: Path) -> None:
     assert (Path(trial["path"]) / "agent" / "script.txt").read_text().endswith("\nsame.sh\n")
 
 
+@pytest.mark.needs("sandbox")
 def test_the_scripted_agent_plays_its_file_to_the_end(tmp_path: Path) -> None:
     plain.shared(tmp_path / "task")
     play = tmp_path / "play.jsonl"
@@ -99,6 +108,7 @@ def test_the_scripted_agent_plays_its_file_to_the_end(tmp_path: Path) -> None:
     assert played[2]["stdout"] == "do\nne\n"
 
 
+@pytest.mark.needs("sandbox")
 def test_an_agent_that_runs_out_of_time_is_judged_by_what_it_left(tmp_path: Path) -> None:
     plain.separate(tmp_path / "late", solve="#!/bin/bash\necho done > /app/out.txt\nsleep 100\n")
     plain.separate(tmp_path / "never", solve="#!/bin/bash\nsleep 100\n")
@@ -112,6 +122,7 @@ def test_an_agent_that_runs_out_of_time_is_judged_by_what_it_left(tmp_path: Path
     }
 
 
+@pytest.mark.needs("sandbox")
 def test_a_verifier_that_writes_no_reward_is_an_error_and_not_a_failure(tmp_path: Path) -> None:
     plain.separate(tmp_path / "task", test="#!/bin/bash\nexit 3\n")
     job = run_json("run", "task", cwd=tmp_path, status=4)
@@ -119,6 +130,7 @@ def test_a_verifier_that_writes_no_reward_is_an_error_and_not_a_failure(tmp_path
     assert (trial["verdict"], trial["cause"]) == ("error", "RewardFileNotFoundError")
 
 
+@pytest.mark.needs("sandbox")
 @pytest.mark.parametrize(
     "act",
     ["rm -rf /logs", "ln -sf /bin/true /bin/cat; rm -f /bin/bash", "rm -rf /tests; : > /tests"],
@@ -152,7 +164,7 @@ def test_an_image_that_cannot_be_built_is_an_error_and_not_a_failure(tmp_path: P
         (["-a", "ladder"], "which milestone?", "--stop-after MILESTONE"),
         (["-a", "exploit:x"], "task has no exploit 'x'", "it has: none"),
         (["-a", "variant:x"], "task has no variant 'x'", "it has: none"),
-        (["-a", "variant:*"], "none of its variants declares goes_on", "variant:NAME"),
+        (["-a", "variant:*"], "none of its variants declares incremental", "variant:NAME"),
         (["-a", "scripted"], "needs a file of commands", "--script FILE"),
         (["--sandbox", "dcoker"], "no sandbox 'dcoker'", "docker"),
         (["--sandbox", "no.such:Box"], "no sandbox 'no.such:Box'", "no.such"),
@@ -179,6 +191,7 @@ def test_a_task_that_is_wrong_is_named_and_nothing_starts(tmp_path: Path) -> Non
     assert not (tmp_path / "jobs").exists()
 
 
+@pytest.mark.needs("sandbox")
 def test_a_job_of_that_name_is_not_run_over(tmp_path: Path) -> None:
     plain.shared(tmp_path / "task")
     benchflow("run", "task", "-a", "nop", "--job-name", "x", cwd=tmp_path)

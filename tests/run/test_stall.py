@@ -14,8 +14,7 @@ from tests.run.ours import words
 from tests.run.plain import benchflow, run_json
 
 from benchflow.errors import InfrastructureError
-from benchflow.run.resume.proc_activity import cpu_seconds, log_state
-from benchflow.run.resume.stall import (
+from benchflow.run.job.stall import (
     CPU_SHARE,
     RECEIVED,
     AgentStalled,
@@ -23,6 +22,7 @@ from benchflow.run.resume.stall import (
     Stillness,
     ended_when_still,
 )
+from benchflow.run.resume.proc_activity import cpu_seconds, log_state
 
 HERE = Path(__file__).parent
 #: Uses a second of processor time and says so. (The kernel's ticks may count a little less.)
@@ -154,6 +154,7 @@ def test_a_log_that_grows_shows_and_no_link_is_followed(tmp_path: Path) -> None:
     assert log_state(tmp_path / "root", "logs", "agent")[0] == 500
 
 
+@pytest.mark.needs("sandbox")
 def test_an_agent_that_hangs_at_zero_tokens_fails(tmp_path: Path) -> None:
     words(tmp_path)
     (tmp_path / "policy.toml").write_text('schema = 1\n[[turns]]\nsay = "Done."\n')
@@ -171,6 +172,7 @@ def test_an_agent_that_hangs_at_zero_tokens_fails(tmp_path: Path) -> None:
     assert "failed, reward 0.000 (AgentStalled: no progress for 3 s" in shown
 
 
+@pytest.mark.needs("sandbox")
 @pytest.mark.slow
 def test_what_a_stalled_agent_left_is_verified(tmp_path: Path) -> None:
     words(tmp_path)
@@ -183,6 +185,7 @@ def test_what_a_stalled_agent_left_is_verified(tmp_path: Path) -> None:
     assert trial["furthest"] == "one"
 
 
+@pytest.mark.needs("sandbox")
 @pytest.mark.slow
 def test_a_silent_command_that_works_and_a_slow_answer_are_no_stall(tmp_path: Path) -> None:
     words(tmp_path)

@@ -18,6 +18,8 @@ from plain import BENCHFLOW, benchflow, hear, kill_all, owners, run_json
 from benchflow.base.home import home
 from benchflow.results.jobs import lock
 
+pytestmark = pytest.mark.needs("sandbox")
+
 #: Found in the process table by its argument alone; no other run of these tests has the same.
 MARK = f"86399.{os.getpid():07}"
 #: Delivers, then hangs until somebody ends its sleep.

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from ours import words
 from plain import BENCHFLOW, kill_all
+from tests import warm_command
 
 from benchflow.results.jobs import lock
 
@@ -33,13 +34,7 @@ def sweep(tmp_path: Path) -> Path:
 
 
 def call(file: Path, *options: str) -> dict[str, Any]:
-    done = subprocess.run(
-        [BENCHFLOW, "sweep", str(file), "--json", *options],
-        cwd=file.parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = warm_command.run(["sweep", str(file), "--json", *options], cwd=file.parent)
     document: dict[str, Any] = json.loads(done.stdout)
     return document
 
@@ -56,6 +51,7 @@ def test_a_plan_starts_nothing(sweep: Path) -> None:
     assert not results(sweep.parent)
 
 
+@pytest.mark.needs("sandbox")
 def test_a_finished_trial_never_runs_again_and_the_file_may_grow(sweep: Path) -> None:
     done = call(sweep)
     assert (done["planned"], done["finished"], len(done["jobs"])) == (4, 4, 1)
@@ -123,6 +119,7 @@ def test_errors_are_run_again_only_when_that_is_asked_for(sweep: Path) -> None:
     assert len(results(sweep.parent)) == 4 and not before.items() & results(sweep.parent).items()
 
 
+@pytest.mark.needs("sandbox")
 def test_a_trial_that_was_stopped_is_no_result(sweep: Path) -> None:
     """Harbor writes one at Ctrl-C."""
     sweep.write_text(FILE.replace("attempts = 2", "attempts = 1"))
@@ -139,7 +136,7 @@ def test_a_trial_that_was_stopped_is_no_result(sweep: Path) -> None:
     assert {cell["error"] for cell in done["cells"]} == {0}
 
 
-def test_a_hint_more_runs_no_cheat_again(sweep: Path) -> None:
+def test_a_hint_more_runs_no_exploit_again(sweep: Path) -> None:
     (sweep.parent / "test" / "words" / "hints").mkdir()
     (sweep.parent / "test" / "words" / "hints" / "1.md").write_text("Count.\n")
     file = 'tasks = ["./test/words"]\nhints = [0]\n[[entry]]\nagent = "exploit:forge"\n'
@@ -160,6 +157,7 @@ def test_agents_are_made_for_the_sandbox_of_the_file(sweep: Path) -> None:
     assert error["message"] == "the model gateway reaches the namespace sandbox, not docker"
 
 
+@pytest.mark.needs("sandbox")
 @pytest.mark.parametrize("everything", [False, True], ids=["the command alone", "all of it"])
 def test_a_killed_sweep_goes_on(sweep: Path, everything: bool) -> None:
     sweep.write_text(FILE.replace("attempts = 2", "attempts = 4\nconcurrent = 1"))

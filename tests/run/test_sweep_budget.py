@@ -83,6 +83,7 @@ def test_the_budget_must_be_one_that_can_be_kept(sweep: Path) -> None:
     assert not results(sweep.parent)
 
 
+@pytest.mark.needs("sandbox")
 @pytest.mark.slow
 def test_a_spent_budget_starts_nothing_more_and_a_raised_one_goes_on(sweep: Path) -> None:
     small = f"max_tokens = {TOKENS + 1}"
@@ -95,7 +96,7 @@ def test_a_spent_budget_starts_nothing_more_and_a_raised_one_goes_on(sweep: Path
     assert len(before) == 2
 
     plan = call(sweep, small, "--plan")
-    assert "spent: $0.0060, 4,200 of 2,101 tokens." in plan
+    assert "spent: $0.006, 4,200 of 2,101 tokens." in plan
     assert "2 trials not started: the sweep has spent 4,200 tokens of 2,101." in plan
     assert "2 trials not started" in call(sweep, small)
     assert results(sweep.parent) == before
@@ -111,6 +112,7 @@ def test_a_spent_budget_starts_nothing_more_and_a_raised_one_goes_on(sweep: Path
     assert {"usd": 1.0, "turns": 9} in budgets
 
 
+@pytest.mark.needs("sandbox")
 @pytest.mark.slow
 def test_what_running_trials_may_spend_is_set_aside(sweep: Path) -> None:
     budget = f"max_tokens = {2 * TOKENS}\n[trial]\nmax_tokens = {TOKENS}"

@@ -365,6 +365,7 @@ def test_a_folder_without_a_task_is_no_name_that_was_misspelt(tmp_path: Path) ->
     assert said.startswith("error: bad: no task here: neither task.toml nor folders that have one")
 
 
+@pytest.mark.needs("sandbox")
 def test_a_trial_that_cannot_begin_is_its_own_error_and_the_others_run(tmp_path: Path) -> None:
     """Here it is the agent that cannot be made, and for one of two."""
     plain.shared(tmp_path / "task")
@@ -388,6 +389,7 @@ def test_a_trial_that_cannot_begin_is_its_own_error_and_the_others_run(tmp_path:
     assert retried["counts"] == {"resolved": 1, "failed": 1, "error": 0}
 
 
+@pytest.mark.needs("sandbox")
 def test_a_user_that_only_the_image_knows_to_be_missing_is_no_failure(tmp_path: Path) -> None:
     task = plain.shared(tmp_path / "task")
     toml("[agent]\n", '[agent]\nuser = "ghost"\n')(task)
@@ -396,6 +398,7 @@ def test_a_user_that_only_the_image_knows_to_be_missing_is_no_failure(tmp_path: 
     assert "no user 'ghost'" in trial["cause_message"]
 
 
+@pytest.mark.needs("sandbox")
 def test_an_image_without_a_shell_is_no_failure(tmp_path: Path) -> None:
     task = plain.shared(tmp_path / "empty")
     plain.write(task / "environment" / "Dockerfile", "FROM scratch\nCOPY Dockerfile /\n")
@@ -404,6 +407,7 @@ def test_an_image_without_a_shell_is_no_failure(tmp_path: Path) -> None:
     assert trial["cause_message"].startswith("the image has no /bin/sh")
 
 
+@pytest.mark.needs("sandbox")
 def test_links_in_a_build_context_are_taken_as_docker_takes_them(tmp_path: Path) -> None:
     task = plain.shared(
         tmp_path / "task", solve="#!/bin/bash\ncp /app/repo/CLAUDE.md /app/out.txt\n"
@@ -419,6 +423,7 @@ def test_links_in_a_build_context_are_taken_as_docker_takes_them(tmp_path: Path)
     assert run_json("run", "task", cwd=tmp_path)["counts"]["resolved"] == 1
 
 
+@pytest.mark.needs("sandbox")
 def test_a_compose_file_of_one_service_is_taken_like_a_dockerfile(tmp_path: Path) -> None:
     task = plain.shared(tmp_path / "task", solve='#!/bin/bash\necho "$WORD" > out.txt\n')
     environment = task / "environment"

@@ -14,6 +14,8 @@ import pytest
 from plain import BENCHFLOW, benchflow, hear
 from test_stop import processes, until
 
+pytestmark = pytest.mark.needs("sandbox")
+
 UNSANDBOXED = ("--sandbox", "none")
 BOOTS = """
 from benchflow.boot import milestone

@@ -65,6 +65,7 @@ def test_a_leaky_environment_is_caught():
     assert all("Error" not in result.detail or "into" in result.check for result in results)
 
 
+@pytest.mark.needs("sandbox")
 def test_the_command_prints_a_line_a_check_and_fails_when_one_fails():
     done = subprocess.run(
         [
@@ -86,6 +87,7 @@ def test_the_command_prints_a_line_a_check_and_fails_when_one_fails():
     assert [check["status"] for check in checks] == ["pass"] * 3
 
 
+@pytest.mark.needs("sandbox")
 @pytest.mark.slow
 def test_the_namespace_sandbox_conforms():
     results = sandbox_conformance.run(OURS, kwargs={"share_logs": "yes"})

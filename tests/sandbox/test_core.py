@@ -21,6 +21,8 @@ from benchflow.sandbox.cpu_contention import Clock, taken
 from benchflow.sandbox.inside.disk_limit import stored_bytes
 from benchflow.sandbox.limits import cpu_seconds, create_groups, memory_peak
 
+pytestmark = pytest.mark.needs("sandbox")
+
 
 @pytest.fixture(scope="module")
 def image() -> Image:

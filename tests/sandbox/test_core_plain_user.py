@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,7 +66,7 @@ def place() -> Iterator[Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.geteuid() != 0, reason="a plain user runs the other tests as one already")
+@pytest.mark.needs("root", "sandbox")
 def test_a_plain_user_s_sandbox_does_all_that_root_s_does(place: Path) -> None:
     done = plain_user.run(SCRIPT, place, timeout=600)
     assert done.returncode == 0, done.stderr

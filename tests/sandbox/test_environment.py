@@ -18,7 +18,10 @@ from benchflow.sandbox.environment import CommandTimeout, NamespaceEnvironment
 from benchflow.testing.sandbox_conformance.rig import host_processes
 
 # Harbor warns of its own Task.checksum, which it calls in every trial.
-pytestmark = pytest.mark.filterwarnings("ignore:Task.checksum:DeprecationWarning")
+pytestmark = [
+    pytest.mark.needs("sandbox"),
+    pytest.mark.filterwarnings("ignore:Task.checksum:DeprecationWarning"),
+]
 
 FORGERY = """
 mkdir -p /logs/verifier

@@ -42,6 +42,7 @@ def write(directory: Path, text: str, **files: str) -> Path:
     return directory
 
 
+@pytest.mark.needs("sandbox")
 def test_a_dockerfile_becomes_what_it_says(tmp_path: Path) -> None:
     recipe = (
         "ARG SUITE=bookworm-slim\nFROM debian:$SUITE\nENV GREETING=hello\n"
@@ -60,6 +61,7 @@ def test_a_dockerfile_becomes_what_it_says(tmp_path: Path) -> None:
         ).text.split() == ["0:0", "0:0", "42:0"]
 
 
+@pytest.mark.needs("sandbox")
 def test_images_share_the_files_that_they_hold_alike(tmp_path: Path) -> None:
     mark = uuid.uuid4().hex
     make = f"yes {mark} | head -c 100000 > /opt/"
@@ -85,6 +87,7 @@ def test_images_share_the_files_that_they_hold_alike(tmp_path: Path) -> None:
         assert other.exec("stat -c '%s %a' /opt/alike").text == "100000 644\n"
 
 
+@pytest.mark.needs("sandbox")
 def test_a_builder_that_the_kernel_held_up_is_asked_again(tmp_path: Path) -> None:
     marker = f"held-up-{uuid.uuid4().hex}"
     words = "Close_Fd sealing memfd copy: Device or resource busy"
@@ -96,6 +99,7 @@ def test_a_builder_that_the_kernel_held_up_is_asked_again(tmp_path: Path) -> Non
     assert len([step for step in steps if marker in step]) == 4
 
 
+@pytest.mark.needs("sandbox")
 def test_the_same_recipe_is_found_at_once_and_a_change_is_seen(tmp_path: Path) -> None:
     recipe = f"FROM debian:bookworm\nCOPY data /data-{uuid.uuid4().hex}\n"
     where = write(tmp_path / "c", recipe, data="1")
@@ -115,6 +119,7 @@ def test_the_same_recipe_is_found_at_once_and_a_change_is_seen(tmp_path: Path) -
     assert second.layers[0] == first.layers[0], "the base is shared"
 
 
+@pytest.mark.needs("sandbox")
 def test_stages_that_do_not_wait_for_each_other_are_built_side_by_side(tmp_path: Path) -> None:
     now = f"date +%s.%N; : {uuid.uuid4().hex}"
     recipe = (
@@ -129,6 +134,7 @@ def test_stages_that_do_not_wait_for_each_other_are_built_side_by_side(tmp_path:
     assert two < one, "the second stage waited for the first"
 
 
+@pytest.mark.needs("sandbox")
 def test_a_wrong_dockerfile_is_the_task_s_fault_and_shows_the_log(tmp_path: Path) -> None:
     recipe = "FROM debian:bookworm\nRUN echo so far so good && /no/such/tool\n"
     with pytest.raises(TaskError, match=r"(?s)so far so good.*/no/such/tool"):
@@ -144,6 +150,7 @@ def test_a_wrong_dockerfile_is_the_task_s_fault_and_shows_the_log(tmp_path: Path
         build(write(tmp_path / "b", "RUN true\n"))
 
 
+@pytest.mark.needs("sandbox")
 def test_an_unreachable_mirror_is_not_the_task_s_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,12 +160,14 @@ def test_an_unreachable_mirror_is_not_the_task_s_fault(
         build(write(tmp_path / "c", "FROM debian:bookworm\nRUN false\n"))
 
 
+@pytest.mark.needs("sandbox")
 def test_no_registry_is_asked_when_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCHFLOW_REGISTRY", "never")
     with pytest.raises(InfrastructureError, match="BENCHFLOW_REGISTRY=never"):
         build(write(tmp_path / "c", "FROM no-such-image:1\n"))
 
 
+@pytest.mark.needs("sandbox")
 @pytest.mark.parametrize(("mode", "pull"), [("auto", "false"), ("never", "never")])
 def test_a_base_that_is_there_is_not_asked_for_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, pull: str
@@ -177,6 +186,7 @@ def test_a_base_that_is_there_is_not_asked_for_again(
     assert f"--pull={pull}" in bud
 
 
+@pytest.mark.needs("sandbox")
 def test_a_context_that_changes_under_the_builder_is_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -198,6 +208,7 @@ def test_a_context_that_changes_under_the_builder_is_not_kept(
     assert build(where).digest != second.digest
 
 
+@pytest.mark.needs("sandbox")
 def test_a_base_killed_in_its_making_leaves_nothing() -> None:
     with tempfile.TemporaryDirectory(prefix="benchflow-home-", dir="/var/tmp") as home:
         environment = {**os.environ, "BENCHFLOW_HOME": home}
@@ -219,6 +230,7 @@ def test_a_base_killed_in_its_making_leaves_nothing() -> None:
         assert places and not any(place.exists() for place in places)
 
 
+@pytest.mark.needs("sandbox")
 def test_two_builders_at_once_build_once(tmp_path: Path) -> None:
     recipe = f"FROM debian:bookworm\nRUN sleep 2; date +%N > /{uuid.uuid4().hex}\n"
     where = write(tmp_path / "c", recipe)
@@ -230,6 +242,7 @@ def test_two_builders_at_once_build_once(tmp_path: Path) -> None:
     assert len(digests) == 1 and digests != {b""}
 
 
+@pytest.mark.needs("sandbox")
 def test_a_builder_killed_in_the_middle_leaves_nothing_half_used(tmp_path: Path) -> None:
     mark = uuid.uuid4().hex
     where = write(
@@ -254,6 +267,7 @@ def test_a_builder_killed_in_the_middle_leaves_nothing_half_used(tmp_path: Path)
     assert not list(place.glob("context-*"))
 
 
+@pytest.mark.needs("sandbox")
 def test_the_base_is_a_debian_that_installs_from_this_machine_s_mirror() -> None:
     with Sandbox.start(debian("bookworm"), network="user") as box:
         assert box.exec("cat /etc/debian_version").text.startswith("12.")
@@ -354,6 +368,7 @@ def test_what_a_context_cannot_hold_is_refused(tmp_path: Path) -> None:
         context.digest(tmp_path)
 
 
+@pytest.mark.needs("sandbox")
 def test_two_recipes_are_built_side_by_side(tmp_path: Path) -> None:
     """Each build waits for a file that only the other one's start lets appear here."""
     meeting = uuid.uuid4().hex
@@ -401,6 +416,7 @@ def test_an_image_layout_names_its_blobs_by_their_content_and_knows_no_time(tmp_
     assert indexes[0] == indexes[1]
 
 
+@pytest.mark.needs("sandbox", "mirror")
 @pytest.mark.slow
 def test_the_same_packages_make_the_same_base(tmp_path: Path) -> None:
     made = []

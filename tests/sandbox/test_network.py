@@ -34,6 +34,7 @@ def reaches(box: Sandbox, address: str, port: int) -> bool:
     return box.exec(["timeout", "10", "bash", "-c", script]).status == 0
 
 
+@pytest.mark.needs("sandbox")
 def test_without_a_network_there_is_loopback_and_nothing_else(image: Image) -> None:
     with Sandbox.start(image, network="none") as own:
         devices = own.exec("tail -n +3 /proc/net/dev | cut -d: -f1").text.split()
@@ -44,6 +45,7 @@ def test_without_a_network_there_is_loopback_and_nothing_else(image: Image) -> N
         assert own.exec(f"{listen} sleep 0.5; exec 3<>/dev/tcp/127.0.0.1/7070").status == 0
 
 
+@pytest.mark.needs("sandbox")
 def test_services_of_the_host_are_out_of_reach_by_any_of_its_addresses(box: Sandbox) -> None:
     with socket.create_server(("0.0.0.0", 0)) as server:
         server.settimeout(0.1)
@@ -56,6 +58,7 @@ def test_services_of_the_host_are_out_of_reach_by_any_of_its_addresses(box: Sand
             server.accept()
 
 
+@pytest.mark.needs("sandbox")
 def test_datagrams_do_not_reach_the_host_either(box: Sandbox) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
         server.bind(("0.0.0.0", 0))
@@ -67,6 +70,7 @@ def test_datagrams_do_not_reach_the_host_either(box: Sandbox) -> None:
             server.recv(10)
 
 
+@pytest.mark.needs("sandbox")
 def test_abstract_sockets_of_the_host_are_not_seen(box: Sandbox) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
         server.bind("\0benchflow-test-abstract")
@@ -74,6 +78,7 @@ def test_abstract_sockets_of_the_host_are_not_seen(box: Sandbox) -> None:
         assert "benchflow-test-abstract" not in box.exec("cat /proc/net/unix").text
 
 
+@pytest.mark.needs("sandbox")
 def test_the_mirror_is_reached_by_name(box: Sandbox) -> None:
     sources = [source for source in mirror.machine_sources() if source.uri.startswith("http:")]
     if not sources:
@@ -82,6 +87,7 @@ def test_the_mirror_is_reached_by_name(box: Sandbox) -> None:
     assert reaches(box, host, 80)
 
 
+@pytest.mark.needs("sandbox")
 def test_the_helper_of_the_network_is_not_among_the_processes(box: Sandbox) -> None:
     assert "slirp" not in box.exec("cat /proc/[0-9]*/comm").text
 
@@ -118,6 +124,7 @@ def test_a_local_name_server_may_be_asked_and_nothing_else_of_it() -> None:
     assert not egress_filter._allowed(other + bytes(8), {"127.0.0.53"})
 
 
+@pytest.mark.needs("sandbox")
 def test_each_sandbox_knows_its_own_name(image: Image) -> None:
     with Sandbox.start(image, hostname="gw1") as own:
         assert own.exec("hostname; getent hosts gw1").text.split()[:2] == ["gw1", "127.0.1.1"]

@@ -58,6 +58,7 @@ WORKDIR /files
 """
 
 
+@pytest.mark.needs("sandbox")
 def test_a_dockerfile_of_today_builds_as_docker_builds_it(tmp_path: Path) -> None:
     (tmp_path / "Dockerfile").write_text(EVERYTHING)
     (tmp_path / "local").write_text("local")
@@ -87,6 +88,7 @@ def test_what_the_builder_knows_is_left_to_the_letter() -> None:
     assert base_references("FROM a\nRUN <<EOF\nFROM b\nEOF\nFROM c\n") == ["a", "c"]
 
 
+@pytest.mark.needs("sandbox")
 def test_a_run_after_shell_is_that_shells(tmp_path: Path) -> None:
     (tmp_path / "Dockerfile").write_text(
         "FROM --platform=linux/amd64 debian:bookworm\n"
@@ -130,6 +132,7 @@ def test_plain_debian_is_known_under_all_its_names(name: str) -> None:
     assert debian_suite(name) in ("bookworm", "stable")
 
 
+@pytest.mark.needs("sandbox")
 def test_links_lead_nothing_of_ours_out_of_the_context(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -156,6 +159,7 @@ def layout_of(folder: Path, name: str) -> Path:
     return folder
 
 
+@pytest.mark.needs("sandbox")
 def test_a_base_comes_from_a_folder_of_images(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,6 +192,7 @@ def test_a_folder_of_images_is_read_by_every_name_and_a_torn_one_is_named(
         extract("python:3.12", tmp_path / "out")
 
 
+@pytest.mark.needs("sandbox")
 def test_a_base_that_nobody_gives_is_told_with_the_reason_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,8 @@ from benchflow.sandbox import Sandbox
 from benchflow.sandbox.image import images
 from benchflow.sandbox.syscalls import seccomp_notify
 
+pytestmark = pytest.mark.needs("sandbox")
+
 SAFE = {
     "null": "1:3",
     "zero": "1:5",

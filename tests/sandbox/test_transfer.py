@@ -15,6 +15,8 @@ import pytest
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.sandbox import Image, Limits, Mount, Sandbox, debian
 
+pytestmark = pytest.mark.needs("sandbox")
+
 
 @pytest.fixture(scope="module")
 def image() -> Image:

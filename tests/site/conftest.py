@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import browser, chromium
+from browser import browser
 from hostile_job import write_hostile_job
 from made_up import LONG
 from playwright.sync_api import Browser
+from tests.needs import needs
 
 from benchflow.results.collect import collect
 from benchflow.results.synthetic import Design, write_job
@@ -44,10 +45,11 @@ def site(built: Built) -> Path:
     return built.folder
 
 
-@pytest.fixture(scope="session")
+# Not of the session: as long as it is open, its event loop is this process's, and what calls
+# asyncio.run in another file fails.
+@pytest.fixture(scope="module")
+@needs("browser")
 def opened() -> Iterator[Browser]:
-    if chromium() is None:
-        pytest.skip("Chromium is not installed (apt-get install chromium)")
     with browser() as running:
         yield running
 

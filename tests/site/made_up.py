@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchflow.results.model import Phases, Usage, Verdict
-from benchflow.results.records import Collection, Format, Record, Rung
+from benchflow.results.records import Collection, Format, Milestone, Record
 
 #: Steps of the longest trajectory that pages are tried with.
 LONG = 50_000
@@ -45,11 +45,11 @@ def record(
     )
 
 
-def ladder(*statuses: str, message: str = "") -> tuple[Rung, ...]:
+def ladder(*statuses: str, message: str = "") -> tuple[Milestone, ...]:
     """Milestones m0, m1 … with these statuses; `message` on the first that failed."""
     first = statuses.index("failed") if "failed" in statuses else -1
     return tuple(
-        Rung(id=f"m{i}", status=status, message=message if i == first else "")
+        Milestone(id=f"m{i}", status=status, message=message if i == first else "")
         for i, status in enumerate(statuses)
     )
 

@@ -57,14 +57,14 @@ def test_how_the_run_ended_names_the_cause(evidence: dict[str, object], expected
 def test_what_the_verifier_found_names_it_where_the_run_ended_well(
     raised: str, expected: str
 ) -> None:
-    rungs = ladder("passed", "failed", "not reached", message=f"{raised}: the guest says so")
-    assert cause(rungs=rungs, said_done=True, ended_itself=True) == expected
+    milestones = ladder("passed", "failed", "not reached", message=f"{raised}: the guest says so")
+    assert cause(milestones=milestones, said_done=True, ended_itself=True) == expected
 
 
 def test_text_that_a_guest_wrote_names_nothing() -> None:
     """Only the class at the head of the message counts, never what follows or stands before."""
-    rungs = ladder("failed", message="GuestPanic is what it printed, AgentTimeoutError: too")
-    assert cause(rungs=rungs, ended_itself=True) == "ended-wrong"
+    milestones = ladder("failed", message="GuestPanic is what it printed, AgentTimeoutError: too")
+    assert cause(milestones=milestones, ended_itself=True) == "ended-wrong"
 
 
 def test_resolved_and_lost_trials_have_no_label() -> None:
@@ -85,7 +85,7 @@ def test_resolved_and_lost_trials_have_no_label() -> None:
     ],
 )
 def test_the_phase_is_how_far_it_got(statuses: tuple[str, ...], expected: str) -> None:
-    assert phase(record(rungs=ladder(*statuses))) == expected
+    assert phase(record(milestones=ladder(*statuses))) == expected
     assert expected in PHASES
 
 

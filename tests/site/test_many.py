@@ -23,6 +23,7 @@ def _tree(folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.needs("time")
 def test_several_processes_read_and_write_what_one_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,8 +77,8 @@ def test_milestones_claims_and_causes_are_reported_for_jobs_like_ours() -> None:
             minutes=2.0 + i % 7,
             said_done=True,
             ended_itself=True,
-            rung_kind="milestone",
-            rungs=ladder("passed", "passed", "passed")
+            milestone_kind="milestone",
+            milestones=ladder("passed", "passed", "passed")
             if agent == "a" and i % 3 > 0
             else ladder(
                 *(["passed", "failed"] if i % 4 else ["failed", "not reached"]),
@@ -109,7 +109,7 @@ def test_the_verb_prints_text_markdown_or_json(tmp_path: Path) -> None:
     ]
     source.write_text("\n".join(map(json.dumps, lines)))
     run = CliRunner().invoke
-    assert "Who resolves how much" in run(report, [str(source)]).output
+    assert "Share of trials resolved" in run(report, [str(source)]).output
     assert run(report, [str(source), "--markdown"]).output.startswith("# What the trials in tr")
     data = json.loads(run(report, [str(source), "--json"]).output)
     assert data["schema"] == 1
@@ -156,7 +156,7 @@ def test_what_cannot_be_read_is_named_in_one_safe_line(tmp_path: Path) -> None:
     for command_, arguments in ((report, []), (compare, ["a m", "b m"])):
         said = run(command_, [*arguments, str(source)])
         assert said.exit_code == 0
-        (line,) = [x for x in said.stderr.splitlines() if x.startswith("not read as it should be")]
+        (line,) = [x for x in said.stderr.splitlines() if x.startswith("problem: ")]
         assert str(source) in line and "\x1b" not in line
 
 
@@ -188,8 +188,8 @@ def test_odd_sets_of_trials_are_reported_or_refused_and_never_break_it(seed: int
             minutes=one_of(None, 0.0, 3.0, 5.0),
             tokens=one_of(None, 0, 700),
             dollars=one_of(None, 0.3) if seed % 3 else 0.3,
-            rungs=ladder(*statuses),
-            rung_kind=one_of("test", "milestone") if statuses else "",
+            milestones=ladder(*statuses),
+            milestone_kind=one_of("test", "milestone") if statuses else "",
             said_done=one_of(None, True, False),
             ended_itself=one_of(None, True, False),
             steps=one_of(None, 1, 5),
@@ -207,6 +207,6 @@ def test_odd_sets_of_trials_are_reported_or_refused_and_never_break_it(seed: int
         for _ in range(attempts)
     ]
     found = findings(collection(record("t0", True), *rows))
-    assert "Who resolves how much" in in_terminal(found)
+    assert "Share of trials resolved" in in_terminal(found)
     assert " nan" not in as_markdown(found, [Path("jobs")])
     json.dumps(findings_json(found), allow_nan=False)

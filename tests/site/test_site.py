@@ -102,7 +102,10 @@ def test_every_page_has_twins_that_say_the_same(site: Path, study: Study) -> Non
     for path in _pages(site):
         twin = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
         assert twin["schema"] == 1 and twin["page"] == path.relative_to(site).as_posix()
-        assert path.with_suffix(".md").read_text(encoding="utf-8").startswith("# ")
+        text = path.with_suffix(".md").read_text(encoding="utf-8")
+        assert text.startswith("# ") and not re.search(r"^#+ *$", text, re.MULTILINE)
+        tables = re.findall(r"(?:^\|.*\n){3,}", text, re.MULTILINE)
+        assert len(tables) == len(set(tables)), path
     tiers = json.loads((site / "index.json").read_text(encoding="utf-8"))["sections"]["tiers"]
     shares = {row["who"]: row["share"] for row in tiers[0]["rows"] if row["share"] is not None}
     for who, share in shares.items():

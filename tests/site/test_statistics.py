@@ -14,14 +14,14 @@ from benchflow.results.records import Record
 from benchflow.results.versions import apart
 from benchflow.site.markdown_json import to_json
 from benchflow.site.pages import agent as agent_page
-from benchflow.site.pages import overview
+from benchflow.site.pages import overview, task
 from benchflow.site.pages import skills as skills_page
 from benchflow.site.study import Study
 from benchflow.study.arrays import Trials, one_spelling
 from benchflow.study.budget_stats import budgets, reach, worth
 from benchflow.study.caveats import IF_GENERATORS, changes, doubted, gaps, mixtures
 from benchflow.study.findings import findings, findings_json
-from benchflow.study.ladder_stats import rungs, steps
+from benchflow.study.ladder_stats import milestones, steps
 from benchflow.study.statistics import (
     CLAIMED_WRONGLY,
     Refused,
@@ -152,8 +152,8 @@ def test_milestones_are_reached_at_the_latest_when_the_work_was_handed_over() ->
             False,
             minutes=8.0,
             ended_itself=True,
-            rungs=ladder("passed", "passed", "failed", "not reached"),
-            rung_kind="milestone",
+            milestones=ladder("passed", "passed", "failed", "not reached"),
+            milestone_kind="milestone",
         )
         for i in range(4)
     ]
@@ -235,7 +235,7 @@ def test_what_no_task_states_is_refused() -> None:
     trials = design({("x", "m"): 0.5, ("y", "m"): 0.3})
     assert skills(trials) == Refused("no task names its skills")
     assert horizons(trials) == Refused("no task states how long an expert needs")
-    assert rungs(trials) == Refused("no trial has milestones or tests")
+    assert milestones(trials) == Refused("no trial has milestones or tests")
 
 
 def test_an_amount_below_zero_is_not_recorded_and_breaks_nothing() -> None:
@@ -266,9 +266,11 @@ def test_intervals_are_named_by_their_level() -> None:
 
 def test_every_milestone_counts_who_reached_it_and_who_passed() -> None:
     rows = [
-        record("x", False, rungs=ladder("passed", "failed"), rung_kind="milestone"),
-        record("x", False, rungs=ladder("failed", "not reached"), rung_kind="milestone"),
-        record("x", True, agent="b", rungs=ladder("passed", "passed"), rung_kind="milestone"),
+        record("x", False, milestones=ladder("passed", "failed"), milestone_kind="milestone"),
+        record("x", False, milestones=ladder("failed", "not reached"), milestone_kind="milestone"),
+        record(
+            "x", True, agent="b", milestones=ladder("passed", "passed"), milestone_kind="milestone"
+        ),
     ]
     first, second = steps(Trials.of(rows))
     assert (first.passed, first.reached) == (2, 3)
@@ -333,6 +335,10 @@ def test_probes_of_the_tasks_are_ranked_only_where_nothing_else_ran() -> None:
         .lede[0]
         .startswith("2 agents and models and 4 probes tried 3 tasks 18 times")
     )
+    # The oracle resolves all three tasks, the agents all but the first.
+    for name, said in (("t0", "0 of 2"), ("t1", "2 of 2")):
+        lede = task.make(both, name, lambda path, text: None).lede[0]
+        assert lede.startswith(f"{said} agents and models resolved it at least once; {said} trials")
 
 
 def test_the_half_widths_of_a_site_are_those_of_a_report() -> None:

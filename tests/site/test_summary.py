@@ -58,7 +58,7 @@ def test_errors_are_counted_and_never_count_against_anybody(tmp_path: Path) -> N
     assert found.n_errors == 2
     assert found.entries[0].share == 1.0
     assert found.unknown == ("unlucky m",)
-    assert "Errors alone, so nothing is known of: unlucky m" in in_terminal(
+    assert "Only infrastructure errors, so nothing is known of: unlucky m" in in_terminal(
         findings(collect([source]))
     )
 

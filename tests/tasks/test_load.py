@@ -21,7 +21,7 @@ why = "it is lit for a while"
 """
 GOES_ON = """[[metadata.benchflow.variants]]
 script = "tin"
-goes_on = true
+incremental = true
 """
 
 
@@ -150,7 +150,7 @@ def test_the_digest_follows_what_can_move_a_score_and_nothing_else(lamp: Path, e
     assert load(lamp).exploits[-1].allowed == ("lit",)
     assert load(lamp).digest == before
     (lamp / "task.toml").write_text(text + GOES_ON)
-    assert load(lamp).variants[0].goes_on
+    assert load(lamp).variants[0].incremental
     assert load(lamp).digest == before
     (lamp / "task.toml").write_text(f"{text}{GAIN}[agent.env]\nA = '1'\n")
     assert digest_of(lamp, ["task.toml"]) == digest_of_text(lamp, f"{text}[agent.env]\nA = '1'\n")
@@ -170,7 +170,7 @@ def test_a_variant_says_what_it_does_otherwise(lamp: Path) -> None:
     (lamp / "variants" / "tin.sh").write_text(comment)
     (lamp / "variants" / "wood.sh").write_text("#!/bin/sh\nset -eu\n# neither this\n")
     tin, wood = load(lamp).variants
-    assert (tin.name, tin.what, tin.goes_on) == ("tin", "Made of tin, and soldered.", False)
+    assert (tin.name, tin.what, tin.incremental) == ("tin", "Made of tin, and soldered.", False)
     assert (wood.name, wood.what) == ("wood", "")
     with (lamp / "task.toml").open("a") as file:
         file.write(GOES_ON.replace("tin", "brass"))

@@ -90,7 +90,7 @@ def decompose(table: Mapping[tuple[str, str], Outcomes], level: float = 0.95) ->
     cells = cells_of(table)
     n_agents, n_models = len(cells.agents), len(cells.models)
     if n_agents < 2 and n_models < 2:
-        raise NotEnoughData("one agent and one model: there is nothing to tell apart")
+        raise NotEnoughData("one agent and one model")
     if not cells.connected:
         groups = "; ".join(", ".join(part) for part in cells.parts)
         raise NotEnoughData(

@@ -16,7 +16,7 @@ from benchflow.analysis.rates import rate
 
 
 @dataclass(frozen=True)
-class RungModel:
+class MilestoneModel:
     """A continuation-ratio logit: log-odds of passing the next milestone = milestone + group.
 
     `effect` per group (in the order of `groups`) is against the mean group, in logits, with
@@ -34,20 +34,20 @@ class RungModel:
     basis: Basis
 
 
-def rung_chances(
-    furthest: Ints, n_rungs: int, tasks: Sequence[str], level: float = 0.95
+def milestone_chances(
+    furthest: Ints, n_milestones: int, tasks: Sequence[str], level: float = 0.95
 ) -> list[Estimate | None]:
-    """Chance of passing milestone k given that it was reached, for k = 1…n_rungs.
+    """Chance of passing milestone k given that it was reached, for k = 1…n_milestones.
 
-    `furthest`: milestones passed per trial, 0…n_rungs. One that fewer than two tasks reached is
-    None. Ratio estimator with tasks as clusters, as in `rates.rate`.
+    `furthest`: milestones passed per trial, 0…n_milestones. One that fewer than two tasks reached
+    is None. Ratio estimator with tasks as clusters, as in `rates.rate`.
     """
     furthest = np.asarray(furthest)
     names, index = np.unique(np.asarray(tasks), return_inverse=True)
     chances: list[Estimate | None] = []
-    for rung in range(1, n_rungs + 1):
-        reached = np.bincount(index[furthest >= rung - 1], minlength=len(names))
-        passed = np.bincount(index[furthest >= rung], minlength=len(names))
+    for milestone in range(1, n_milestones + 1):
+        reached = np.bincount(index[furthest >= milestone - 1], minlength=len(names))
+        passed = np.bincount(index[furthest >= milestone], minlength=len(names))
         there = reached > 0
         if there.sum() < 2:
             chances.append(None)
@@ -59,21 +59,21 @@ def rung_chances(
 
 def sequential_logit(
     furthest: Ints,
-    n_rungs: int,
+    n_milestones: int,
     groups: Sequence[str],
     tasks: Sequence[str],
     level: float = 0.95,
-) -> RungModel:
+) -> MilestoneModel:
     """Who climbs better, over all milestones of a straight ladder at once; one row a trial.
 
-    `furthest`: milestones passed per trial, 0…n_rungs. Otherwise as `climb_logit`.
+    `furthest`: milestones passed per trial, 0…n_milestones. Otherwise as `climb_logit`.
     """
     furthest = np.asarray(furthest)
-    rungs = np.arange(1, n_rungs + 1)
-    trial, rung = np.nonzero(furthest[:, None] >= rungs[None, :] - 1)
+    milestones = np.arange(1, n_milestones + 1)
+    trial, milestone = np.nonzero(furthest[:, None] >= milestones[None, :] - 1)
     return climb_logit(
-        furthest[trial] >= rungs[rung],
-        rungs[rung],
+        furthest[trial] >= milestones[milestone],
+        milestones[milestone],
         [groups[i] for i in trial.tolist()],
         [tasks[i] for i in trial.tolist()],
         n_trials=len(furthest),
@@ -83,7 +83,7 @@ def sequential_logit(
 
 def climb_logit(
     passed: np.ndarray,
-    rungs: Ints,
+    milestones: Ints,
     groups: Sequence[str],
     tasks: Sequence[str],
     units: Sequence[str] | None = None,
@@ -91,36 +91,36 @@ def climb_logit(
     n_trials: int,
     errors: int = 0,
     level: float = 0.95,
-) -> RungModel:
+) -> MilestoneModel:
     """Continuation-ratio logit (Tutz 1991); one row a milestone that a trial reached.
 
-    `rungs`: which one it was (a position, or any number for a strand of its own), each with its
-    own intercept. Errors are clustered by `units` (default: tasks). The effect is the one over the
-    population of tasks (a marginal effect), smaller than the effect within one task. Raises
+    `milestones`: which one it was (a position, or any number for a strand of its own), each with
+    its own intercept. Errors are clustered by `units` (default: tasks). The effect is the one over
+    the population of tasks (a marginal effect), smaller than the effect within one task. Raises
     NotEnoughData below two groups or two tasks, or when no milestone separates trials.
     """
     from statsmodels.genmod.families import Binomial
     from statsmodels.genmod.generalized_linear_model import GLM
 
-    passed, rungs = np.asarray(passed, dtype=bool), np.asarray(rungs)
+    passed, milestones = np.asarray(passed, dtype=bool), np.asarray(milestones)
     names, group = labels(groups)
     unit = labels(units or tasks)[1]
     if len(names) < 2 or len(np.unique(unit)) < 2:
         raise NotEnoughData("the ladder model needs two groups and two tasks or more")
     left_out = tuple(
-        int(rung)
-        for rung in np.unique(rungs)
-        if passed[rungs == rung].all() or not passed[rungs == rung].any()
+        int(milestone)
+        for milestone in np.unique(milestones)
+        if passed[milestones == milestone].all() or not passed[milestones == milestone].any()
     )
-    kept = ~np.isin(rungs, left_out)
+    kept = ~np.isin(milestones, left_out)
     if not kept.any():
         raise NotEnoughData("no milestone was passed by some and failed by others")
-    used = np.unique(rungs[kept])
+    used = np.unique(milestones[kept])
     contrast = np.vstack([np.eye(len(names) - 1), -np.ones(len(names) - 1)])
-    # Rows of one rung, group and unit have the same regressors and the same cluster: counted
+    # Rows of one milestone, group and unit have the same regressors and the same cluster: counted
     # together they give the same estimates and errors, from far fewer rows.
     alike, which = np.unique(
-        np.stack([rungs[kept], group[kept], unit[kept]]), axis=1, return_inverse=True
+        np.stack([milestones[kept], group[kept], unit[kept]]), axis=1, return_inverse=True
     )
     counts = np.bincount(which.ravel())
     successes = np.bincount(which.ravel(), weights=passed[kept])
@@ -147,7 +147,7 @@ def climb_logit(
     correction = n_units / (n_units - 1) * (n_rows - 1) / (n_rows - n_columns)
     error = np.sqrt(correction * np.diag(covariance))
     width = stats.t.ppf((1 + level) / 2, n_units - 1) * error
-    return RungModel(
+    return MilestoneModel(
         groups=names,
         effect=effect,
         low=effect - width,

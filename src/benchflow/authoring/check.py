@@ -39,8 +39,8 @@ FAST = ("schema", "coverage", "leaks", "nop")
 #: What the verifications after the oracle's own are done under: some side by side, as a job does
 #: them, some beside as many programs that never rest as there are cores.
 _MORE_MEMORY = "a quarter more memory"
-AS_USUAL = ("as usual again", _MORE_MEMORY)
-BUSY = ("all cores busy", "all cores busy again")
+AS_USUAL = (_MORE_MEMORY,)
+BUSY = ("all cores busy",)
 
 Report = Callable[[GateResult], None]
 
@@ -121,7 +121,7 @@ class _Gates:
         if gate == "oracle":
             return gate_rules.oracle(self.trials.oracle(), ORACLE_TIMES)
         if gate == "budget":
-            return gate_rules.budget(self.task, self.trials.oracle())
+            return gate_rules.budget(self.task, self.trials.timed_oracles())
         if gate == "size":
             return self._size()
         if gate == "ladder":
@@ -172,11 +172,11 @@ class _Gates:
 
     def _exploits(self) -> GateResult:
         scripts = [] if self.task.is_benchflow else sorted(self.task.path.glob("exploits/*.sh"))
-        cheats = self.task.exploits or tuple(Exploit(path.stem, path) for path in scripts)
-        if not cheats:
+        exploits = self.task.exploits or tuple(Exploit(path.stem, path) for path in scripts)
+        if not exploits:
             return not_applicable("exploits", "the task ships no exploits")
         return gate_rules.exploits(
-            cheats, self.trials.shipped("exploits", [cheat.name for cheat in cheats])
+            exploits, self.trials.shipped("exploits", [exploit.name for exploit in exploits])
         )
 
     def _variants(self) -> GateResult:
@@ -188,12 +188,12 @@ class _Gates:
         )
 
     def _corpus(self) -> GateResult:
-        from benchflow.authoring.corpus import cheats
+        from benchflow.authoring.corpus import exploits
 
         folder = self.trials.folder("corpus")
-        folder = folder.with_name(f"{folder.name}.cheats")
+        folder = folder.with_name(f"{folder.name}.exploits")
         oracle = self.trials.reference()
-        common = cheats.prepare(self.task, oracle, folder)
+        common = exploits.prepare(self.task, oracle, folder)
         return gate_rules.common(self.task, common, self.trials.common(common, folder))
 
     def _determinism(self) -> GateResult:
@@ -208,7 +208,7 @@ class _Gates:
         }
         if reference is None or not all(path.exists() for path in given.values()):
             return GateResult("determinism", Status.ERROR, "no oracle left a deliverable to verify")
-        # Five verifications of one deliverable: those of another oracle's are no part of them.
+        # Verifications of one deliverable: those of another oracle's are no part of them.
         top = self.trials.folder("determinism") / reference.name
         more = self.task.machine_memory_mb * 5 // 4
         # Another manifest needs another address, or the staged original would be found.

@@ -4,7 +4,7 @@
 (`meaning`, part by part, of which `key` is made): once a part changes in meaning, the entry is
 about something else and says nothing. What it says of gates that read the task's files as they
 stand holds for those bytes (`task`), of the task's own exploits and variants for those scripts
-(`cheats`, `variants`), of the exploits common to all tasks for those (`corpus`), and of any for
+(`exploits`, `variants`), of the exploits common to all tasks for those (`corpus`), and of any for
 the gains that were declared (`declared`).
 """
 
@@ -23,7 +23,7 @@ from typing import Any
 from benchflow.authoring.check import GATES, remembered
 from benchflow.authoring.gate import GateResult, Status
 from benchflow.authoring.meaning.key import changed
-from benchflow.authoring.trials import CHEATED, DECLARED, READ, VARIED, Trials, corpus_digest
+from benchflow.authoring.trials import DECLARED, EXPLOITED, READ, VARIED, Trials, corpus_digest
 from benchflow.base import atomic
 from benchflow.errors import UsageError
 from benchflow.run.live.progress import Silence
@@ -51,11 +51,6 @@ class Standing:
         return bool(self.changed)
 
     @property
-    def same_task(self) -> bool:
-        """Whether nothing of the task itself has changed."""
-        return all(part.startswith(_VERIFIER) for part in self.changed)
-
-    @property
     def good(self) -> int:
         """How many gates passed or do not apply; 0 when the record is stale."""
         return 0 if self.stale else self._passed
@@ -65,13 +60,13 @@ class Standing:
         return sum(result.status in _GOOD for result in self.gates.values())
 
     def __str__(self) -> str:
-        if self.stale and not self.same_task:
+        if self.stale:
             own = [part for part in self.changed if not part.startswith(_VERIFIER)]
-            return f"changed since its gates: {_some(own)}"
+            before = f"{self._passed} before " if self._passed else ""
+            return f"0 of {len(GATES)} gates ({before}{_some(own or self.changed)} changed)"
         failed = [name for name, result in self.gates.items() if result.status not in _GOOD]
-        told = f"{self._passed}/{len(GATES)} gates"
-        told += f", failed: {', '.join(failed)}" if failed else ""
-        return f"stale: {told} before {_some(self.changed)} changed" if self.stale else told
+        told = f"{self._passed} of {len(GATES)} gates"
+        return told + (f", failed: {', '.join(failed)}" if failed else "")
 
 
 def standing(task: Task) -> Standing | None:
@@ -148,7 +143,7 @@ def _record(task: Task, path: Path) -> None:
         "key": trials.key,
         "meaning": dict(sorted(trials.parts.items())),
         "task": task.digest,
-        "cheats": trials.scripts,
+        "exploits": trials.scripts,
         "variants": trials.variants,
         "corpus": corpus_digest(),
         "declared": trials.declared,
@@ -175,8 +170,8 @@ def _holding(entry: dict[str, Any], trials: Trials) -> dict[str, Any]:
     gone: set[str] = set()
     if entry.get("task") != trials.task.digest:
         gone |= READ
-    if entry.get("cheats") != trials.scripts:
-        gone |= CHEATED
+    if entry.get("exploits") != trials.scripts:
+        gone |= EXPLOITED
     if entry.get("variants", "") != trials.variants:
         gone |= VARIED
     if entry.get("corpus") != corpus_digest():
@@ -212,5 +207,5 @@ def _broken(path: Path, name: str) -> UsageError:
     where = f"{path}: {name}" if name else str(path)
     return UsageError(
         f"{where}: this record of gates cannot be read",
-        hint="take the file (or the task's entry) out, and: benchflow check TASK --record",
+        hint="remove the file (or the task's entry), then: benchflow check TASK --record",
     )

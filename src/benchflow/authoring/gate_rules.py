@@ -110,7 +110,7 @@ def ladder(task: Task, stopped: dict[str, Trial]) -> GateResult:
     )
 
 
-def exploits(cheats: Sequence[Exploit], tried: dict[str, Trial]) -> GateResult:
+def exploits(exploits: Sequence[Exploit], tried: dict[str, Trial]) -> GateResult:
     """Each exploit gains the milestones that the task declares for it, with a why, and no other.
 
     One whose script failed on the way (no mirror, a mistake in it) was not tried.
@@ -121,38 +121,38 @@ def exploits(cheats: Sequence[Exploit], tried: dict[str, Trial]) -> GateResult:
     full = {name for name, trial in tried.items() if trial.cause in USED_UP}
     trials = [trial for name, trial in tried.items() if name not in full]
     findings = []
-    for cheat in cheats:
-        if cheat.name not in tried:
-            findings.append(f"{cheat.name} was not tried")
+    for exploit in exploits:
+        if exploit.name not in tried:
+            findings.append(f"{exploit.name} was not tried")
             continue
-        trial = tried[cheat.name]
-        if cheat.name in full:
+        trial = tried[exploit.name]
+        if exploit.name in full:
             findings.append(
-                f"{cheat.name} leaves the verifier without a verdict: {trial.cause_message}"
+                f"{exploit.name} leaves the verifier without a verdict: {trial.cause_message}"
             )
             continue
         reached = passed(trial)
-        gained = [name for name in reached if name not in cheat.allowed]
-        missed = [name for name in cheat.allowed if name not in reached]
+        gained = [name for name in reached if name not in exploit.allowed]
+        missed = [name for name in exploit.allowed if name not in reached]
         if gained:
-            findings.append(f"{cheat.name} gains {', '.join(gained)}")
+            findings.append(f"{exploit.name} gains {', '.join(gained)}")
         elif trial.verdict is Verdict.FAILED and trial.cause:
             findings.append(
-                f"{cheat.name} did not run to its end{_why(trial)}, so what it would gain is "
+                f"{exploit.name} did not run to its end{_why(trial)}, so what it would gain is "
                 f"not known: see agent/script.txt in {trial.path}"
             )
         elif missed:
             findings.append(
-                f"{cheat.name} is declared to gain {', '.join(missed)} and does not: it ended at "
+                f"{exploit.name} is declared to gain {', '.join(missed)} and does not: it ended at "
                 "another check than the one that has to catch it, or `allowed` says too much"
                 f"{_beside(trial)}"
             )
         elif trial.verdict is Verdict.RESOLVED:
-            findings.append(f"{cheat.name} resolves the task")
+            findings.append(f"{exploit.name} resolves the task")
         elif trial.reward and not trial.milestones:
-            findings.append(f"{cheat.name} gains a reward of {trial.reward:g}")
-    declared = sum(bool(cheat.allowed) for cheat in cheats)
-    summary = f"{plural(len(cheats), 'exploit')}, {declared} with a declared gain"
+            findings.append(f"{exploit.name} gains a reward of {trial.reward:g}")
+    declared = sum(bool(exploit.allowed) for exploit in exploits)
+    summary = f"{plural(len(exploits), 'exploit')}, {declared} with a declared gain"
     return errors("exploits", trials) or judged(
         "exploits", summary, findings, evidence=_where(trials), seconds=_seconds(trials)
     )
@@ -182,7 +182,8 @@ def variants(task: Task, tried: dict[str, Trial]) -> GateResult:
         findings += _refused(variant.name, tried.get(variant.name))
     trials = [trial for trial in tried.values() if trial.cause not in USED_UP]
     resolved = sum(trial.verdict is Verdict.RESOLVED for trial in tried.values())
-    summary = f"{resolved} of {len(task.variants)} variants resolve the task"
+    summary = f"{resolved} of {plural(len(task.variants), 'variant')} resolved"
+    summary += f"; {LEAST_VARIANTS} are asked for" if short > 0 else ""
     return errors("variants", trials) or judged(
         "variants", summary, findings, evidence=_where(trials), seconds=_seconds(trials)
     )
@@ -203,7 +204,7 @@ def _refused(name: str, trial: Trial | None) -> list[str]:
 _NO_VERDICT = ("Reward", "Verifier")
 
 
-def common(task: Task, cheats: Sequence[Exploit], tried: dict[str, Trial]) -> GateResult:
+def common(task: Task, ours: Sequence[Exploit], tried: dict[str, Trial]) -> GateResult:
     """The common exploits gain nothing either; nor may one keep a plain task from being judged.
 
     A trial without a verdict never counts against an agent: who can bring that about has gained.
@@ -212,22 +213,22 @@ def common(task: Task, cheats: Sequence[Exploit], tried: dict[str, Trial]) -> Ga
     """
     findings = []
     judged_trials = {}
-    for cheat in cheats:
-        trial = tried.get(cheat.name)
+    for exploit in ours:
+        trial = tried.get(exploit.name)
         broken = trial and trial.verdict is Verdict.ERROR and trial.cause.startswith(_NO_VERDICT)
         if trial and broken and not task.is_benchflow:
-            findings.append(f"{cheat.name} leaves the verifier without a verdict ({trial.cause})")
+            findings.append(f"{exploit.name} leaves the verifier without a verdict ({trial.cause})")
         elif trial:
-            judged_trials[cheat.name] = trial
-    known = {cheat.name for cheat in cheats}
+            judged_trials[exploit.name] = trial
+    known = {exploit.name for exploit in ours}
     unknown = [e.name for e in task.common_exploits if e.name not in known]
     findings += [f"common_exploits: there is no exploit {name!r} for this task" for name in unknown]
-    rest = [cheat for cheat in cheats if cheat.name in judged_trials or cheat.name not in tried]
+    rest = [e for e in ours if e.name in judged_trials or e.name not in tried]
     found = exploits(rest, judged_trials)
     if found.status is Status.ERROR:
         return replace(found, gate="corpus")
     findings += found.findings
-    names = ", ".join(cheat.name for cheat in cheats)
+    names = ", ".join(exploit.name for exploit in ours)
     where, spent = _where(list(tried.values())), _seconds(list(tried.values()))
     return judged("corpus", names, findings, evidence=where, seconds=spent)
 

@@ -34,7 +34,11 @@ ABOUT = {
         "a search, about a minute",
     ),
     "nop": About("does doing nothing gain nothing", "one trial"),
-    "oracle": About("does the oracle resolve the task, three times from scratch", "three trials"),
+    "oracle": About(
+        "does the oracle resolve the task, three times from scratch; where it is incremental, the "
+        "third time is the one of *ladder*, milestone by milestone in one sandbox",
+        "three trials",
+    ),
     "budget": About(
         "do the limits leave room: the agent's 3 × the oracle's time, the verifier's 2 × its own "
         "(of the trials of *oracle* those count that others disturbed least; where others had "
@@ -66,8 +70,8 @@ ABOUT = {
         "oracle, to record its answers",
     ),
     "determinism": About(
-        "do five verifications of one deliverable agree: the oracle's own, then others beside it, "
-        "two beside programs that keep all cores busy and one with a quarter more memory",
-        "four verifications",
+        "do three verifications of one deliverable agree: the oracle's own, one with a quarter "
+        "more memory, and one beside programs that keep all cores busy",
+        "two verifications",
     ),
 }

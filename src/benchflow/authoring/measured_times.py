@@ -33,7 +33,10 @@ def write(task: Task, oracles: Sequence[Trial]) -> list[str]:
         raise UsageError(f"{task.name} is a plain Harbor task", hint="set its limits by hand")
     solved = [trial for trial in oracles if trial.verdict is Verdict.RESOLVED]
     if not solved:
-        raise UsageError(f"no oracle of {task.name} resolved", hint="fix the gate oracle first")
+        raise UsageError(
+            f"no oracle of {task.name} resolved",
+            hint="make it pass first: benchflow check TASK --gate oracle",
+        )
     measured = budget(task, solved)
     if measured.status is Status.ERROR:
         raise UsageError(f"{task.name}: {measured.findings[0]}", hint=MEASURE_AGAIN)

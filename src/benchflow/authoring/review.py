@@ -14,7 +14,7 @@ from benchflow.tasks import Task
 
 
 @dataclass(frozen=True)
-class CheatRow:
+class ExploitRow:
     """One exploit, the task's own or a common one; `gained` is None where nobody judged it yet."""
 
     name: str
@@ -42,7 +42,7 @@ class Review:
     matrix: tuple[str, ...]
     gates: dict[str, GateResult | None]
     oracles: tuple[Trial, ...]
-    cheats: tuple[CheatRow, ...]
+    exploits: tuple[ExploitRow, ...]
     variants: tuple[VariantRow, ...]
     facts: tuple[tuple[str, str], ...]
 
@@ -62,13 +62,13 @@ def review(task: Task) -> Review:
     common = trials.known("corpus")
     declared = {exploit.name: exploit for exploit in task.common_exploits}
     names = list(dict.fromkeys([*common, *declared]))
-    cheats = [
-        CheatRow(e.name, False, e.allowed, e.why, _gained(own.get(e.name))) for e in task.exploits
+    exploits = [
+        ExploitRow(e.name, False, e.allowed, e.why, _gained(own.get(e.name))) for e in task.exploits
     ]
     for name in names:
         entry = declared.get(name)
         allowed, why = (entry.allowed, entry.why) if entry else ((), "")
-        cheats.append(CheatRow(name, True, allowed, why, _gained(common.get(name))))
+        exploits.append(ExploitRow(name, True, allowed, why, _gained(common.get(name))))
     tried = trials.known("variants")
     variants = [VariantRow(v.name, v.what, _came_to(tried.get(v.name))) for v in task.variants]
     oracles = tuple(trials.known_oracles())
@@ -78,7 +78,7 @@ def review(task: Task) -> Review:
         matrix=tuple(grid(task)) if task.milestones or task.steps else (),
         gates={gate: known.get(gate) for gate in GATES},
         oracles=oracles,
-        cheats=tuple(cheats),
+        exploits=tuple(exploits),
         variants=tuple(variants),
         facts=tuple(_facts(task, oracles)),
     )

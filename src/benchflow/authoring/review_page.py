@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from benchflow.authoring.gate import GateResult
-from benchflow.authoring.review import CheatRow, Review, VariantRow
+from benchflow.authoring.review import ExploitRow, Review, VariantRow
 from benchflow.base.text import printable
 
 _STYLE = """
@@ -29,7 +29,7 @@ def text(review: Review) -> str:
     for name, result in review.gates.items():
         lines.append(f"  {_status(result):<14} {name:<12} {_summary(result)}")
         lines += [f"  {'':<14} - {finding}" for finding in (result.findings if result else ())]
-    lines += ["", "Exploits"] + [f"  {_cheat(row)}" for row in review.cheats]
+    lines += ["", "Exploits"] + [f"  {_exploit(row)}" for row in review.exploits]
     lines += ["", "Variants"] + [f"  {_variant(row)}" for row in review.variants]
     lines += ["", "Coverage", *review.matrix, "", "Instruction", review.instruction]
     return printable("\n".join(lines), 1_000_000)
@@ -40,14 +40,14 @@ def html(review: Review) -> str:
     task = review.task
     facts = "".join(_row(name, value) for name, value in review.facts)
     gates = "".join(_gate(name, result) for name, result in review.gates.items())
-    cheats = "".join(
+    exploits = "".join(
         _row(
             row.name + (" (common)" if row.common else ""),
             _gained(row),
             ", ".join(row.allowed) or "nothing",
             row.why,
         )
-        for row in review.cheats
+        for row in review.exploits
     )
     variants = "".join(
         _row(row.name, row.what, row.came_to or "not tried yet") for row in review.variants
@@ -65,7 +65,7 @@ def html(review: Review) -> str:
 <p>{review.open_gates} of {len(review.gates)} are open.</p>
 <table><tr><th>gate<th>result<th>what it saw</tr>{gates}</table>
 <h2>Exploits</h2>
-<table><tr><th>exploit<th>gained<th>may gain<th>why</tr>{cheats}</table>
+<table><tr><th>exploit<th>gained<th>may gain<th>why</tr>{exploits}</table>
 <h2>Variants</h2>
 <table><tr><th>honest other solution<th>what it does otherwise<th>came to</tr>{variants}</table>
 <h2>Coverage</h2>
@@ -96,13 +96,13 @@ def _summary(result: GateResult | None) -> str:
     return result.summary if result else ""
 
 
-def _gained(row: CheatRow) -> str:
+def _gained(row: ExploitRow) -> str:
     if row.gained is None:
         return "not tried yet"
     return ", ".join(row.gained) or "nothing"
 
 
-def _cheat(row: CheatRow) -> str:
+def _exploit(row: ExploitRow) -> str:
     allowed = f"; may gain {', '.join(row.allowed)}: {row.why}" if row.allowed else ""
     common = " (common)" if row.common else ""
     return f"{row.name}{common}: gained {_gained(row)}{allowed}"

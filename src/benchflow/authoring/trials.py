@@ -27,14 +27,15 @@ if TYPE_CHECKING:
     from benchflow.run.verify.verification import VerifyRequest
 
 ORACLE_TIMES = 3
-#: Rungs verified at once, a core. The machines of most rungs wait, to the end of a check's time,
-#: for what the rung does not have: of three of half-built systems none used 6 % of a core.
-_RUNGS_A_CORE = 2
-#: Gates that read or run the task's own cheats, which no other trial depends on.
-CHEATED = frozenset({"schema", "leaks", "image", "exploits"})
+#: Trials at once, a core, where no gate looks at how long they take. Their machines wait a good
+#: part of the time (benchmarks/gate_hours.py): of half-built ones to the end of a check's time, for
+#: what is not there.
+AT_ONCE_A_CORE = 2
+#: Gates that read or run the task's own exploits, which no other trial depends on.
+EXPLOITED = frozenset({"schema", "leaks", "image", "exploits"})
 #: Gates that read or run the task's variants.
 VARIED = frozenset({"leaks", "image", "variants"})
-#: Gates whose answer depends on what cheats are declared to gain, which no trial does.
+#: Gates whose answer depends on what exploits are declared to gain, which no trial does.
 DECLARED = frozenset({"schema", "exploits", "corpus"})
 #: Gates that read the task's files as they stand, the instruction and each comment too.
 READ = frozenset({"schema", "coverage", "leaks", "offline", "image"})
@@ -86,8 +87,8 @@ class Trials:
     @functools.cached_property
     def declared(self) -> str:
         """What the task says that exploits gain, as one word; `key` does not depend on it."""
-        cheats = [*self.task.exploits, *self.task.common_exploits]
-        text = repr([(cheat.name, cheat.allowed, cheat.why) for cheat in cheats])
+        exploits = [*self.task.exploits, *self.task.common_exploits]
+        text = repr([(exploit.name, exploit.allowed, exploit.why) for exploit in exploits])
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
     def memory(self, gate: str) -> Path:
@@ -99,9 +100,9 @@ class Trials:
 
     def folder(self, gate: str) -> Path:
         """Where the evidence of `gate` is, or will be."""
-        more = f"-{self.scripts}" if gate in CHEATED else ""
+        more = f"-{self.scripts}" if gate in EXPLOITED else ""
         more += f"-{self.variants}" if gate in VARIED and self.variants else ""
-        # The common cheats are ours: an answer about them holds for what they are today.
+        # The common exploits are ours: an answer about them holds for what they are today.
         more += f"-{corpus_digest()}" if gate == "corpus" else ""
         return home() / "checks" / f"{self.task.slug}-{self.key}-{gate}{more}"
 
@@ -115,8 +116,19 @@ class Trials:
         return self._job("nop", ["nop"]).trials
 
     def oracle(self) -> tuple[Trial, ...]:
-        """The oracle, three times from scratch."""
-        return self._job("oracle", ["oracle"], attempts=ORACLE_TIMES).trials
+        """The oracle, three times from scratch. Where it is incremental, the third is the one that
+        the ladder climbs with, milestone by milestone in one sandbox."""
+        climbs = self.task.oracle_incremental and self.task.milestones
+        return (*self.timed_oracles(), *([self._climb()] if climbs else []))
+
+    def timed_oracles(self) -> tuple[Trial, ...]:
+        """Those of `oracle` that stop nowhere, so that their times are the oracle's own."""
+        climbs = self.task.oracle_incremental and self.task.milestones
+        attempts = ORACLE_TIMES - 1 if climbs else ORACLE_TIMES
+        return self._job("oracle", ["oracle"], attempts=attempts).trials
+
+    def _climb(self) -> Trial:
+        return self._job("ladder", ["ladder:*"]).trials[0]
 
     def reference(self) -> Trial | None:
         """One trial of the oracle, for gates that need no more: one of the three where they ran.
@@ -134,15 +146,14 @@ class Trials:
         by itself, the last as that sandbox's own trial. Else the last is the oracle, where its own
         gate has run it already.
         """
-        if not self.task.oracle_goes_on:
+        if not self.task.oracle_incremental:
             resolved = (t for t in self.known_oracles() if t.verdict is Verdict.RESOLVED)
             whole = next(resolved, None)
             *lower, last = names
             if whole is None or not lower:
                 return self._stopped(names)
             return {**self._stopped(lower), last: whole}
-        climb = self._job("ladder", ["ladder:*"]).trials[0]
-        return self._verified_in_turn("ladder", climb, names)
+        return self._verified_in_turn("ladder", self._climb(), names)
 
     def _verified_in_turn(self, gate: str, shared: Trial, names: Sequence[str]) -> dict[str, Trial]:
         """Each by itself, the last as the sandbox's own trial. Where a script failed, it is the
@@ -150,12 +161,12 @@ class Trials:
         if shared.verdict is Verdict.ERROR:
             return dict.fromkeys(names, shared)
         below, last = self._in_turn(gate, shared, names)
-        verified = self.verified(list(below.values()), a_core=_RUNGS_A_CORE)
+        verified = self.verified(list(below.values()), a_core=AT_ONCE_A_CORE)
         return {**dict(zip(below, verified, strict=True)), last: shared}
 
     def _stopped(self, names: list[str]) -> dict[str, Trial]:
         agents = [f"ladder:{name}" for name in names]
-        return by_argument(self._job("ladder", agents, a_core=_RUNGS_A_CORE).trials, names)
+        return by_argument(self._job("ladder", agents, a_core=AT_ONCE_A_CORE).trials, names)
 
     def shipped(self, gate: str, names: list[str]) -> dict[str, Trial]:
         """The task's own exploits (`exploits`), or its `variants`, by name.
@@ -167,14 +178,14 @@ class Trials:
         alone = [name for name in names if name not in self._going_on(gate)]
         in_turn = [name for name in names if name in self._going_on(gate)]
         agents = [*([f"{kind}:*"] if in_turn else []), *(f"{kind}:{name}" for name in alone)]
-        trials = self._job(gate, agents).trials
+        trials = self._job(gate, agents, a_core=AT_ONCE_A_CORE).trials
         found = by_argument(trials, alone)
         shared = by_argument(trials, ["*"]).get("*")
         if shared is None:
             return found
         return {**found, **self._verified_in_turn(gate, shared, in_turn)}
 
-    def common(self, cheats: list[Exploit], folder: Path) -> dict[str, Trial]:
+    def common(self, exploits: list[Exploit], folder: Path) -> dict[str, Trial]:
         """The common exploits that were written to `folder`, by name."""
         from benchflow.run.job.plan import plan
 
@@ -187,16 +198,16 @@ class Trials:
             agents = [
                 AgentConfig(
                     import_path="benchflow.agents.scripts:ExploitAgent",
-                    kwargs={"exploit": cheat.name, "sources": sources},
+                    kwargs={"exploit": exploit.name, "sources": sources},
                 )
-                for cheat in cheats
+                for exploit in exploits
             ]
-            named = replace(request, agents=tuple(f"exploit:{cheat.name}" for cheat in cheats))
+            named = replace(request, agents=tuple(f"exploit:{each.name}" for each in exploits))
             config = ready.config.model_copy(update={"agents": agents})
             return replace(ready, request=named, config=config)
 
-        names = [cheat.name for cheat in cheats]
-        return by_argument(self._run("corpus", prepare, len(cheats)).trials, names)
+        names = [exploit.name for exploit in exploits]
+        return by_argument(self._run("corpus", prepare, len(exploits)).trials, names)
 
     def verified(self, requests: Sequence[VerifyRequest], *, a_core: int = 1) -> list[Trial]:
         """What verifications came to, `a_core` at once; earlier ones that ended are taken."""
@@ -268,7 +279,7 @@ class Trials:
             "exploits": self.task.exploits,
             "variants": self.task.variants,
         }
-        return tuple(script.name for script in of_task.get(gate, ()) if script.goes_on)
+        return tuple(script.name for script in of_task.get(gate, ()) if script.incremental)
 
     def _at_once(self, a_core: int) -> int:
         from benchflow.run.job.plan import concurrency
@@ -315,7 +326,7 @@ def _ended(request: VerifyRequest) -> tuple[Trial | None, Path]:
         if known is not None and known.verdict is not Verdict.ERROR:
             return known, folder
         n += 1
-        # No milestone and no cheat has a dot in its name.
+        # No milestone and no exploit has a dot in its name.
         folder = folder.with_name(f"{request.folder.name}.{n}")
     return None, folder
 
@@ -340,7 +351,7 @@ def whole_job(folder: Path, prepare: Callable[[], Plan], wanted: int, listener: 
     if not (folder / "benchflow.json").is_file():
         return jobs.start(prepare(), listener)
     found = read_job(folder)
-    if len(found.trials) == wanted and not found.count(Verdict.ERROR):
+    if len(found.trials) >= wanted and not found.count(Verdict.ERROR):
         return found
     if not jobs.is_current(folder):  # the same in meaning, but no longer to the byte
         put_aside(folder)

@@ -92,3 +92,12 @@ class Superblock:
             clean=number(0x3A, 2) == 1,
             to_replay=bool(number(0x60) & 4),
         )
+
+
+def is_ext4(head: bytes, size: int) -> bool:
+    """Whether these 2048 bytes begin an ext4 of this size, by something in it that ext3 lacks."""
+    block = head[1024:]
+    count, power = (int.from_bytes(block[at : at + 4], "little") for at in (4, 24))
+    incompatible, read_only = (int.from_bytes(block[at : at + 4], "little") for at in (96, 100))
+    newer = incompatible & ~0x16 or read_only & ~0x7
+    return block[56:58] == b"\x53\xef" and count << (10 + power) == size and bool(newer)

@@ -12,7 +12,7 @@ import resource
 from pathlib import Path
 
 OWN_MB = 1280  # this process; twice and a half of the largest archive that is read (archive.LIMIT)
-TOOL_MB = 1024  # one program that reads a hostile file (tools.py)
+TOOL_MB = 1024  # one program that reads a hostile file (bounded_run.py)
 QEMU_MB = 512  # one QEMU beside its guest's memory: 128 of translated code, flash, its own
 _SCARCE_MB = 128
 _NEAR = 0.9

@@ -32,7 +32,7 @@ VERBS = {
     "check": "Run the gates that a task has to pass.",
     "review": "Show a task on one page, for its reviewer.",
     "results": "Show trials, verdicts, ladders, times and evidence.",
-    "report": "Say which agent is better, with honest error bars.",
+    "report": "Compare agents, with error bars for tasks and re-runs.",
     "compare": "Compare two agents, paired by task.",
     "export": "Write one table of trials, milestones and steps for other tools.",
     "site": "Make a folder of pages of finished trials.",
@@ -164,11 +164,12 @@ def _stop(number: int, frame: FrameType | None) -> NoReturn:
 
 def _say(given: list[str], message: str, hint: str, status: int, error: BaseException) -> int:
     from benchflow.base.text import printable
+    from benchflow.cli.as_typed import as_typed
 
     _debug()
     print(f"error: {printable(message, 8000)}", file=sys.stderr)
     if hint:
-        print(f"hint:  {printable(hint)}", file=sys.stderr)
+        print(f"hint:  {printable(as_typed(hint))}", file=sys.stderr)
     own = given[: given.index("--")] if "--" in given else given
     if "--json" in own:
         import json

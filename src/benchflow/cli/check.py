@@ -155,7 +155,7 @@ def _write(task: Task, listener: Listener) -> list[str]:
     from benchflow.authoring.measured_times import write
     from benchflow.authoring.trials import Trials
 
-    return write(task, Trials(task, listener).oracle())
+    return write(task, Trials(task, listener).timed_oracles())
 
 
 def _matrix(found: list[Task], as_json: bool) -> int:

@@ -52,14 +52,19 @@ class Plain:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._started = time.monotonic()
+        #: Attempts of one agent at one task, in the order of their start: from the second on they
+        #: are numbered.
+        self._made: dict[tuple[str, str], list[str]] = {}
 
     def phase(self, board: Board, trial: TrialState) -> None:
         """The trial's new phase, with the time that it may take."""
         if trial.phase is Phase.DONE:
             self._say(trial, finished_line(trial))
         elif board.planned <= _FEW:
-            limit = f" (limit {duration(trial.limit)})" if trial.limit else ""
-            self._say(trial, f"{trial.phase.value}{limit}")
+            more = f" (limit {duration(trial.limit)})" if trial.limit else ""
+            if trial.phase is Phase.IMAGE:
+                more = " (built the first time, which takes minutes)"
+            self._say(trial, f"{trial.phase.value}{more}")
 
     def milestone(self, board: Board, trial: TrialState, milestone: str) -> None:
         """The milestone and what became of it."""
@@ -72,7 +77,12 @@ class Plain:
 
     def _say(self, trial: TrialState, text: str) -> None:
         seconds = time.monotonic() - self._started
-        line = f"{seconds:7.1f} s  {trial.task}  {trial.agent}  {text}"
+        made = self._made.setdefault((trial.task, trial.agent), [])
+        if trial.name not in made:
+            made.append(trial.name)
+        number = made.index(trial.name) + 1
+        who = f"{trial.agent} #{number}" if number > 1 else trial.agent
+        line = f"{seconds:7.1f} s  {trial.task}  {who}  {text}"
         print(line, file=self._stream, flush=True)
 
 
@@ -164,10 +174,11 @@ def panel(board: Board, height: int) -> RenderableType:
     lines = []
     for trial in running[: max(height - 2, 1)]:
         limit = f" of {duration(trial.limit)}" if trial.limit else ""
-        rungs = signs(trial.ladder.values())
+        milestones = signs(trial.ladder.values())
         clock = f"{duration(trial.elapsed)}{limit}"
         lines.append(
-            f"{trial.task}  {trial.agent}  {trial.phase.value:<9}  {clock}  {rungs}  {trial.note}"
+            f"{trial.task}  {trial.agent}  {trial.phase.value:<9}  {clock}  {milestones}  "
+            f"{trial.note}"
         )
     if len(running) == 1 and height > len(running[0].ladder) + 3:
         only = running[0]

@@ -29,11 +29,16 @@ def command(name: str, like: str | None, author: str, top: Path | None) -> None:
       benchflow new repair/dead-router --like repair/dead-server
     """
     from benchflow.authoring.new import new
+    from benchflow.cli.as_typed import as_typed
     from benchflow.tasks import find
 
     task = new(name, like=find(like) if like else None, author=author, top=top)
     where = task.name if top is None else str(task.path)
     click.echo(f"made {task.path}")
     click.echo("next:")
-    click.echo(f"  benchflow run {where} --agent nop --agent oracle    it boots already")
-    click.echo(f"  benchflow check {where} --fast                      what is asked of a task")
+    click.echo(
+        as_typed(
+            f"  benchflow run {where} --agent nop --agent oracle    it boots already\n"
+            f"  benchflow check {where} --fast                      what is asked of a task"
+        )
+    )

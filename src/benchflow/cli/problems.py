@@ -17,6 +17,6 @@ def say_problems(problems: Iterable[Problem], *, rest: str) -> None:
     told = Counter(map(str, problems))
     for text, times in [*told.items()][:SHOWN]:
         often = f" ({times:,} times)" if times > 1 else ""
-        click.echo(f"not read as it should be: {text}{often}", err=True)
+        click.echo(f"problem: {text}{often}", err=True)
     if len(told) > SHOWN:
-        click.echo(f"and {len(told) - SHOWN:,} more such things: {rest}", err=True)
+        click.echo(f"and {len(told) - SHOWN:,} more problems: {rest}", err=True)

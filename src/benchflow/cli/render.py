@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from benchflow.base.numbers import duration, plural
 from benchflow.base.text import one_line
+from benchflow.cli.as_typed import as_typed
 from benchflow.cli.options import print_json
-from benchflow.cli.table import ladder, side_by_side, summary, trials_table
+from benchflow.cli.table import labels, ladder, side_by_side, summary, trials_table
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.results import to_json
 from benchflow.results.jobs.script_end import script_end
 from benchflow.results.model import Job, Problem, Trial, Verdict
+
+if TYPE_CHECKING:
+    from benchflow.gateway.config import Config
 
 #: Up to this many trials of one task, their ladders are shown beside each other.
 _MOST_SIDE_BY_SIDE = 6
@@ -46,7 +52,7 @@ def print_job(job: Job, *, details: bool = False) -> None:
         _print_ladders(job)
     _print_state(job)
     if job.trials and not details:
-        click.echo(f"\nMore: benchflow results {shown(job.path)} --details")
+        click.echo(as_typed(f"\nMore: benchflow results {shown(job.path)} --details"))
 
 
 def print_trial(trial: Trial) -> None:
@@ -85,10 +91,22 @@ def telling_what_is_mended() -> Callable[[Problem], None]:
 
     def say(problem: Problem) -> None:
         click.echo(
-            f"repaired: {shown(problem.path)} {one_line(problem.message, 1000)}", file=stderr
+            f"recovered: {shown(problem.path)} {one_line(problem.message, 1000)}", file=stderr
         )
 
     return say
+
+
+def warn_of_silent_models(gateway: Config | None) -> None:
+    """Says on standard error which models' addresses take no connection, before agents wait."""
+    from benchflow.gateway.models.reach import silent
+
+    for url, why in silent(gateway.routes if gateway else ()).items():
+        click.echo(
+            f"warning: {url} does not answer ({why}); calls are tried again for 15 minutes: start "
+            "the model's server, or stop with Ctrl-C",
+            err=True,
+        )
 
 
 def job_folder(job: str, jobs_dir: Path) -> Path:
@@ -96,14 +114,16 @@ def job_folder(job: str, jobs_dir: Path) -> Path:
     for folder in (jobs_dir / job, Path(job)):
         if folder.is_dir():
             return folder.resolve()
-    known = (
-        sorted(
-            (p.name for p in jobs_dir.iterdir() if p.is_dir() and p.name[0] != "."), reverse=True
-        )
-        if jobs_dir.is_dir()
-        else []
-    )
-    hint = f"the latest in {jobs_dir}: {', '.join(known[:3])}" if known else "see --jobs-dir"
+    folders = [p for p in jobs_dir.iterdir() if p.is_dir()] if jobs_dir.is_dir() else []
+    jobs = [p for p in folders if p.name[0] != "."]
+    latest = sorted(jobs, key=lambda path: path.stat().st_mtime, reverse=True)
+    of_sweep = sorted(p.name for p in jobs if re.fullmatch(re.escape(job) + r"-\d+", p.name))
+    if of_sweep:
+        hint = f"{job} is a sweep; its jobs: {', '.join(of_sweep[:8])}"
+    elif latest:
+        hint = f"the latest in {jobs_dir}: {', '.join(p.name for p in latest[:3])}"
+    else:
+        hint = "see --jobs-dir"
     raise UsageError(f"no job {job!r}", hint=hint)
 
 
@@ -120,15 +140,27 @@ def _print_ladders(job: Job) -> None:
         trials = [t for t in job.trials if t.task == task and t.milestones]
         if trials and len(trials) <= _MOST_SIDE_BY_SIDE:
             click.echo(f"\n{task}\n{side_by_side(trials)}")
+    told: dict[str, list[Trial]] = {}
     for trial in job.trials[:_MOST_SIDE_BY_SIDE]:
-        failed = next((m for m in trial.milestones if m.status == "failed"), None)
-        if failed and failed.first_failure:
-            click.echo(f"\n{trial.agent} stopped at {failed.id}:")
-            click.echo(ladder([failed]))
-        if trial.cause_message and not trial.cause:
-            click.echo(f"\n{trial.agent}: {trial.cause_message}")
-        if ended := script_end(trial):
-            click.echo(f"\n{trial.agent}: {ended}")
+        told.setdefault(_ending(trial), []).append(trial)
+    names = labels(job.trials)
+    for ending, trials in told.items():
+        if ending:
+            who = ", ".join(dict.fromkeys(names[trial.name] for trial in trials))
+            click.echo(f"\n{who} {ending}")
+
+
+def _ending(trial: Trial) -> str:
+    """Where a trial stopped and what its agent's end was, as said behind its label."""
+    parts = []
+    failed = next((m for m in trial.milestones if m.status == "failed"), None)
+    if failed and failed.first_failure:
+        parts.append(f"stopped at {failed.id}:\n{ladder([failed])}")
+    if trial.cause_message and not trial.cause:
+        parts.append(f"ended: {trial.cause_message}")
+    if ended := script_end(trial):
+        parts.append(f"ended: {ended}")
+    return "\n".join(parts)
 
 
 def _print_state(job: Job) -> None:
@@ -145,7 +177,7 @@ def _print_state(job: Job) -> None:
         click.echo(f"running: {unfinished} not finished yet")
     elif left > 0 or job.unfinished:
         count = max(left, len(job.unfinished))
-        click.echo(f"not finished: {count}; continue with: benchflow resume {job.name}")
+        click.echo(as_typed(f"not finished: {count}; continue with: benchflow resume {job.name}"))
     for problem in job.problems:
         click.echo(f"problem: {shown(problem.path)} {problem.message}")
     if job.trials:

@@ -43,7 +43,7 @@ def command(
     assume_version: bool,
     as_json: bool,
 ) -> None:
-    """Say who is better than whom, with error bars that tell the truth.
+    """Compare agents, with two kinds of error bars: other tasks, and re-runs.
 
     SOURCE is a job, a folder of jobs, or anything else that benchflow reads (docs/results.md). The
     unit is the task. The re-run, task-sampling and total ± are shown apart; agents and models stand

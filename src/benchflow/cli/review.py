@@ -52,7 +52,7 @@ def command(task: str, page: Path | None, as_json: bool) -> int:
                 "task": found.task.name,
                 "facts": dict(found.facts),
                 "gates": gates,
-                "cheats": found.cheats,
+                "exploits": found.exploits,
                 "variants": found.variants,
                 "matrix": found.matrix,
                 "instruction": found.instruction,

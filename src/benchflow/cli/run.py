@@ -87,22 +87,22 @@ from benchflow.cli.options import FiniteRange, jobs_dir_option, json_option, pai
 @click.option(
     "--max-usd",
     type=FiniteRange(0, min_open=True),
-    help="End each trial's calls at so many dollars.",
+    help="Stop a trial's model calls after so many dollars.",
 )
 @click.option(
     "--max-tokens",
     type=click.IntRange(1),
-    help="End each trial's calls at so many tokens, in and out.",
+    help="Stop a trial's model calls after so many tokens, in and out.",
 )
 @click.option(
     "--max-turns",
     type=click.IntRange(1),
-    help="End each trial's calls after so many answers of the model.",
+    help="Stop a trial's model calls after so many answers of the model.",
 )
 @click.option(
     "--max-minutes",
     type=FiniteRange(0, min_open=True),
-    help="End each trial's calls after so many minutes.",
+    help="Stop a trial's model calls after so many minutes.",
 )
 @click.option(
     "--rpm",
@@ -209,8 +209,9 @@ def command(
     from benchflow.run.job.request import STALL_MINUTES, RunRequest
 
     keep_quiet()
+    from benchflow.cli.as_typed import as_typed
     from benchflow.cli.live import display_alone
-    from benchflow.cli.render import finish
+    from benchflow.cli.render import finish, warn_of_silent_models
     from benchflow.run.job.jobs import start
     from benchflow.run.job.plan import plan
     from benchflow.run.models import rate_limits
@@ -253,7 +254,10 @@ def command(
             f"in {_shown(prepared.job_dir)}"
         )
         if any(agent.partition(":")[0] == "external" for agent in agents):
-            click.echo("work on it from another terminal: benchflow drive instruction --wait 600")
+            click.echo(
+                as_typed("work on it from another terminal: benchflow drive instruction --wait 600")
+            )
+    warn_of_silent_models(prepared.gateway)
     with display_alone(quiet=as_json) as listener:
         job = start(prepared, listener)
     return finish(job, as_json=as_json)

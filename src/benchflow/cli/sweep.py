@@ -118,8 +118,9 @@ def _print(found: Sweep) -> None:
     if left:
         likely, most, known = _hours(found)
         click.echo(
-            f" The others take at most {duration(most * 3600)} of work, one after the other"
-            + (f"; about {duration(likely * 3600)} as earlier trials went." if known else ".")
+            f" {plural(left, 'trial is', 'trials are')} left. If each used up its time limits,"
+            f" that would be {duration(most * 3600)} of work, one after the other"
+            + (f"; as earlier trials went, about {duration(likely * 3600)}." if known else ".")
         )
     _print_budget(found, left)
     for cell in found.cells:
@@ -145,7 +146,7 @@ def _print_budget(found: Sweep, left: int) -> None:
     if known:
         click.echo(f"spent: {', '.join(known)}.")
     if spent.unknown:
-        click.echo(f"not in it: {plural(spent.unknown, 'answer')} without a price or a count.")
+        click.echo(f"not counted: {plural(spent.unknown, 'answer')} without a price or a count.")
     why = found.stopped or purse.over(spent)
     if why and left:
         click.echo(f"{plural(left, 'trial')} not started: {why}. Raise it in the file to continue.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from benchflow.base.numbers import MISSING, duration
@@ -76,7 +77,7 @@ def side_by_side(trials: Sequence[Trial]) -> str:
     found = [{m.id: m for m in t.milestones} for t in trials]
     titles = {m.id: m.title for t in trials for m in t.milestones}
     return table(
-        ["milestone", *[_label(trial) for trial in trials], "what it proves"],
+        ["milestone", *labels(trials).values(), "what it proves"],
         [[i, *[_cell(by_id.get(i)) for by_id in found], titles[i]] for i in ids],
         indent="  ",
     )
@@ -97,17 +98,27 @@ def ladder(milestones: Sequence[Milestone], indent: str = "  ") -> str:
         if failure := m.first_failure:
             proves = f" [{', '.join(failure.proves)}]" if failure.proves else ""
             lines.append(f"{indent}    {failure.name}{proves}")
-            lines += [f"{indent}      {line}" for line in _first_lines(failure.message)]
+            lines += [f"{indent}      {line}" for line in excerpt(failure.message)]
     return "\n".join(lines)
 
 
-def _first_lines(message: str, count: int = 4) -> list[str]:
+def excerpt(message: str, count: int = 5) -> list[str]:
+    """At most `count` lines of a failure's message: the first says what is wrong, and the last are
+    the end of what was seen, which is where it went wrong."""
     lines = [line.rstrip()[:160] for line in message.splitlines() if line.strip()]
-    return [*lines[:count], *(["…"] if len(lines) > count else [])]
+    return lines if len(lines) <= count else [lines[0], "…", *lines[2 - count :]]
 
 
-def _label(trial: Trial) -> str:
-    return f"{trial.agent} {trial.model}".strip()
+def labels(trials: Sequence[Trial]) -> dict[str, str]:
+    """Who made each trial, by its name: agent and model, and of several attempts at one task which
+    (`nop #2`)."""
+    made = [(trial.task, f"{trial.agent} {trial.model}".strip()) for trial in trials]
+    counted: Counter[tuple[str, str]] = Counter()
+    found = {}
+    for trial, one in zip(trials, made, strict=True):
+        counted[one] += 1
+        found[trial.name] = f"{one[1]} #{counted[one]}" if made.count(one) > 1 else one[1]
+    return found
 
 
 def _cell(milestone: Milestone | None) -> str:

@@ -33,13 +33,14 @@ def command(context: click.Context, as_json: bool) -> None:
         context.invoke(list_command, as_json=as_json)
     elif as_json:
         name = context.invoked_subcommand
-        raise click.UsageError(f"--json goes behind {name}: benchflow tasks {name} … --json")
+        raise click.UsageError(f"put --json behind {name}: benchflow tasks {name} … --json")
 
 
 @command.command("list")
 @json_option
 def list_command(as_json: bool) -> None:
     """List the tasks by topic, one a line, with the gates that each has passed."""
+    from benchflow.cli.as_typed import as_typed
     from benchflow.cli.table import colour, table
     from benchflow.tasks import catalogue
 
@@ -57,7 +58,9 @@ def list_command(as_json: bool) -> None:
             topic = task.name.partition("/")[0]
             click.echo(colour(topic, "heading"))
         click.echo(line)
-    click.echo("\nMore: benchflow tasks show TASK; try one: benchflow run TASK --agent oracle")
+    click.echo(
+        as_typed("\nMore: benchflow tasks show TASK; try one: benchflow run TASK --agent oracle")
+    )
 
 
 def _line(task: Task) -> list[str]:
@@ -103,7 +106,8 @@ def _state(task: Task) -> str:
             plural(len(tried.attacks), "attack"),
         )
     )
-    return f"{recorded}; {counted}" + ("; verified" if whole else "")
+    older = "" if tried.attempts or tried.attacks else " at this version"
+    return f"{recorded}; {counted}{older}" + ("; verified" if whole else "")
 
 
 @command.command("show")

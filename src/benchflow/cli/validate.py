@@ -54,7 +54,8 @@ def _checked(folder: Path, listed: list[dict[str, Any]]) -> tuple[str, str]:
         listed.append({"task": str(folder), "is_fatal": problem in found.unusable, **vars(problem)})
     if found.problems:
         raise TaskError(
-            fitness.told(task, found.problems), hint="set right what is named; docs/cli.md"
+            fitness.told(task, found.problems),
+            hint="fix what is named; docs/reference/task-toml.md has every key",
         )
     count = f"{task.n_checks} {'check' if task.n_checks == 1 else 'checks'}"
     return task.name, count if task.is_benchflow else "a plain Harbor task"

@@ -24,17 +24,17 @@ from aiohttp import web
 
 from benchflow.base.atomic import write_json
 from benchflow.base.process_identity import Process
-from benchflow.gateway import ledger
-from benchflow.gateway.accounts import Trials
-from benchflow.gateway.admin_api import Control
-from benchflow.gateway.admin_protocol import PREFIX
-from benchflow.gateway.agent_api import Gateway
+from benchflow.gateway.accounts import ledger
+from benchflow.gateway.accounts.trial_accounts import Trials
+from benchflow.gateway.calls.forwarder import Forwarder
 from benchflow.gateway.config import Config, Place
-from benchflow.gateway.forwarder import Forwarder
-from benchflow.gateway.litellm_bridge import Translator
-from benchflow.gateway.netns_listener import Doors
-from benchflow.gateway.providers import PROVIDERS
+from benchflow.gateway.doors.admin_api import Control
+from benchflow.gateway.doors.admin_protocol import PREFIX
+from benchflow.gateway.doors.agent_api import Gateway
+from benchflow.gateway.doors.netns_listener import Doors
+from benchflow.gateway.models.providers import PROVIDERS
 from benchflow.gateway.redact import Redactor, is_key
+from benchflow.gateway.translation.litellm_bridge import Translator
 
 SECRET, ADDRESS = "secret", "gateway.json"
 _PR_SET_DUMPABLE = 4  # <linux/prctl.h>

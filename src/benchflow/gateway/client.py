@@ -17,8 +17,8 @@ from typing import Any
 
 from benchflow.base.process_identity import Process
 from benchflow.errors import InfrastructureError, UsageError
-from benchflow.gateway.admin_protocol import HEADER, PREFIX, digest
 from benchflow.gateway.config import Budget, Config
+from benchflow.gateway.doors.admin_protocol import HEADER, PREFIX, digest
 from benchflow.model_apis.protocols import base_urls
 
 _START_TIMEOUT = 60.0

@@ -22,6 +22,7 @@ from benchflow.results.records import Record
 from benchflow.tasks import Exploit, Task, Variant
 from benchflow.tasks.catalogue import catalogue
 from benchflow.tasks.load import script_says
+from benchflow.tasks.reviews import Attempt, read
 
 _EXPLAINED = ("What it measures", "Why it is hard", "How it is proved", "What it does not prove")
 _MADE = (
@@ -108,6 +109,7 @@ def page(task: Task, sources: Sources, trials: list[Record]) -> str:
         _section("Variants", _variants(task, entries)),
         f"## Gates\n\n{_gates(task)}",
         _section("Measured attempts", table(*_attempts(mine))),
+        _section("Reviews", _reviews(task)),
         _section("Measured by its authors", table(*_measured(entries))),
         _section("What was found on the way", _findings(entries)),
         f"## What the customer wants\n\nThe instruction, as the agent gets it.\n\n{_letter(task)}",
@@ -264,13 +266,40 @@ def _attempts(trials: list[Record]) -> tuple[list[str], list[list[str]]]:
                 trial.who,
                 trial.task_version,
                 str(trial.verdict),
-                f"{trial.n_passed} of {len(trial.rungs)}",
+                f"{trial.n_passed} of {len(trial.milestones)}",
                 "" if trial.reward is None else f"{trial.reward:.2f}",
                 "" if seconds is None else f"{seconds / 60:.0f}",
                 "" if trial.steps is None else str(trial.steps),
             ]
         )
     return header, rows
+
+
+def _reviews(task: Task) -> str:
+    """Blind attempts and attacks, as reviews.toml has them; "" where there is none."""
+    found = read(task.path)
+    lines = [_attempted(one) for one in found.attempts]
+    for attack in found.attacks:
+        lines.append(
+            f"- *Attack* on {attack.version} ({attack.date}, {attack.minutes:g} minutes) by "
+            f"{attack.who}"
+        )
+        lines += [f"    - worked, and is stopped since: {one}" for one in attack.worked]
+        lines += [f"    - gained nothing: {one}" for one in attack.held]
+    return "\n".join(lines)
+
+
+def _attempted(one: Attempt) -> str:
+    first = f", at first {one.first}" if one.first else ""
+    lines = [
+        f"- *Blind attempt* at {one.version} ({one.date}) by {one.who}: {one.verdict}{first}, "
+        f"reward {one.reward:g}, {one.minutes:g} minutes, {plural(one.calls, 'call')}"
+    ]
+    lines += [
+        f"    - `{failure.check}` failed, the fault of the {failure.fault}: {failure.why}"
+        for failure in one.failures
+    ]
+    return "\n".join(lines)
 
 
 _TIMED = ("oracle", "ladder", "exploits", "common exploits", "determinism", "gates", "verification")
@@ -312,6 +341,7 @@ def _times(entry: log.Entry) -> str:
         "verification_s": "verification",
         "processor_s": "of processor time",
         "build_s": "building",
+        "trial_s": "for the trial",
         "seconds": "in all",
     }
     v = entry.values

@@ -69,7 +69,7 @@ DOCUMENTS: dict[str, dict[str, str]] = {
         "task": "its name",
         "facts": "name → text",
         "gates": "name → GateResult or null",
-        "cheats": "exploits: `name`, `common`, `allowed`, `why`, `gained`",
+        "exploits": "exploits: `name`, `common`, `allowed`, `why`, `gained`",
         "variants": "`name`, `what`, `came_to`",
         "matrix": "lines of the coverage matrix",
         "instruction": "the instruction",
@@ -148,7 +148,7 @@ DOCUMENTS: dict[str, dict[str, str]] = {
     },
 }
 _OTHERS = """\
-`report` and `compare` print estimates: `report` has `entries`, `pairs`, `rungs`, `failures`, \
+`report` and `compare` print estimates: `report` has `entries`, `pairs`, `milestones`, `failures`, \
 `problems` and one key for each further part of the report; a part that the data do not support \
 is `{"refused": why}`. `compare` has `a`, `b`, the difference a − b with its intervals, `decided` \
 and `need`. [analysis.md](../analysis.md) explains the estimates. The file formats of a job folder \

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchflow.base.numbers import MISSING, percent
+from benchflow.base.numbers import MISSING, percent, plus_minus
 from benchflow.report.section import Section, Table
 from benchflow.study.findings import Findings
 
@@ -52,7 +52,7 @@ def limits(found: Findings) -> Section:
     if found.by_name is not None:
         n, rates = found.by_name
         shown = ", ".join(
-            f"{who} ± {100 * rate.plus_minus.total:.1f}" for who, rate in rates.items()
+            f"{who} {plus_minus(rate.plus_minus.total)}" for who, rate in rates.items()
         )
         said.append(
             f"no generators are recorded, but some tasks' names agree up to the first dot: taken "

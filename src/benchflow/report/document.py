@@ -25,7 +25,7 @@ def sections(found: Findings) -> tuple[Section, ...]:
         failure_reasons.over_claims(found),
         failure_reasons.failures(found),
         failure_reasons.phases(found),
-        failure_reasons.rungs(found),
+        failure_reasons.milestones(found),
         failure_reasons.budgets(found),
         failure_reasons.soon(found),
         failure_reasons.behaviour(found),

@@ -105,9 +105,9 @@ def phases(found: Findings) -> Section:
     )
 
 
-def rungs(found: Findings) -> Section:
+def milestones(found: Findings) -> Section:
     """Mean share of milestones, and who climbs better."""
-    part = found.rungs
+    part = found.milestones
     if isinstance(part, Refused):
         return Section("How far", (f"Not known: {part.refused}",), essential=False)
     climb = part.climb

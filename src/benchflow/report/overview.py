@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchflow.analysis.within import Effects
-from benchflow.base.numbers import MISSING, p_value, percent, plural, points
+from benchflow.base.numbers import MISSING, p_value, percent, plural, plus_minus, points
 from benchflow.report.figures import basis
 from benchflow.report.section import Section, Table
 from benchflow.study.findings import Findings
@@ -20,11 +20,11 @@ def short(found: Findings) -> Section:
         usual = ""
         if rerun is not None and rerun < total:
             usual = (
-                f"; the usual ± {100 * rerun:.1f}, of re-runs alone, is {100 * rerun / total:.0f} %"
+                f"; the usual {plus_minus(rerun)}, of re-runs alone, is {100 * rerun / total:.0f} %"
                 " of that"
             )
         said.append(
-            f"{best.who} resolves {percent(best.share, 2)} ± {100 * total:.1f} on tasks of this "
+            f"{best.who} resolves {percent(best.share, 2)} {plus_minus(total)} on tasks of this "
             f"kind{usual}"
         )
     if summary.pairs:

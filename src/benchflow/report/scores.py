@@ -20,7 +20,9 @@ def counted(found: Findings) -> Section:
         f"{plural(summary.n_tasks, 'task')}"
     ]
     if summary.unknown:
-        lines.append(f"Errors alone, so nothing is known of: {', '.join(summary.unknown)}")
+        lines.append(
+            f"Only infrastructure errors, so nothing is known of: {', '.join(summary.unknown)}"
+        )
     return Section("", notes=tuple(lines))
 
 
@@ -29,7 +31,7 @@ def rates(found: Findings) -> Section:
     level = f"{100 * found.summary.level:.0f} %"
     example = found.summary.entries[0].rate
     return Section(
-        "Who resolves how much",
+        "Share of trials resolved",
         table=Table(
             (
                 "tier",

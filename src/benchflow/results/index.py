@@ -19,7 +19,7 @@ from benchflow.results import schema
 from benchflow.results.collect import steps
 from benchflow.results.parallel import chunked, processors, spread
 from benchflow.results.records import Collection, Record
-from benchflow.results.schema import PROBLEMS, RUNGS, STEPS, TABLES, TRIALS, Table
+from benchflow.results.schema import MILESTONES, PROBLEMS, STEPS, TABLES, TRIALS, Table
 
 if TYPE_CHECKING:
     import duckdb
@@ -109,10 +109,10 @@ def _fill(
             for column in table.columns
         ],
     )
-    rungs = (row for record in records for row in schema.rung_rows(record))
+    milestones = (row for record in records for row in schema.milestone_rows(record))
     parts: tuple[tuple[Table[Any], list[Path]], ...] = (
         (TRIALS, [_written(TRIALS, records, work / "trials.part")]),
-        (RUNGS, [_written(RUNGS, rungs, work / "rungs.part")]),
+        (MILESTONES, [_written(MILESTONES, milestones, work / "milestones.part")]),
         (STEPS, _written_steps(records if with_steps else (), work)),
         (PROBLEMS, [_written(PROBLEMS, collection.problems, work / "problems.part")]),
     )
@@ -129,7 +129,9 @@ def _written(table: Table[Any], items: Iterable[Any], path: Path) -> Path:
 
 def _written_steps(records: Iterable[Record], work: Path) -> list[Path]:
     """The steps of all trials, by as many processes as there are processors where it pays."""
-    lean = [replace(record, rungs=(), evidence={}) for record in records if record.trajectories]
+    lean = [
+        replace(record, milestones=(), evidence={}) for record in records if record.trajectories
+    ]
     chunks = chunked(lean, _CHUNK)
     paths = [work / f"steps-{number:06}.part" for number in range(len(chunks))]
     with spread(_steps_of, list(zip(chunks, paths, strict=True)), processors()) as written:

@@ -32,8 +32,8 @@ class Format(StrEnum):
     INSPECT = "inspect log"
 
 
-class Rung(Struct, frozen=True, gc=False):
-    """One milestone, or one single test where the source has tests (`Record.rung_kind`).
+class Milestone(Struct, frozen=True, gc=False):
+    """One milestone, or one single test where the source has tests (`Record.milestone_kind`).
 
     status: passed, failed, not reached. `message` says why the first failed check failed.
 
@@ -104,8 +104,8 @@ class Record(Struct, frozen=True):
     failure_mode: str = ""
     said_done: bool | None = None
     ended_itself: bool | None = None
-    rungs: tuple[Rung, ...] = ()
-    rung_kind: str = ""  # "milestone", "test", or "" where there are no rungs
+    milestones: tuple[Milestone, ...] = ()
+    milestone_kind: str = ""  # "milestone", "test", or "" where there are no milestones
     phases: Phases = Phases()
     steps: int | None = None
     repeats: int | None = None
@@ -126,12 +126,14 @@ class Record(Struct, frozen=True):
     @property
     def n_passed(self) -> int:
         """How many milestones passed."""
-        return sum(rung.passed for rung in self.rungs)
+        return sum(milestone.passed for milestone in self.milestones)
 
     @property
     def furthest(self) -> str:
         """Id of the last milestone, in ladder order, that passed; empty when none did."""
-        return next((rung.id for rung in reversed(self.rungs) if rung.passed), "")
+        return next(
+            (milestone.id for milestone in reversed(self.milestones) if milestone.passed), ""
+        )
 
 
 class Call(Struct, frozen=True, omit_defaults=True, gc=False):

@@ -12,9 +12,9 @@ from typing import Any
 
 from benchflow.base.text import one_line
 from benchflow.results.model import Problem
-from benchflow.results.records import Record, Rung, Step
+from benchflow.results.records import Milestone, Record, Step
 
-VERSION = 1
+VERSION = 2
 _EXCERPT = 200
 #: A step may claim a million calls; a row stays a row.
 _MAX_JOINED = 10_000
@@ -44,7 +44,7 @@ class Table[Row]:
         return [column.of(item) for column in self.columns]
 
 
-type RungRow = tuple[Record, int, Rung]
+type MilestoneRow = tuple[Record, int, Milestone]
 type StepRow = tuple[str, Step]
 
 TRIALS: Table[Record] = Table(
@@ -87,9 +87,11 @@ TRIALS: Table[Record] = Table(
         Column("ended_itself", "BOOLEAN", "the run ended by the agent's own decision",
                lambda r: r.ended_itself),
         Column("reward", "DOUBLE", "the verifier's number", lambda r: r.reward),
-        Column("rung_kind", "VARCHAR", "milestone, test, or empty", lambda r: r.rung_kind),
-        Column("rungs", "INTEGER", "how many milestones the trial has", lambda r: len(r.rungs)),
-        Column("rungs_passed", "INTEGER", "how many of them passed", lambda r: r.n_passed),
+        Column("milestone_kind", "VARCHAR", "milestone, test, or empty",
+               lambda r: r.milestone_kind),
+        Column("milestones", "INTEGER", "how many milestones the trial has",
+               lambda r: len(r.milestones)),
+        Column("milestones_passed", "INTEGER", "how many of them passed", lambda r: r.n_passed),
         Column("furthest", "VARCHAR", "last milestone that passed, or empty", lambda r: r.furthest),
         Column("steps", "BIGINT", "steps by the agent in its trajectory", lambda r: r.steps),
         Column("input_tokens", "BIGINT", "tokens sent, cached ones too",
@@ -115,14 +117,14 @@ TRIALS: Table[Record] = Table(
     ),
 )  # fmt: skip
 
-RUNGS: Table[RungRow] = Table(
-    "rungs",
+MILESTONES: Table[MilestoneRow] = Table(
+    "milestones",
     "One row a milestone of a trial, or a single test where the source has tests.",
     ("uid", "place"),
     (
         Column("uid", "VARCHAR", "the trial", lambda row: row[0].uid),
         Column("place", "INTEGER", "place on the ladder, from 1", lambda row: row[1]),
-        Column("rung", "VARCHAR", "the milestone's name", lambda row: row[2].id),
+        Column("milestone", "VARCHAR", "the milestone's name", lambda row: row[2].id),
         Column("title", "VARCHAR", "what it proves, or empty", lambda row: row[2].title),
         Column("status", "VARCHAR", "passed, failed, not reached", lambda row: row[2].status),
         Column("weight", "DOUBLE", "its share of the reward, not normalised",
@@ -184,13 +186,13 @@ PROBLEMS: Table[Problem] = Table(
     ),
 )  # fmt: skip
 
-TABLES: tuple[Table[Any], ...] = (TRIALS, RUNGS, STEPS, PROBLEMS)
+TABLES: tuple[Table[Any], ...] = (TRIALS, MILESTONES, STEPS, PROBLEMS)
 
 
-def rung_rows(record: Record) -> Iterator[RungRow]:
+def milestone_rows(record: Record) -> Iterator[MilestoneRow]:
     """A trial's milestones with their places from 1."""
-    for place, rung in enumerate(record.rungs, 1):
-        yield record, place, rung
+    for place, milestone in enumerate(record.milestones, 1):
+        yield record, place, milestone
 
 
 def _path(path: Path) -> str:

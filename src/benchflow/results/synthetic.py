@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 _START = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
-_RUNGS = (
+_MILESTONES = (
     ("image", "The disk has a partition table and a loader"),
     ("kernel", "Linux starts from the disk"),
     ("root", "The root file system is mounted"),
@@ -114,32 +114,32 @@ def _write_trial(
     trajectory = _trajectory(design, generator, agent, start, minutes, in_time)
     if not lost:
         _write(trial / "agent" / "trajectory.json", trajectory)
-    rungs = list(_rungs(design, passed))
+    milestones = list(_milestones(design, passed))
     if not lost:
-        _write(trial / "verifier" / "milestones.json", {"schema": 1, "milestones": rungs})
+        _write(trial / "verifier" / "milestones.json", {"schema": 1, "milestones": milestones})
     if design.consoles and not lost:
-        _write_recordings(trial / "verifier", rungs)
+        _write_recordings(trial / "verifier", milestones)
     _write(
         trial / "result.json",
-        _result(name, agent, task, start, minutes, rungs, trajectory, (lost, in_time)),
+        _result(name, agent, task, start, minutes, milestones, trajectory, (lost, in_time)),
     )
 
 
 def _reached(design: Design, generator: random.Random, agent: int, task: int) -> int:
     """How many milestones in a row: each has a chance by the agent's ability and the demand."""
     ability, demand = 5.0 - 0.8 * (agent % 5), 0.5 * (task % 5)
-    for rung in range(design.milestones):
-        logit = ability - demand - 1.5 * rung / design.milestones + generator.gauss(0, 0.5)
+    for milestone in range(design.milestones):
+        logit = ability - demand - 1.5 * milestone / design.milestones + generator.gauss(0, 0.5)
         if generator.random() > 1 / (1 + math.exp(-logit)):
-            return rung
+            return milestone
     return design.milestones
 
 
-def _rungs(design: Design, passed: int) -> Iterator[dict[str, Any]]:
+def _milestones(design: Design, passed: int) -> Iterator[dict[str, Any]]:
     before: list[str] = []
     for number in range(design.milestones):
-        name, title = _RUNGS[number % len(_RUNGS)]
-        name = name if number < len(_RUNGS) else f"{name}-{number // len(_RUNGS) + 1}"
+        name, title = _MILESTONES[number % len(_MILESTONES)]
+        name = name if number < len(_MILESTONES) else f"{name}-{number // len(_MILESTONES) + 1}"
         status = "passed" if number < passed else "failed" if number == passed else "not reached"
         check = "not run" if status == "not reached" else status
         message = "no prompt within 60 s (checks.py:42)" if status == "failed" else ""
@@ -226,18 +226,18 @@ def _result(
     task: dict[str, Any],
     start: datetime,
     minutes: float,
-    rungs: list[dict[str, Any]],
+    milestones: list[dict[str, Any]],
     trajectory: dict[str, Any],
     fate: tuple[bool, bool],
 ) -> dict[str, Any]:
     lost, in_time = fate
     worked = start + timedelta(minutes=minutes)
     end = worked + timedelta(seconds=90)
-    whole = sum(rung["weight"] for rung in rungs)
+    whole = sum(milestone["weight"] for milestone in milestones)
     rewards = {
-        "reward": sum(r["weight"] for r in rungs if r["status"] == "passed") / whole,
-        "resolved": int(all(r["status"] == "passed" for r in rungs)),
-        **{f"milestone.{r['id']}": int(r["status"] == "passed") for r in rungs},
+        "reward": sum(r["weight"] for r in milestones if r["status"] == "passed") / whole,
+        "resolved": int(all(r["status"] == "passed" for r in milestones)),
+        **{f"milestone.{r['id']}": int(r["status"] == "passed") for r in milestones},
     }
     exception = "EnvironmentStartError" if lost else "" if in_time else "AgentTimeoutError"
     totals = trajectory["final_metrics"]
@@ -269,18 +269,21 @@ def _result(
     }  # fmt: skip
 
 
-def _write_recordings(verifier: Path, rungs: list[dict[str, Any]]) -> None:
+def _write_recordings(verifier: Path, milestones: list[dict[str, Any]]) -> None:
     """The console as asciicast v2 with a marker at each milestone decided, and the progress."""
     seconds, cast, progress = 0.0, ['{"version": 2, "width": 80, "height": 24}'], []
-    for rung in rungs:
-        if rung["status"] == "not reached":
+    for milestone in milestones:
+        if milestone["status"] == "not reached":
             break
-        for line in (f"[    {seconds:.6f}] {rung['title']}", f"synthetic login: {rung['id']}"):
+        for line in (
+            f"[    {seconds:.6f}] {milestone['title']}",
+            f"synthetic login: {milestone['id']}",
+        ):
             seconds += 1.25
             cast.append(json.dumps([seconds, "o", f"{line}\r\n"]))
-        cast.append(json.dumps([seconds, "m", f"{rung['id']}: {rung['status']}"]))
-        progress.append({"t": seconds, "event": "milestone", "id": rung["id"],
-                         "status": rung["status"]})  # fmt: skip
+        cast.append(json.dumps([seconds, "m", f"{milestone['id']}: {milestone['status']}"]))
+        progress.append({"t": seconds, "event": "milestone", "id": milestone["id"],
+                         "status": milestone["status"]})  # fmt: skip
     (verifier / "main.console.cast").write_text("\n".join(cast) + "\n")
     (verifier / "progress.jsonl").write_text("".join(f"{json.dumps(e)}\n" for e in progress))
 

@@ -80,12 +80,13 @@ def grants(table: str) -> int | None:
     for line in lines:
         owner, _, rest = line.partition(":")
         start, _, count = rest.partition(":")
-        if owner in (_user(), uid) and count.strip().isdigit() and int(count) >= SIZE:
+        if owner in (user(), uid) and count.strip().isdigit() and int(count) >= SIZE:
             return int(start)
     return None
 
 
-def _user() -> str:
+def user() -> str:
+    """The caller's name; the number where no table has a name for it, as in many containers."""
     uid = os.getuid()
     try:
         return pwd.getpwuid(uid).pw_name
@@ -99,6 +100,6 @@ def _subordinate(table: str) -> int:
         return start
     flag = "--add-subuids" if table == "/etc/subuid" else "--add-subgids"
     raise MissingTool(
-        f"{table} grants {_user()} no range of {SIZE} ids",
-        hint=f"as root: usermod {flag} 1000000000-1000065535 {_user()}",
+        f"{table} grants {user()} no range of {SIZE} ids",
+        hint=f"as root: usermod {flag} 1000000000-1000065535 {user()}",
     )

@@ -33,11 +33,13 @@ def attempts(records: Iterable[Record], limit: int = 400) -> Cell:
 
 def attempt_title(record: Record) -> str:
     """A trial in few words."""
-    rungs = (
-        f", {record.n_passed} of {len(record.rungs)} {record.rung_kind}s" if record.rungs else ""
+    milestones = (
+        f", {record.n_passed} of {len(record.milestones)} {record.milestone_kind}s"
+        if record.milestones
+        else ""
     )
     cause = f", {record.cause or record.failure_mode}" if record.cause else ""
-    return f"{record.verdict.value}: {record.trial}{rungs}{cause}"
+    return f"{record.verdict.value}: {record.trial}{milestones}{cause}"
 
 
 @lru_cache(_CELLS)

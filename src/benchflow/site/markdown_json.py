@@ -72,9 +72,13 @@ def to_markdown(page: Page) -> str:
     root = "../" * page.depth
     parts = [f"# {_escape(page.title)}", _inline(page.lede, root)]
     for section in page.sections:
-        parts.append(f"## {_escape(section.title)}")
+        parts.append(f"## {_escape(section.title)}" if section.title else "")
+        told: list[str] = []
         for block in section.blocks:
-            parts += _block_markdown(block, root)
+            # A figure's table is often the one that follows it.
+            new = [part for part in _block_markdown(block, root) if part not in told]
+            told += new
+        parts += told
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -136,8 +140,9 @@ def _block_markdown(block: Block, root: str) -> Iterator[str]:
             yield f"{_escape(block.title)}:"
             yield "\n".join("    " + line for line in block.text.splitlines())
         case TrialList():
-            yield f"{plural(block.n_trials, 'trial')}; their rows: " + ", ".join(
-                f"[{name}]({root}{name})" for name in block.shards
+            yield (
+                f"{plural(block.n_trials, 'trial')}; their rows, as JSON for programs: "
+                + ", ".join(f"[{name}]({root}{name})" for name in block.shards)
             )
 
 

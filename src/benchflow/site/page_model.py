@@ -131,10 +131,10 @@ class Step(Struct, frozen=True):
 
 
 class Ladder(Struct, frozen=True):
-    """A trial's milestones in order. `rung_kind`: "milestone" or "test"."""
+    """A trial's milestones in order. `milestone_kind`: "milestone" or "test"."""
 
     kind: ClassVar[str] = "ladder"
-    rung_kind: str
+    milestone_kind: str
     steps: tuple[Step, ...]
 
 

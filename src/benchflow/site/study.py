@@ -112,6 +112,10 @@ class Study:
         """The trials of a task, entry by entry."""
         return [r for who in self.entries for r in self.cells.get((who, task), ())]
 
+    def counted(self, task: str) -> list[Record]:
+        """The trials of a task that its figures count: agents', or probes where they are alone."""
+        return list(agents_only(self.of_task(task)))
+
     def of_entry(self, who: str) -> list[Record]:
         """The trials of an agent and model, task by task."""
         return [r for task in self.tasks for r in self.cells.get((who, task), ())]

@@ -130,13 +130,17 @@ def reach(
 def _moment(record: Record, measure: str, goal: str) -> tuple[float | None, int, bool]:
     """When it reached the goal or ended, which of the two, and whether the moment was measured."""
     end = spent(record, measure)
-    rungs = record.rungs if record.rung_kind == "milestone" else ()
-    wanted = {"first milestone": 1, "half of the milestones": ceil(len(rungs) / 2)}.get(goal)
+    milestones = record.milestones if record.milestone_kind == "milestone" else ()
+    wanted = {"first milestone": 1, "half of the milestones": ceil(len(milestones) / 2)}.get(goal)
     if wanted is None:
         if record.verdict == "resolved":
             return end, REACHED, False
-    elif rungs and record.n_passed >= wanted:
-        times = [(rung.minutes, rung.by_minutes) for rung in rungs if rung.passed]
+    elif milestones and record.n_passed >= wanted:
+        times = [
+            (milestone.minutes, milestone.by_minutes)
+            for milestone in milestones
+            if milestone.passed
+        ]
         if measure != "minutes":
             return end, REACHED, False
         own = sorted(exact for exact, _ in times if exact is not None)

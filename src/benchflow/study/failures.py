@@ -28,9 +28,9 @@ class Evidence:
     @property
     def finding(self) -> str:
         """Class name at the head of the first failed milestone's message, as it was written."""
-        for rung in self.record.rungs:
-            if rung.status == "failed":
-                head = rung.message.partition(":")[0].strip()
+        for milestone in self.record.milestones:
+            if milestone.status == "failed":
+                head = milestone.message.partition(":")[0].strip()
                 return head if head.isidentifier() else ""
         return ""
 
@@ -186,7 +186,7 @@ RULES = (
     ),
     Rule(
         "ended-wrong",
-        "ended by itself with an incorrect submission",
+        "ended by itself, not resolved",
         "the run ended by itself; whether the agent called its work done was not recorded",
         lambda seen: seen.record.ended_itself is True,
     ),
@@ -215,7 +215,7 @@ def labels(records: Iterable[Record]) -> tuple[Label, ...]:
 
 def phase(record: Record) -> str:
     """How far it got, by the share of its milestones (milestones, or tests) that passed."""
-    n, passed = len(record.rungs), record.n_passed
+    n, passed = len(record.milestones), record.n_passed
     if n == 0:
         return "not judged"
     if passed == 0:

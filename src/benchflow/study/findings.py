@@ -17,7 +17,7 @@ from benchflow.study.baselines import agents_only, said_of
 from benchflow.study.budget_stats import Budgets, Reach, Worth
 from benchflow.study.caveats import Change, Doubt, Gaps
 from benchflow.study.failures import Label, labels
-from benchflow.study.ladder_stats import Rungs
+from benchflow.study.ladder_stats import Milestones
 from benchflow.study.statistics import (
     AgentOrModel,
     Attempts,
@@ -35,7 +35,7 @@ class Findings:
 
     summary: Summary
     attempts: dict[str, Attempts]
-    rungs: Rungs | Refused
+    milestones: Milestones | Refused
     agent_or_model: AgentOrModel
     over_claims: OverClaims
     behaviours: Behaviours
@@ -60,14 +60,14 @@ def findings(table: Collection, level: float = 0.95) -> Findings:
     summary = summarize_trials(trials, level)
     goals = (
         budget_stats.GOALS
-        if any(r.rung_kind == "milestone" for r in trials.records)
+        if any(r.milestone_kind == "milestone" for r in trials.records)
         else ("resolved",)
     )
     decided = {(pair.a, pair.b): pair.comparison.decided for pair in summary.pairs}
     return Findings(
         summary=summary,
         attempts=statistics.attempts(trials, level),
-        rungs=ladder_stats.rungs(trials, level),
+        milestones=ladder_stats.milestones(trials, level),
         agent_or_model=statistics.agent_or_model(trials, level),
         over_claims=statistics.over_claims(trials, level),
         behaviours=statistics.behaviours(trials, level),

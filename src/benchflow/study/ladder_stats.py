@@ -8,14 +8,14 @@ import numpy as np
 
 from benchflow.analysis.cluster import plain_interval, ratio
 from benchflow.analysis.estimate import Estimate, NotEnoughData
-from benchflow.analysis.ladder import RungModel, climb_logit
-from benchflow.results.records import Rung
+from benchflow.analysis.ladder import MilestoneModel, climb_logit
+from benchflow.results.records import Milestone
 from benchflow.study.arrays import Trials
 from benchflow.study.statistics import Refused
 
 
 @dataclass(frozen=True)
-class Rungs:
+class Milestones:
     """How far: the mean share of milestones passed, and who climbs better.
 
     `share`: per agent and model, each trial weighing the same; a failed trial without any result is
@@ -24,7 +24,7 @@ class Rungs:
 
     kind: str
     share: dict[str, Estimate]
-    climb: RungModel | Refused
+    climb: MilestoneModel | Refused
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Step:
     """
 
     task: str
-    rung: str
+    milestone: str
     title: str
     reached: int
     passed: int
@@ -50,35 +50,37 @@ def steps(trials: Trials, level: float = 0.95) -> tuple[Step, ...]:
     from statsmodels.stats.proportion import proportion_confint
 
     counts: dict[tuple[str, str], dict[str, list[int]]] = {}
-    titles: dict[tuple[str, str], Rung] = {}
+    titles: dict[tuple[str, str], Milestone] = {}
     for record, task in zip(trials.records, trials.tasks, strict=True):
-        for rung in record.rungs if record.rung_kind == "milestone" else ():
-            titles.setdefault((task, rung.id), rung)
-            own = counts.setdefault((task, rung.id), {}).setdefault(record.who, [0, 0])
-            own[0] += rung.passed
-            own[1] += rung.status != "not reached"
+        for milestone in record.milestones if record.milestone_kind == "milestone" else ():
+            titles.setdefault((task, milestone.id), milestone)
+            own = counts.setdefault((task, milestone.id), {}).setdefault(record.who, [0, 0])
+            own[0] += milestone.passed
+            own[1] += milestone.status != "not reached"
     found: list[Step] = []
-    for (task, rung_id), everybody in counts.items():
+    for (task, milestone_id), everybody in counts.items():
         passed, reached = (sum(pair[i] for pair in everybody.values()) for i in (0, 1))
         low, high = 0.0, 1.0
         if reached:
             low, high = proportion_confint(passed, reached, 1 - level, method="jeffreys")
         by_entry = {who: (pair[0], pair[1]) for who, pair in everybody.items()}
-        title = titles[task, rung_id].title
-        found.append(Step(task, rung_id, title, reached, passed, float(low), float(high), by_entry))
+        title = titles[task, milestone_id].title
+        found.append(
+            Step(task, milestone_id, title, reached, passed, float(low), float(high), by_entry)
+        )
     return tuple(found)
 
 
-def rungs(trials: Trials, level: float = 0.95) -> Rungs | Refused:
+def milestones(trials: Trials, level: float = 0.95) -> Milestones | Refused:
     """Milestones where all milestones are milestones, else single tests."""
-    have = [record for record in trials.records if record.rungs]
+    have = [record for record in trials.records if record.milestones]
     if not have:
         return Refused("no trial has milestones or tests")
-    kind = "milestone" if all(r.rung_kind == "milestone" for r in have) else "test"
+    kind = "milestone" if all(r.milestone_kind == "milestone" for r in have) else "test"
     share: dict[str, Estimate] = {}
     for who, part in trials.by_entry.items():
         values = [
-            r.n_passed / len(r.rungs) if r.rungs else float(won)
+            r.n_passed / len(r.milestones) if r.milestones else float(won)
             for r, won in zip(part.records, part.resolved.tolist(), strict=True)
         ]
         try:
@@ -96,21 +98,21 @@ def rungs(trials: Trials, level: float = 0.95) -> Rungs | Refused:
             part.n_errors,
             "t over tasks or generators (ratio)",
         )
-    climb: RungModel | Refused = Refused("single tests are no ladder")
+    climb: MilestoneModel | Refused = Refused("single tests are no ladder")
     if kind == "milestone":
         climb = _climb(trials, level)
-    return Rungs(kind, share, climb)
+    return Milestones(kind, share, climb)
 
 
-def _climb(trials: Trials, level: float) -> RungModel | Refused:
+def _climb(trials: Trials, level: float) -> MilestoneModel | Refused:
     """Milestones at the same place in their ladders share an intercept."""
     rows = [
-        (rung.passed, place, who, task, unit)
+        (milestone.passed, place, who, task, unit)
         for record, who, task, unit in zip(
             trials.records, trials.who, trials.tasks, trials.units, strict=True
         )
-        for place, rung in enumerate(record.rungs, 1)
-        if rung.status != "not reached"
+        for place, milestone in enumerate(record.milestones, 1)
+        if milestone.status != "not reached"
     ]
     try:
         return climb_logit(

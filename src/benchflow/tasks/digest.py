@@ -12,7 +12,7 @@ from pathlib import Path
 from benchflow.errors import TaskError
 from benchflow.tasks import includes
 
-# What a task.toml says without moving a score: why it is not verified yet, what its cheats may
+# What a task.toml says without moving a score: why it is not verified yet, what its exploits may
 # gain, how its variants are run. To set that right must make no trial due.
 _REASON = re.compile(rb'^(unverified *= *)"(?:[^"\\\n]|\\.)*"', re.MULTILINE)
 _SCRIPTS = re.compile(

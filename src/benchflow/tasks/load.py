@@ -272,11 +272,11 @@ def _assemble(
             path=path,
             allowed=tuple(declared[path.stem].allowed) if path.stem in declared else (),
             why=declared[path.stem].why if path.stem in declared else "",
-            goes_on=path.stem in declared and declared[path.stem].goes_on,
+            incremental=path.stem in declared and declared[path.stem].incremental,
         )
         for path in sorted((folder / "exploits").glob("*.sh"))
     )
-    variants_on = {e.script for e in ours.variants if e.goes_on}
+    variants_on = {e.script for e in ours.variants if e.incremental}
     instructions = [folder / "instruction.md"]
     instructions += [folder / "steps" / step.name / "instruction.md" for step in steps]
     text = "\n".join(_text(p) for p in instructions if p.is_file())
@@ -299,7 +299,7 @@ def _assemble(
         expert_minutes=ours.expert_minutes,
         expert_minutes_basis=ours.expert_minutes_basis,
         oracle_minutes=ours.oracle_minutes,
-        oracle_goes_on=ours.oracle_goes_on,
+        oracle_incremental=ours.oracle_incremental,
         image_mb=ours.image_mb,
         verifier_storage_mb=ours.verifier_storage_mb or 0,
         needs=tuple(ours.needs),
@@ -314,7 +314,7 @@ def _assemble(
         ),
         exploits=exploits,
         common_exploits=tuple(
-            Exploit(name=e.cheat, path=Path(), allowed=tuple(e.allowed), why=e.why)
+            Exploit(name=e.exploit, path=Path(), allowed=tuple(e.allowed), why=e.why)
             for e in ours.common_exploits
         ),
         variants=tuple(

@@ -35,7 +35,7 @@ class Resources:
 class Exploit:
     """An exploit shipped with the task. `allowed`: milestones that it may reach, and `why`.
 
-    `goes_on`: it may be run where others like it have run, after what they built, and leaves
+    `incremental`: it may be run where others like it have run, after what they built, and leaves
     nothing there that would change what the next one delivers.
     """
 
@@ -43,7 +43,7 @@ class Exploit:
     path: Path
     allowed: tuple[str, ...] = ()
     why: str = ""
-    goes_on: bool = False
+    incremental: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,13 @@ class Variant:
     """An honest other solution shipped with the task: it has to resolve it.
 
     `what`: one line of its author's on what it does otherwise, "" where the script does not say.
-    `goes_on`: as for an exploit.
+    `incremental`: as for an exploit.
     """
 
     name: str
     path: Path
     what: str = ""
-    goes_on: bool = False
+    incremental: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Task:
     Harbor itself knows how to run and grade it. Times are in seconds or minutes as named.
     `common_exploits`: what exploits common to all tasks may gain here (they have no path).
     `further_arches`: what else the verifier's image has QEMU for, beside `arch`.
-    `oracle_goes_on`: solve.sh may run again in its own sandbox, to a later milestone.
+    `oracle_incremental`: solve.sh may run again in its own sandbox, to a later milestone.
     `generator`: what drew the task from a seed; "" for one written by hand.
     `resources`: the agent's. `artifacts`: absolute paths that a plain Harbor task collects.
     `verifier_storage_mb`: what the verifier may write, where the task says so; else 0 (`staging`).
@@ -100,7 +100,7 @@ class Task:
     expert_minutes: float = 0.0
     expert_minutes_basis: str = ""
     oracle_minutes: float = 0.0
-    oracle_goes_on: bool = False
+    oracle_incremental: bool = False
     image_mb: int = 0
     verifier_storage_mb: int = 0
     needs: tuple[str, ...] = ()

@@ -93,12 +93,12 @@ class Exploit(_Strict):
     """Milestones that it may gain, and has to."""
     why: Annotated[str, StringConstraints(min_length=10)]
     """The reason, which a reviewer judges."""
-    goes_on: bool = False
+    incremental: bool = False
     """`true`: it may run in a sandbox in which other exploits have built."""
 
 
 class CommonExploit(_Strict):
-    cheat: Name
+    exploit: Name
     """`poisoned-machine`, `hostile-file`, `known-text` or `stock-guest`."""
     allowed: list[str] = Field(min_length=1)
     """Milestones that it may gain, and has to."""
@@ -109,7 +109,7 @@ class CommonExploit(_Strict):
 class Variant(_Strict):
     script: Name
     """`variants/NAME.sh`."""
-    goes_on: bool
+    incremental: bool
     """`true`: it may run in a sandbox in which other variants have built."""
 
 
@@ -151,7 +151,7 @@ class Benchflow(_Strict):
     """Who was timed, or that it is estimated, and how."""
     oracle_minutes: float = Field(gt=0)
     """Minutes of the oracle's work, as measured, without its verification."""
-    oracle_goes_on: bool = False
+    oracle_incremental: bool = False
     """`true`: solve.sh may run again in its own sandbox, to a later milestone."""
     image_mb: int = Field(2048, ge=1)
     """What the agent's image may take, in MiB."""

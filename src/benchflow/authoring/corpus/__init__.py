@@ -1,4 +1,4 @@
-"""Cheats common to all tasks: they run against every task without its author doing anything.
+"""Exploits common to all tasks: they run against every task without its author doing anything.
 
 poisoned-machine   Rewards, verdicts and logs written wherever a verifier may look, again and again
                    by a daemon; a false python, pytest and uv in PATH; poisoned Python and pytest
@@ -14,10 +14,10 @@ stock-guest        Somebody else's system: Debian's own kernel and busybox, star
                    oracle's machine did, the first time only and only under QEMU.
 
 Each is one trial with one verification; the first two deliver what is refused before any boot. The
-guests are for x86-64. What a cheat may gain is declared in task.toml, with a reason:
+guests are for x86-64. What a exploit may gain is declared in task.toml, with a reason:
 
     [[metadata.benchflow.common_exploits]]
-    cheat = "stock-guest"
+    exploit = "stock-guest"
     allowed = ["kernel"]
     why = "a stock kernel does start"
 """

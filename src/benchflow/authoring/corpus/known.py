@@ -1,4 +1,4 @@
-"""What a cheat may know: every word of the checks, and what the oracle's machine once said."""
+"""What a exploit may know: every word of the checks, and what the oracle's machine once said."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def build(text: bytes, said: bytes, cmdline: str, answers: Sequence[Answer], tar
         done = box.exec(["sh", "/in/assemble.sh"], timeout=_SECONDS)
         if done.status:
             raise InfrastructureError(
-                f"the common cheats could not be built: {done.error_text[-800:]}",
+                f"the common exploits could not be built: {done.error_text[-800:]}",
                 hint="please report it: the workshop's image may have changed",
             )
         for made in ("esp.img", "printing.iso", "stock.iso", "vmlinuz", "initrd.gz"):

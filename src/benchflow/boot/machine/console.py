@@ -1,6 +1,6 @@
 """A guest's serial console: drained without end, kept within bounds, read as plain text.
 
-A thread of ours (`loop.py`) drains the console whether or not anyone reads, so a guest that
+A thread of ours (`io_thread.py`) drains the console whether or not anyone reads, so a guest that
 prints forever neither blocks nor fills a disk: the first `HEAD` and the last `TAIL` characters
 are kept, what lies between is counted and dropped.
 """

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import time
 from collections.abc import Callable
 
 from benchflow.boot.errors import GuestError, GuestTimeout, LoginFailed
@@ -26,6 +27,9 @@ LOGIN_SECONDS = 30.0  # reference seconds that remain for a login however late i
 # service may leave its line open while it starts; after a name, nobody has a reason to.
 NAME_STANDS = 30.0
 PASSWORD_STANDS = 5.0
+# Reference seconds between a prompt for a password and the password: some logins (BusyBox's) show
+# the prompt first and throw away what was typed until their terminal is silent.
+SILENT_SECONDS = 0.5
 ECHO_SECONDS = 3.0  # for a terminal to show what is typed
 NAMES_MAX = 3  # how often one login types its name at lines in unknown words
 _ERASE = "\x15"  # takes back what was typed on this line, at every terminal as it is at first
@@ -105,6 +109,8 @@ class Login:
         def step() -> bool | None:
             text = console.since(max(watch.boot_start, console.end - 512))
             if _LOGIN.search(text) or (typed_at < 0 and self._is_known(open_line(text))):
+                if self._typed_ahead and self._stands() < ECHO_SECONDS:
+                    return None  # it takes the name that was typed ahead of it, or none
                 if typed_at >= 0:
                     self._send(_ERASE)
                 self._line, self._guessed = open_line(text), False
@@ -119,6 +125,8 @@ class Login:
             # be on its way after a refusal or an exit, and the newline would be the name.
             nonlocal waited, typed_at, names
             stands = self._stands()
+            if self._typed_ahead and stands < ECHO_SECONDS:
+                return ECHO_SECONDS / 4
             if waited and self._prompted(watch.boot_start):
                 self._send("\n")
             elif typed_at >= 0 and stands >= ECHO_SECONDS:
@@ -231,6 +239,10 @@ class Login:
 
     def _give(self, typed: str | None = None) -> None:
         """Type the password, or `typed` where it stands on its line already; and the line's end."""
+        if typed is None:
+            silent = self._watch.deadline(SILENT_SECONDS)
+            while (left := silent.remaining()) > 0:
+                time.sleep(left)
         self._given, self._again = True, False
         self._start = self._console.end
         self._patience = self._watch.deadline(CHECKED_SECONDS)
@@ -247,7 +259,9 @@ class Login:
             if stands >= ECHO_SECONDS:
                 self._give("" if self._password else _ERASE)
         elif not self._guessed:
-            if line and stands >= PASSWORD_STANDS and not self._answers:
+            if _LOGIN.search(text):
+                self._no_login = stands >= ECHO_SECONDS  # the name was lost: it asks for one again
+            elif line and stands >= PASSWORD_STANDS and not self._answers:
                 self._give()
                 self._again = True
         elif _LOGIN.search(text) or line == self._line:

@@ -101,7 +101,7 @@ def command(spec: Spec, wiring: Wiring) -> list[str]:
     args += ["-smp", str(spec.cpus), "-m", f"{spec.memory_mb}M"]
     args += ["-chardev", f"socket,id=serial0,fd={wiring.serial_fd}", "-serial", "chardev:serial0"]
     args += ["-chardev", f"socket,id=qmp0,fd={wiring.qmp_fd}", "-mon", "chardev=qmp0,mode=control"]
-    # The guest stops at each reset and power-off, and we go on from there (see watch.py): so the
+    # The guest stops at each reset and power-off, and we go on from there (see guest.py): so the
     # console of one boot never mixes with the next, and a loop of reboots ends where we say.
     args += ["-action", "reboot=shutdown,shutdown=pause"]
     if wiring.sandbox:

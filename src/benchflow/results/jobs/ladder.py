@@ -33,9 +33,9 @@ def read_ladder(
 def read_checks(trial: Path) -> dict[str, tuple[Check, ...]]:
     """Milestone → its checks, of the trial in a folder; nothing where they cannot be read."""
     return {
-        rung.id: rung.checks
+        milestone.id: milestone.checks
         for path, prefix in verifier_folders(trial)
-        for rung in read_ladder(path, {}, prefix)[0]
+        for milestone in read_ladder(path, {}, prefix)[0]
     }
 
 

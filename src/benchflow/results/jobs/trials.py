@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from benchflow.base.text import one_line
 from benchflow.results.impossible import in_harbor
-from benchflow.results.jobs import continued, handed, task_facts, verdict
+from benchflow.results.jobs import continued, task_facts, verdict
+from benchflow.results.jobs import left_out as handed
 from benchflow.results.jobs.evidence import evidence_in
 from benchflow.results.jobs.faults import first_fault
 from benchflow.results.jobs.ladder import read_ladder
@@ -223,9 +224,14 @@ def _ladder(
 
 
 def _model(record: Mapping[str, Any]) -> str:
-    """As Harbor names it; older releases left that out where no provider stood before the name."""
+    """As Harbor names it; older releases left that out where no provider stood before the name.
+
+    An endpoint's address is no provider: Harbor cuts `http://HOST/v1#NAME` behind `http:`.
+    """
     known = mapping(mapping(record.get("agent_info")).get("model_info")).get("name")
     asked = str(mapping(mapping(record.get("config")).get("agent")).get("model_name") or "")
+    if "://" in asked:
+        return one_line(asked, 80)
     return one_line(str(known or asked.partition("/")[2] or asked), 80)
 
 

@@ -19,7 +19,7 @@ from benchflow.results.jobs.task_facts import TaskFacts
 from benchflow.results.json_values import mapping, word
 from benchflow.results.safe_files import UnreadableRecord, read_object, read_objects
 
-_MAX_RUNGS = 500
+_MAX_MILESTONES = 500
 #: Agents whose name says what they run, and the option that holds it.
 _ARGUMENTS = {
     "ladder": "stop_after",
@@ -37,7 +37,7 @@ class Unfinished:
     `phase`: as the job's journal has it (`benchflow.results.jobs.journal`). Where there is none, it
     is judged by what the folder holds: `image` (its sandbox is made ready, or the agent has written
     nothing yet), `agent`, `hand-over`, `verifier`.
-    `rungs`: (id, status) in ladder order, as far as the verifier has told; "" is not yet known.
+    `milestones`: (id, status) in ladder order, as far as the verifier has told; "": not yet known.
     `started` and `changed` are seconds since 1970; None where the folder does not say.
     """
 
@@ -51,7 +51,7 @@ class Unfinished:
     running: bool
     started: float | None
     changed: float | None
-    rungs: tuple[tuple[str, str], ...] = ()
+    milestones: tuple[tuple[str, str], ...] = ()
     note: str = ""
 
     @property
@@ -62,7 +62,7 @@ class Unfinished:
     @property
     def n_passed(self) -> int:
         """How many milestones are known to have passed."""
-        return sum(status == "passed" for _, status in self.rungs)
+        return sum(status == "passed" for _, status in self.milestones)
 
 
 def look(
@@ -83,7 +83,7 @@ def _look(trial: Path, tasks: Mapping[str, TaskFacts], is_running: bool, phase: 
         config = {}
     staged = str(mapping(config.get("task")).get("path") or "")
     task = tasks.get(staged, TaskFacts())
-    rungs, note = _progress(trial, task.milestones)
+    milestones, note = _progress(trial, task.milestones)
     agent = mapping(config.get("agent"))
     return Unfinished(
         path=trial,
@@ -98,7 +98,7 @@ def _look(trial: Path, tasks: Mapping[str, TaskFacts], is_running: bool, phase: 
         changed=max(
             (at for path in _signs(trial) if (at := _when(path)) is not None), default=None
         ),
-        rungs=rungs,
+        milestones=milestones,
         note=note,
     )
 
@@ -156,7 +156,7 @@ def _progress(trial: Path, known: tuple[str, ...]) -> tuple[tuple[tuple[str, str
                 if decided := reached(event):
                     found[prefix + decided.id] = decided.status
                 note = told(event) or note
-    return tuple(found.items())[:_MAX_RUNGS], note
+    return tuple(found.items())[:_MAX_MILESTONES], note
 
 
 def _when(path: Path) -> float | None:

@@ -70,7 +70,11 @@ def _no_collector() -> Iterator[None]:
 
 
 def _same(one: Record, other: Record) -> bool:
-    return (one.verdict, one.reward, one.rungs) == (other.verdict, other.reward, other.rungs)
+    return (one.verdict, one.reward, one.milestones) == (
+        other.verdict,
+        other.reward,
+        other.milestones,
+    )
 
 
 def _not_kept(records: dict[str, Record], record: Record, uid: str, keeper: Keeper) -> Record:

@@ -22,7 +22,7 @@ from benchflow.results.model import Problem, Trial, Usage, Verdict
 from benchflow.results.parallel import chunked, for_disk, spread
 from benchflow.results.readers import atif
 from benchflow.results.readers.atif_summary import Summary
-from benchflow.results.readers.harbor_rungs import rungs_of
+from benchflow.results.readers.harbor_milestones import milestones_of
 from benchflow.results.records import Format, Keeper, Record, uid_of
 from benchflow.results.safe_files import UnreadableRecord
 
@@ -133,10 +133,14 @@ def _records(job: _Job, trials: Sequence[Trial], problems: list[Problem]) -> lis
 def contradiction(record: Record) -> str:
     """How the verdict and the milestones of one trial contradict each other; empty: not at all."""
     if record.verdict is Verdict.RESOLVED:
-        missed = next((rung for rung in record.rungs if not rung.passed), None)
+        missed = next((milestone for milestone in record.milestones if not milestone.passed), None)
         return f"{record.trial} is resolved, yet {missed.id!r} did not pass" if missed else ""
-    if record.verdict is Verdict.FAILED and record.rungs and record.n_passed == len(record.rungs):
-        return f"{record.trial} failed, yet every {record.rung_kind} passed"
+    if (
+        record.verdict is Verdict.FAILED
+        and record.milestones
+        and record.n_passed == len(record.milestones)
+    ):
+        return f"{record.trial} failed, yet every {record.milestone_kind} passed"
     return ""
 
 
@@ -175,8 +179,8 @@ def _record(job: _Job, trial: Trial, task: TaskFacts, problems: list[Problem]) -
         failure_mode=trial.exception,
         said_done=None if summary.said_done is None else summary.said_done and ended is not False,
         ended_itself=ended,
-        rungs=rungs_of(trial, problems),
-        rung_kind="milestone" if trial.milestones else "",
+        milestones=milestones_of(trial, problems),
+        milestone_kind="milestone" if trial.milestones else "",
         phases=trial.phases,
         steps=summary.steps,
         repeats=summary.repeats,

@@ -206,8 +206,8 @@ def _record(
             failure_mode="error" if broken else f"limit: {stopped}" if stopped else "",
             said_done=_said_done(sample) if sample else None,
             ended_itself=False if stopped else None if broken else True,
-            rungs=judged.rungs,
-            rung_kind="test" if judged.rungs else "",
+            milestones=judged.milestones,
+            milestone_kind="test" if judged.milestones else "",
             phases=Phases(
                 agent=amount(summary.get("working_time")), total=amount(summary.get("total_time"))
             ),

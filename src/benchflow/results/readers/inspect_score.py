@@ -9,7 +9,7 @@ from typing import Any
 from benchflow.base.text import one_line
 from benchflow.results.json_values import mapping, number, word
 from benchflow.results.model import Verdict
-from benchflow.results.records import Rung
+from benchflow.results.records import Milestone
 
 #: `inspect_ai.scorer.value_to_float`: correct, partial, incorrect, no answer.
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
@@ -23,7 +23,7 @@ class Judged:
     reward: float | None = None
     cause: str = ""
     message: str = ""
-    rungs: tuple[Rung, ...] = ()
+    milestones: tuple[Milestone, ...] = ()
 
 
 def judge(sample: Mapping[str, Any], scorer: str = "", *, invalid: bool = False) -> Judged:
@@ -48,7 +48,7 @@ def judge(sample: Mapping[str, Any], scorer: str = "", *, invalid: bool = False)
         return Judged(Verdict.ERROR, cause="UnusableScore", message=text)
     known = [value for value in values.values() if value is not None]
     verdict = Verdict.RESOLVED if min(known) >= 1 else Verdict.FAILED
-    return Judged(verdict, sum(known) / len(known), rungs=_rungs(chosen, scores, values))
+    return Judged(verdict, sum(known) / len(known), milestones=_milestones(chosen, scores, values))
 
 
 def _values(value: Any) -> dict[str, float | None]:
@@ -68,12 +68,12 @@ def _mark(value: Any) -> float | None:
     return found if found is not None and 0 <= found <= 1 else None
 
 
-def _rungs(
+def _milestones(
     scorer: str, scores: Mapping[str, Any], values: Mapping[str, float | None]
-) -> tuple[Rung, ...]:
+) -> tuple[Milestone, ...]:
     message = word(mapping(scores[scorer]).get("explanation"), 400)
     return tuple(
-        Rung(
+        Milestone(
             id=one_line(f"{scorer}/{part}" if part else scorer, 160),
             status="passed" if value is not None and value >= 1 else "failed",
             message="" if value is not None and value >= 1 else message,

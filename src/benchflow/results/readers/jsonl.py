@@ -21,7 +21,7 @@ from benchflow.results.json_values import (
 )
 from benchflow.results.model import Phases, Problem, Usage, Verdict
 from benchflow.results.readers.harbor import contradiction
-from benchflow.results.records import Format, Record, Rung
+from benchflow.results.records import Format, Milestone, Record
 from benchflow.results.safe_files import UnreadableRecord, decode, read_lines
 
 MAX_LINE = 4 << 20
@@ -82,7 +82,7 @@ def _record(path: Path, data: Any) -> Record:
             raise UnreadableRecord(f"has no name in {key!r}")
     if line["resolved"] is not None and truth(line["resolved"]) is None:
         raise UnreadableRecord(f"has resolved = {one_line(repr(line['resolved']), 40)}")
-    rungs = tuple(_milestones(line)) or tuple(_tests(line))
+    milestones = tuple(_milestones(line)) or tuple(_tests(line))
     failure_mode = word(line.get("failure_mode"), 80)
     return Record(
         uid="",
@@ -106,8 +106,8 @@ def _record(path: Path, data: Any) -> Record:
         failure_mode=failure_mode,
         said_done=truth(line.get("said_done")),
         ended_itself=_ended_itself(line, failure_mode),
-        rungs=rungs,
-        rung_kind=_kind(line, rungs),
+        milestones=milestones,
+        milestone_kind=_kind(line, milestones),
         phases=Phases(agent=amount(line.get("agent_seconds"))),
         steps=count(line.get("steps")),
         usage=usage(line.get("n_input_tokens"), line.get("n_output_tokens"), line.get("cost_usd")),
@@ -147,16 +147,16 @@ def _verdict(resolved: bool | None) -> Verdict:
     return Verdict.RESOLVED if resolved else Verdict.FAILED
 
 
-def _kind(line: Mapping[str, Any], rungs: tuple[Rung, ...]) -> str:
-    if not rungs:
+def _kind(line: Mapping[str, Any], milestones: tuple[Milestone, ...]) -> str:
+    if not milestones:
         return ""
     return "milestone" if sequence(line.get("milestones")) else "test"
 
 
-def _milestones(line: Mapping[str, Any]) -> Iterator[Rung]:
+def _milestones(line: Mapping[str, Any]) -> Iterator[Milestone]:
     for item in map(mapping, sequence(line.get("milestones"))):
         status = word(item.get("status"), 20)
-        yield Rung(
+        yield Milestone(
             id=word(item.get("id"), 80) or "?",
             status=status if status in STATUSES else "not reached",
             title=word(item.get("title"), 160),
@@ -168,6 +168,6 @@ def _milestones(line: Mapping[str, Any]) -> Iterator[Rung]:
         )
 
 
-def _tests(line: Mapping[str, Any]) -> Iterator[Rung]:
+def _tests(line: Mapping[str, Any]) -> Iterator[Milestone]:
     for name, value in mapping(line.get("tests")).items():
-        yield Rung(word(name, 160), "passed" if value is True else "failed")
+        yield Milestone(word(name, 160), "passed" if value is True else "failed")

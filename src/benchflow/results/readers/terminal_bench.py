@@ -18,7 +18,7 @@ from benchflow.results.json_values import count, mapping, seconds_between, seque
 from benchflow.results.model import Phases, Problem, Verdict
 from benchflow.results.readers.harbor import contradiction
 from benchflow.results.readers.jsonl import cause, ended_itself, usage
-from benchflow.results.records import Format, Record, Rung
+from benchflow.results.records import Format, Milestone, Record
 from benchflow.results.safe_files import UnreadableRecord, read_object
 
 _EVIDENCE = (
@@ -166,8 +166,8 @@ def _record(
         return None
     resolved = truth(data.get("is_resolved"))
     failure_mode = word(data.get("failure_mode"), 80)
-    rungs = tuple(
-        Rung(word(name, 160), "passed" if status == "passed" else "failed")
+    milestones = tuple(
+        Milestone(word(name, 160), "passed" if status == "passed" else "failed")
         for name, status in mapping(data.get("parser_results")).items()
     )
     verdict = Verdict.RESOLVED if resolved else Verdict.FAILED
@@ -185,8 +185,8 @@ def _record(
         cause=cause(resolved, failure_mode),
         failure_mode=failure_mode,
         ended_itself=ended_itself(failure_mode),
-        rungs=rungs,
-        rung_kind="test" if rungs else "",
+        milestones=milestones,
+        milestone_kind="test" if milestones else "",
         phases=_phases(data),
         usage=usage(data.get("total_input_tokens"), data.get("total_output_tokens")),
         started_at=word(data.get("trial_started_at"), 40),

@@ -7,7 +7,6 @@ forbidden, and the check's hint says how to allow it.
 from __future__ import annotations
 
 import os
-import pwd
 import re
 import shlex
 import shutil
@@ -87,7 +86,7 @@ def free_range(table: str) -> tuple[int, int]:
 
 def _ranges() -> list[Step]:
     """For each of the two tables that grants the caller too little: one range more."""
-    user = pwd.getpwuid(os.getuid()).pw_name
+    user = idmap.user()
     planned = []
     for table, option in (("/etc/subuid", "--add-subuids"), ("/etc/subgid", "--add-subgids")):
         if idmap.grants(table) is None:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from benchflow.base.home import home
 from benchflow.run.doctor.check import Check, State, first_line
-from benchflow.run.job.memory import available_mb
+from benchflow.run.job.host_memory import available_mb
 
 _DISK_NEEDED_GB = 10
 _MEMORY_NEEDED_MB = 3500

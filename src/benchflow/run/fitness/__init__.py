@@ -58,7 +58,7 @@ def refuse(tasks: list[Task], sandbox: str) -> None:
     others = "; the others can run without " + ("it" if len(bad) == 1 else "them")
     raise TaskError(
         "\n".join(told(each.task, each.unusable) for each in bad),
-        hint=f"set right or leave out: {names}{others if len(bad) < len(tasks) else ''}",
+        hint=f"fix or leave out: {names}{others if len(bad) < len(tasks) else ''}",
     )
 
 

@@ -4,7 +4,7 @@ oracle, nop, claude-code …     Harbor's own, by name; in the namespace sandbox
                                where there is one (`benchflow agents`; layer=none: not)
 module.path:Class              any Harbor agent that can be imported
 ladder:MILESTONE               the oracle, stopped at a milestone   (or: ladder with --stop-after)
-ladder:*                       the oracle, stopped at each in turn in one sandbox (oracle_goes_on)
+ladder:*                       the oracle, stopped at each in one sandbox (oracle_incremental)
 exploit:NAME                   one of the task's exploits in place of a solution
 exploit:*                      those that may share a sandbox, in turn in one sandbox
 variant:NAME                   one of the task's honest other solutions
@@ -47,8 +47,13 @@ def who(config: Mapping[str, Any]) -> str:
     return one_line(" ".join(str(part) for part in (name, config.get("model_name")) if part), 120)
 
 
-def configure(request: RunRequest, tasks: list[Staged]) -> list[AgentConfig]:
+def configure(
+    request: RunRequest, tasks: list[Staged], *, layers: bool = True
+) -> list[AgentConfig]:
     """Agent configurations in the order that they were asked for, one a model.
+
+    An agent's layer is installed where it is missing, which takes minutes; without `layers` none
+    is looked for, and the agents are as Harbor has them.
 
     Raises UsageError for an unknown agent, milestone or script, before anything is started.
     """
@@ -59,11 +64,11 @@ def configure(request: RunRequest, tasks: list[Staged]) -> list[AgentConfig]:
             configs.append(_ours(kind, argument, request, tasks))
             continue
         models: tuple[str | None, ...] = request.models or (None,)
-        configs += [_harbors(text, model, request) for model in models]
+        configs += [_harbors(text, model, request, layers) for model in models]
     return configs
 
 
-def _harbors(text: str, model: str | None, request: RunRequest) -> AgentConfig:
+def _harbors(text: str, model: str | None, request: RunRequest, layers: bool) -> AgentConfig:
     from harbor.agents.factory import AgentFactory
     from harbor.models.trial.config import AgentConfig
 
@@ -71,7 +76,7 @@ def _harbors(text: str, model: str | None, request: RunRequest) -> AgentConfig:
 
     options: dict[str, Any] = {key: _value(v) for key, v in request.agent_options.items()}
     wanted = options.pop("layer", "")
-    if wanted != "none" and (wanted or request.sandbox == "namespace"):
+    if layers and wanted != "none" and (wanted or request.sandbox == "namespace"):
         wrapper, layer = layered(text, str(wanted), options)
         if wrapper:
             text, options = wrapper, {**options, "layer": layer}
@@ -87,6 +92,8 @@ def _harbors(text: str, model: str | None, request: RunRequest) -> AgentConfig:
         hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
         if ":" in text:
             hint = str(error)
+            if "No module named" in hint:
+                hint += "; is its folder on PYTHONPATH? PYTHONPATH=. benchflow run …"
         raise UsageError(f"no agent {text!r}", hint=hint) from error
     return _metered(config, request) if request.gateway else config
 
@@ -174,21 +181,21 @@ def _going_on(kind: str, tasks: list[Staged]) -> list[str]:
         raise UsageError(f"--agent '{kind}:*' tries one task's {kind}s", hint="name one task")
     task = tasks[0].task
     shipped = task.exploits if kind == "exploit" else task.variants
-    names = [script.name for script in shipped if script.goes_on]
+    names = [script.name for script in shipped if script.incremental]
     if not names:
         raise UsageError(
-            f"{task.name}: none of its {kind}s declares goes_on",
-            hint=f"goes_on = true in its [[metadata.benchflow.{kind}s]], or --agent {kind}:NAME",
+            f"{task.name}: none of its {kind}s declares incremental",
+            hint=f"incremental = true in its [[metadata.benchflow.{kind}s]], or -a {kind}:NAME",
         )
     return names
 
 
 def _climb(tasks: list[Staged]) -> list[str]:
     for planned in tasks:
-        if not planned.task.oracle_goes_on:
+        if not planned.task.oracle_incremental:
             raise UsageError(
                 f"{planned.task.name}: its oracle cannot continue where it stopped",
-                hint="oracle_goes_on = true in [metadata.benchflow], or --agent ladder:MILESTONE",
+                hint="oracle_incremental = true in [metadata.benchflow], or -a ladder:MILESTONE",
             )
     if len(tasks) != 1:
         raise UsageError("--agent 'ladder:*' climbs one task at a time", hint="name one task")

@@ -10,7 +10,7 @@ anything.
 
 The agent's own sandbox also shows the layer that its agent runs from (`benchflow.run.job.layers`),
 and has a door to the job's model gateway (`benchflow.run.models.job_gateway`). An agent that hangs
-is ended there (`benchflow.run.resume.stall`). It may be one that was kept when its trial was cut
+is ended there (`benchflow.run.job.stall`). It may be one that was kept when its trial was cut
 off (`benchflow.run.resume.session_resume`).
 """
 
@@ -27,11 +27,11 @@ from harbor.agents.installed.base import NonZeroAgentExitCodeError
 
 from benchflow.errors import InfrastructureError, TaskError, UsageError
 from benchflow.gateway import client as process
-from benchflow.results.jobs import handed
+from benchflow.results.jobs import left_out as handed
 from benchflow.results.jobs.faults import add_fault
-from benchflow.run.job import layers
+from benchflow.run.job import layers, stall
 from benchflow.run.models import gateway_access
-from benchflow.run.resume import proc_activity, session_resume, stall
+from benchflow.run.resume import proc_activity, session_resume
 from benchflow.sandbox import ExecResult, Image, Mount, Sandbox, trial_files
 from benchflow.sandbox.environment import CommandTimeout, NamespaceEnvironment
 from benchflow.sandbox.transfer import Unreadable
@@ -251,7 +251,7 @@ class TrialEnvironment(NamespaceEnvironment):
 
     @contextmanager
     def _affordable(self, source: Path) -> Generator[Path]:
-        """`source`, hollow when it would fill the verifier's disk (see `handover`)."""
+        """`source`, hollow when it would fill the verifier's disk (see `trial_files.within`)."""
         disk_mb = self._effective_storage_mb
         if self._is_agents() or not disk_mb:
             yield source

@@ -12,7 +12,7 @@ from benchflow.errors import UsageError
 from benchflow.gateway.config import Budget, Config
 from benchflow.run import fitness
 from benchflow.run.job.agents import configure
-from benchflow.run.job.memory import available_mb
+from benchflow.run.job.host_memory import available_mb
 from benchflow.run.job.request import RunRequest
 from benchflow.run.models import job_gateway
 from benchflow.tasks import Staged, select, stage
@@ -54,6 +54,8 @@ def plan(request: RunRequest) -> Plan:
     chosen = select([*request.tasks])
     fitness.refuse(chosen, request.sandbox)
     tasks = [stage(task, request.hint) for task in chosen]
+    # What is wrong with a model, a budget or a name is told before minutes of installing.
+    assemble(request, tasks, configure(request, tasks, layers=False))
     return assemble(request, tasks, configure(request, tasks))
 
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from benchflow.base.numbers import plural
 from benchflow.base.text import one_line
-from benchflow.gateway import ledger
-from benchflow.gateway.totals import Meter
+from benchflow.gateway.accounts import ledger
+from benchflow.gateway.accounts.totals import Meter
 from benchflow.results.jobs import journal, lock, task_facts
 from benchflow.results.jobs.progress_events import NAME, Phase, reached, told
 from benchflow.results.jobs.tail import Tail

@@ -98,7 +98,7 @@ def _metered(path: str) -> type[BaseAgent]:
 def face_of(agent: str, model: str) -> str:
     """The name by which an agent is told of a model, as PROVIDER/NAME: the provider decides which
     protocol it speaks; the gateway knows by the token which model is meant."""
-    from benchflow.gateway.providers import ALIASES
+    from benchflow.gateway.models.providers import ALIASES
 
     provider, _, name = model.partition("/")
     provider = ALIASES.get(provider, provider)
@@ -118,7 +118,7 @@ def _totals(trial: Path) -> dict[str, Any]:
 
 
 def _open(trial: Path, model: str, *, inside: bool) -> tuple[dict[str, str], str]:
-    from benchflow.gateway.netns_listener import PORT
+    from benchflow.gateway.doors.netns_listener import PORT
     from benchflow.model_apis.protocols import base_urls
 
     opened = _gateway(trial).open(trial.name, model)

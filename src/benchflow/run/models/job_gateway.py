@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from benchflow.base.atomic import write_json
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.gateway import client as process
-from benchflow.gateway import providers
+from benchflow.gateway.accounts.totals import replay
 from benchflow.gateway.client import GatewayClient
 from benchflow.gateway.config import Budget, Config, Limits, Route
+from benchflow.gateway.models import providers
 from benchflow.gateway.redact import is_key
-from benchflow.gateway.totals import replay
 from benchflow.results.jobs import metered
 from benchflow.results.jobs.faults import add_fault
 from benchflow.run.models import rate_limits as limiting
@@ -60,7 +60,7 @@ def configure(
 
 
 def _check(route: Route, budget: Budget) -> None:
-    from benchflow.gateway.prices import price_of
+    from benchflow.gateway.models.prices import price_of
 
     if budget.usd is not None and (route.price is None or price_of(route.price) is None):
         raise UsageError(

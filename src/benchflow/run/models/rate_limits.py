@@ -23,7 +23,7 @@ def read(given: Mapping[str, Sequence[str]]) -> dict[str, Limits]:
             model, _, number = text.rpartition("=")
             if not number.isdigit() or not int(number):
                 raise UsageError(
-                    f"{OPTIONS[kind]} {text!r}: a whole number from 1 on is needed",
+                    f"{OPTIONS[kind]} {text!r}: give a whole number, 1 or more",
                     hint="N for every model, or MODEL=N",
                 )
             kinds.setdefault(model, {})[kind] = int(number)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchflow.base.atomic import write_json
 from benchflow.errors import InfrastructureError
-from benchflow.gateway.totals import replay
+from benchflow.gateway.accounts.totals import replay
 from benchflow.results.jobs.continued import NAME
 from benchflow.results.safe_files import UnreadableRecord, read_object
 from benchflow.run.models.gateway_access import LEDGER

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from benchflow.base.numbers import dollars
 from benchflow.errors import BenchflowError
+from benchflow.gateway.accounts.totals import replay
 from benchflow.gateway.client import GatewayClient
 from benchflow.gateway.config import Budget
-from benchflow.gateway.totals import replay
 from benchflow.run.models.gateway_access import LEDGER
 
 if TYPE_CHECKING:

@@ -94,8 +94,7 @@ def verify(request: VerifyRequest, listener: Listener) -> Outcome:
     task = request.task
     staged = stage(task).folder
     paths = list(request.given.values())
-    names = str(paths[0]) if len(paths) == 1 else ", ".join(path.name for path in paths)
-    shown = request.label or names
+    shown = request.label or ", ".join(path.name for path in paths)
     state = TrialState(task.slug, task.name, shown, ladder=dict.fromkeys(_rungs(request), ""))
     board = Board(1, trials={state.name: state})
     attempt = Attempt(

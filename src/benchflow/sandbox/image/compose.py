@@ -52,7 +52,7 @@ def read(path: Path) -> Service:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         why = " ".join(str(error).split())
-        raise TaskError(f"{path}: not valid YAML: {why}", hint="set right what it names") from None
+        raise TaskError(f"{path}: not valid YAML: {why}", hint="fix the line it names") from None
     services = data.get("services") if isinstance(data, dict) else None
     if not isinstance(services, dict) or not isinstance(services.get(_MAIN), dict | None):
         raise TaskError(f"{path}: services: no service {_MAIN!r}", hint=f"name it {_MAIN}")

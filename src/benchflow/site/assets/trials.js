@@ -24,20 +24,20 @@
     const found = element("span", { className: "quiet", role: "status" });
     const log = element("div", { role: "region", ariaLabel: "Trials" });
     const head = element("div", { className: "trial-row head" },
-      ...["Verdict", "Task", "Agent and model", "Rungs", "Agent's time", "Cause"].map((text, at) => element("span", { textContent: text, className: ["v", "t", "a", "r", "x", "x"][at] })));
+      ...["Verdict", "Task", "Agent and model", "Milestones", "Agent's time", "Cause"].map((text, at) => element("span", { textContent: text, className: ["v", "t", "a", "r", "x", "x"][at] })));
     box.append(element("div", { className: "tools" }, ...fields, found), head, log);
     let order = rows;
     const list = benchflow.list(log, {
       count: rows.length,
       estimate: 38.4,
       render(at) {
-        const [uid, who, task, verdict, passed, rungs, time, cause, trial] = order[at];
+        const [uid, who, task, verdict, passed, milestones, time, cause, trial] = order[at];
         const tone = verdicts[verdict];
         return element("a", { className: "trial-row", href: `${document.documentElement.dataset.root}trials/${uid.slice(0, 2)}/${uid}.html`, title: trial },
           element("span", { className: "v" }, element("span", { className: "dot " + tone }), element("span", { textContent: tone })),
           element("span", { className: "t", textContent: tasks[task] }),
           element("span", { className: "a", textContent: entries[who] }),
-          element("span", { className: "r", textContent: rungs ? `${passed} / ${rungs}` : "" }),
+          element("span", { className: "r", textContent: milestones ? `${passed} / ${milestones}` : "" }),
           element("span", { className: "x", textContent: time }),
           element("span", { className: "x", textContent: causes[cause] }));
       },

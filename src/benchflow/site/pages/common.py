@@ -23,8 +23,8 @@ Maker = Callable[[Put], Page]
 _MOST_NAMES = 12
 OVERVIEW = Link("Overview", "index.html")
 BOTH_KINDS = (
-    "± other tasks is the honest error: how far the figure may move on other tasks of the same "
-    "kind. ± re-runs only is what tables most often print: the same tasks run again."
+    "± other tasks: how far the figure may move on other tasks of the same kind. ± re-runs only: "
+    "how far it may move when the same tasks are run again, which is what tables usually print."
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from benchflow.analysis.ladder import RungModel
+from benchflow.analysis.ladder import MilestoneModel
 from benchflow.base import numbers
 from benchflow.results.model import Verdict
 from benchflow.results.records import Record
@@ -13,7 +13,7 @@ from benchflow.site import charts
 from benchflow.site.page_model import Block, Cell, Column, Figure, Page, Section, Span, Table
 from benchflow.site.pages.common import Put, heat, interval_cell, nothing, number, text, who_cell
 from benchflow.site.study import Study
-from benchflow.study.ladder_stats import Rungs, rungs, steps
+from benchflow.study.ladder_stats import Milestones, milestones, steps
 from benchflow.study.ladder_stats import Step as Climbed
 from benchflow.study.statistics import Refused
 
@@ -22,7 +22,7 @@ _MOST_CLIMBS = 12
 
 def make(study: Study, put: Put) -> Page:
     """Milestones passed over all tasks, then task by task."""
-    found = rungs(study.trials, study.level)
+    found = milestones(study.trials, study.level)
     if isinstance(found, Refused):
         sections = [Section("none", "", (nothing(f"Nothing to show: {found.refused}."),))]
         noun = "milestones"
@@ -45,7 +45,7 @@ def make(study: Study, put: Put) -> Page:
     )
 
 
-def _overall(study: Study, found: Rungs, noun: str) -> Figure:
+def _overall(study: Study, found: Milestones, noun: str) -> Figure:
     order = sorted(found.share, key=lambda who: (-found.share[who].value, who))
     points, rows = [], []
     for who in order:
@@ -83,15 +83,15 @@ def _overall(study: Study, found: Rungs, noun: str) -> Figure:
     if points:
         svg = charts.intervals(points, f"{noun} passed, %", [0, 100], f"{noun} passed")
     return Figure(
-        "rungs",
+        "milestones",
         f"Mean share of {noun} passed",
         f"Each trial weighs the same; {100 * study.level:.0f} % intervals for other tasks.",
         svg,
-        Table("rungs", "", columns, tuple(rows)),
+        Table("milestones", "", columns, tuple(rows)),
     )
 
 
-def _climb(study: Study, found: Rungs) -> Iterator[Block]:
+def _climb(study: Study, found: Milestones) -> Iterator[Block]:
     if isinstance(found.climb, Refused):
         if found.kind == "milestone" and len(study.entries) > 1:
             yield nothing(f"Who climbs better cannot be told: {found.climb.refused}.")
@@ -99,7 +99,7 @@ def _climb(study: Study, found: Rungs) -> Iterator[Block]:
     yield _effects(study, found.climb)
 
 
-def _effects(study: Study, model: RungModel) -> Figure:
+def _effects(study: Study, model: MilestoneModel) -> Figure:
     order = sorted(range(len(model.groups)), key=lambda at: -float(model.effect[at]))
     points, rows = [], []
     for at in order:
@@ -157,7 +157,7 @@ def _ladder(study: Study, task: str, climbed: list[Climbed]) -> Table:
         value = step.passed / step.reached if step.reached else None
         span = Span(value, (step.low, step.high)) if value is not None else None
         cells = [
-            Cell(step.rung, step.title or step.rung, note=step.rung),
+            Cell(step.milestone, step.title or step.milestone, note=step.milestone),
             number(step.reached),
             Cell(value, numbers.percent(value, 0), span=span),
         ]
@@ -168,7 +168,7 @@ def _ladder(study: Study, task: str, climbed: list[Climbed]) -> Table:
             cells.append(Cell([passed, reached], shown, tone=tone))
         rows.append(tuple(cells))
     columns = (
-        Column("rung", "Milestone"),
+        Column("milestone", "Milestone"),
         Column("reached", "Reached", numeric=True),
         Column("chance", "Passed, once reached", numeric=True),
         *(Column(who, who) for who in entries),
@@ -184,7 +184,7 @@ def _by_task(study: Study) -> Table:
     cells: dict[tuple[str, str], list[float]] = defaultdict(list)
     for record in study.records:
         if _counts(record):
-            cells[record.task, record.who].append(record.n_passed / len(record.rungs))
+            cells[record.task, record.who].append(record.n_passed / len(record.milestones))
     tasks = sorted({task for task, _ in cells})
     entries = [who for who in study.entries if any((task, who) in cells for task in tasks)]
     rows = []
@@ -208,4 +208,4 @@ def _by_task(study: Study) -> Table:
 
 
 def _counts(record: Record) -> bool:
-    return bool(record.rungs) and record.verdict is not Verdict.ERROR
+    return bool(record.milestones) and record.verdict is not Verdict.ERROR

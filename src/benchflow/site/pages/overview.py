@@ -46,7 +46,7 @@ def make(study: Study, put: Put) -> Page:
     sections = [
         Section("numbers", "", (_numbers(study),)),
         under_way.section(study),
-        Section("tiers", "Who resolves how much", _tiers(study)),
+        Section("tiers", "Share of trials resolved", _tiers(study)),
         Section("supports", "What this data supports", _statements(study, decided=True)),
         Section("open", "What it does not", _statements(study, decided=False)),
         Section("probes", "Probes of the tasks", _probes(study)),
@@ -123,7 +123,7 @@ def _tiers(study: Study) -> tuple[Block, ...]:
     figure = Figure(
         "resolved",
         "Share of trials resolved",
-        f"Thin line: {percent} interval for other tasks of the same kind, the honest one. Thick "
+        f"Thin line: {percent} interval for other tasks of the same kind. Thick "
         "line: re-runs of the same tasks only, the one that is usually printed. Within a tier the "
         "order says nothing.",
         charts.intervals(rows, "resolved, %", _domain(rows), "Share of trials resolved")

@@ -25,7 +25,7 @@ from benchflow.site.pages.common import (
 from benchflow.site.study import Study, counts, share
 from benchflow.study.statistics import Refused
 
-#: So many rungs that everybody passed are folded away: they separate nobody.
+#: So many milestones that everybody passed are folded away: they separate nobody.
 _FOLD_FROM = 8
 
 
@@ -38,7 +38,10 @@ def index(study: Study, put: Put) -> Page:
         Column("trials", "Trials", numeric=True),
         Column("errors", "Errors", numeric=True),
         Column(
-            "rungs", "Milestones passed", numeric=True, help="mean share of milestones or tests"
+            "milestones",
+            "Milestones passed",
+            numeric=True,
+            help="mean share of milestones or tests",
         ),
         Column("difficulty", "Difficulty", numeric=True, help="logits (Rasch); 0 is the mean task"),
         Column("flag", "", help="what the task does not do"),
@@ -79,7 +82,7 @@ def _divided(study: Study) -> tuple[Block, ...]:
 
 
 def _index_row(study: Study, task: str) -> tuple[Cell, ...]:
-    records = study.of_task(task)
+    records = study.counted(task)
     expert = next((r.expert_minutes for r in records if r.expert_minutes), None)
     return (
         text(task, study.at.task(task)),
@@ -87,7 +90,7 @@ def _index_row(study: Study, task: str) -> tuple[Cell, ...]:
         share_cell(share(records)),
         number(len(records)),
         number(counts(records)[2]),
-        share_cell(_mean_rungs(records)),
+        share_cell(_mean_milestones(records)),
         *_difficulty(study, task),
         seconds_cell(None if expert is None else 60 * expert),
         seconds_cell(median(r.phases.agent for r in records)),
@@ -106,12 +109,10 @@ def _difficulty(study: Study, task: str) -> tuple[Cell, Cell]:
 def make(study: Study, task: str, put: Put) -> Page:
     """One task."""
     records = study.of_task(task)
-    resolved, failed, errors = counts(records)
-    solvers = sum(
-        any(r.verdict is Verdict.RESOLVED for r in study.cells.get((who, task), ()))
-        for who in study.entries
-    )
-    tried = sum((who, task) in study.cells for who in study.entries)
+    counted = study.counted(task)
+    resolved, failed, errors = counts(counted)
+    solvers = len({r.who for r in counted if r.verdict is Verdict.RESOLVED})
+    tried = len({r.who for r in counted})
     return Page(
         path=study.at.task(task),
         title=task,
@@ -125,10 +126,12 @@ def make(study: Study, task: str, put: Put) -> Page:
         sections=tuple(
             section
             for section in (
-                Section("about", "", _about(records)),
+                Section("about", "", _about(counted)),
                 Section("attempts", "Attempts", (_attempts(study, task),)),
-                Section("rungs", _rungs_title(records), _rungs(study, task, records)),
-                Section("stops", "Where they stop", _stops(study, records)),
+                Section(
+                    "milestones", _milestones_title(records), _milestones(study, task, records)
+                ),
+                Section("stops", "Where they stop", _stops(study, counted)),
             )
             if section.blocks
         ),
@@ -162,7 +165,7 @@ def _attempts(study: Study, task: str) -> Table:
                 who_cell(study, who),
                 Cell(share(cell), f"{resolved} / {resolved + failed}"),
                 study.tried[who, task],
-                share_cell(_mean_rungs(cell)),
+                share_cell(_mean_milestones(cell)),
                 seconds_cell(median(r.phases.agent for r in cell)),
                 number(tokens),
             )
@@ -174,7 +177,7 @@ def _attempts(study: Study, task: str) -> Table:
             Column("who", "Agent and model"),
             Column("share", "Resolved", numeric=True),
             Column("trials", "Trials"),
-            Column("rungs", "Milestones passed", numeric=True, help="mean share"),
+            Column("milestones", "Milestones passed", numeric=True, help="mean share"),
             Column("seconds", "Agent's time", numeric=True, help="median"),
             Column("tokens", "Tokens", numeric=True, help="median, as reported"),
         ),
@@ -189,54 +192,59 @@ def _tokens(record: Record) -> float | None:
     return sum(known) if known else None
 
 
-def _mean_rungs(records: Sequence[Record]) -> float | None:
+def _mean_milestones(records: Sequence[Record]) -> float | None:
     shares = [
-        record.n_passed / len(record.rungs)
+        record.n_passed / len(record.milestones)
         for record in records
-        if record.rungs and record.verdict is not Verdict.ERROR
+        if record.milestones and record.verdict is not Verdict.ERROR
     ]
     return sum(shares) / len(shares) if shares else None
 
 
-def _rungs_title(records: Sequence[Record]) -> str:
-    kinds = {record.rung_kind for record in records}
+def _milestones_title(records: Sequence[Record]) -> str:
+    kinds = {record.milestone_kind for record in records}
     return "Which tests pass" if "test" in kinds else "How far each gets"
 
 
-def _rungs(study: Study, task: str, records: Sequence[Record]) -> tuple[Block, ...]:
+def _milestones(study: Study, task: str, records: Sequence[Record]) -> tuple[Block, ...]:
     """Milestones by entry: the share of judged trials that passed each."""
     titles: dict[str, str] = {}
     for record in records:
-        for rung in record.rungs:
-            titles.setdefault(rung.id, rung.title)
+        for milestone in record.milestones:
+            titles.setdefault(milestone.id, milestone.title)
     if not titles:
         return ()
     entries = [who for who in study.entries if (who, task) in study.cells]
     judged = {
-        who: [r for r in study.cells[who, task] if r.verdict is not Verdict.ERROR and r.rungs]
+        who: [r for r in study.cells[who, task] if r.verdict is not Verdict.ERROR and r.milestones]
         for who in entries
     }
     passed = {
-        who: Counter(rung.id for record in judged[who] for rung in record.rungs if rung.passed)
+        who: Counter(
+            milestone.id
+            for record in judged[who]
+            for milestone in record.milestones
+            if milestone.passed
+        )
         for who in entries
     }
     rows = tuple(
         (
-            Cell(rung, titles[rung] or rung, note=rung),
-            *(_share_of(passed[who][rung], len(judged[who])) for who in entries),
+            Cell(milestone, titles[milestone] or milestone, note=milestone),
+            *(_share_of(passed[who][milestone], len(judged[who])) for who in entries),
         )
-        for rung in titles
+        for milestone in titles
     )
     columns = (
-        Column("rung", "Test" if records[0].rung_kind == "test" else "Milestone"),
+        Column("milestone", "Test" if records[0].milestone_kind == "test" else "Milestone"),
         *(Column(who, who, href=study.at.entry(who)) for who in entries),
     )
     said = "Trials that passed, of those that were judged."
     told = [row for row in rows if any(cell.value != 1 for cell in row[1:])]
     same = [row for row in rows if row not in told]
     if len(same) < _FOLD_FROM:
-        return (Table("rungs", said, columns, rows, "heat"),)
-    apart = Table("rungs", said, columns, tuple(told), "heat")
+        return (Table("milestones", said, columns, rows, "heat"),)
+    apart = Table("milestones", said, columns, tuple(told), "heat")
     always = f"{len(same)} that every judged trial passed"
     folded = Table("always", always, columns, tuple(same), "heat", folded=True)
     return (apart, folded) if told else (folded,)
@@ -256,17 +264,19 @@ def _stops(study: Study, records: Sequence[Record]) -> tuple[Block, ...]:
     for record in records:
         if record.verdict is not Verdict.FAILED:
             continue
-        rung = next((rung for rung in record.rungs if rung.status == "failed"), None)
-        if rung is not None:
-            firsts[rung.id] += 1
-            titles.setdefault(rung.id, rung.title or rung.id)
-            if rung.message:
-                messages.setdefault(rung.id, rung.message)
+        milestone = next(
+            (milestone for milestone in record.milestones if milestone.status == "failed"), None
+        )
+        if milestone is not None:
+            firsts[milestone.id] += 1
+            titles.setdefault(milestone.id, milestone.title or milestone.id)
+            if milestone.message:
+                messages.setdefault(milestone.id, milestone.message)
     if not firsts:
         return ()
     rows = tuple(
-        (Cell(rung, titles[rung]), number(n), text(_short(messages.get(rung, ""))))
-        for rung, n in firsts.most_common()
+        (Cell(milestone, titles[milestone]), number(n), text(_short(messages.get(milestone, ""))))
+        for milestone, n in firsts.most_common()
     )
     return (
         nothing("The first that failed in each failed trial."),
@@ -274,7 +284,7 @@ def _stops(study: Study, records: Sequence[Record]) -> tuple[Block, ...]:
             "stops",
             "",
             (
-                Column("rung", "First failure"),
+                Column("milestone", "First failure"),
                 Column("trials", "Trials", numeric=True),
                 Column("message", "One of the messages", prose=True),
             ),

@@ -61,24 +61,26 @@ def make(at: Addresses, tried: Cell, record: Record, put: Put) -> Page:
 
 def _lede(at: Addresses, record: Record) -> tuple[Inline, ...]:
     who = Link(record.who, at.entry(record.who))
-    noun = f"{record.rung_kind or 'milestone'}s"
+    noun = f"{record.milestone_kind or 'milestone'}s"
     if record.verdict is Verdict.RESOLVED:
         return (
             who,
-            f" resolved it: all {len(record.rungs)} {noun} passed."
-            if record.rungs
+            f" resolved it: all {len(record.milestones)} {noun} passed."
+            if record.milestones
             else " resolved it.",
         )
     if record.verdict is Verdict.ERROR:
         why = record.cause or "the infrastructure failed"
         return (who, f" was not judged: {why}. This counts against nobody.")
-    if not record.rungs:
+    if not record.milestones:
         return (who, " did not resolve it.")
-    reached = f" passed {record.n_passed} of {len(record.rungs)} {noun}"
-    first = next((rung for rung in record.rungs if rung.status == "failed"), None)
+    reached = f" passed {record.n_passed} of {len(record.milestones)} {noun}"
+    first = next(
+        (milestone for milestone in record.milestones if milestone.status == "failed"), None
+    )
     stop = (
         f" and stopped at “{first.title or first.id}”."
-        if first and record.rung_kind == "milestone"
+        if first and record.milestone_kind == "milestone"
         else "."
     )
     return (who, reached + stop)
@@ -89,10 +91,10 @@ def _headline(record: Record) -> Facts:
     tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)
     items = [
         (
-            f"{(record.rung_kind or 'milestone').capitalize()}s",
-            Cell(record.n_passed, f"{record.n_passed} / {len(record.rungs)}"),
+            f"{(record.milestone_kind or 'milestone').capitalize()}s",
+            Cell(record.n_passed, f"{record.n_passed} / {len(record.milestones)}"),
         )
-        if record.rungs
+        if record.milestones
         else None,
         ("Reward", Cell(record.reward, f"{record.reward:.2f}"))
         if record.reward is not None
@@ -122,18 +124,18 @@ def _why(record: Record) -> Iterator[Block]:
 
 
 def _ladder_title(record: Record) -> str:
-    return "The tests" if record.rung_kind == "test" else "The ladder"
+    return "The tests" if record.milestone_kind == "test" else "The ladder"
 
 
 def _ladder(record: Record, proofs: Mapping[str, tuple[Proof, ...]]) -> tuple[Block, ...]:
-    if not record.rungs:
+    if not record.milestones:
         return ()
     return (
         Ladder(
-            record.rung_kind,
+            record.milestone_kind,
             tuple(
                 Step(r.id, r.title, r.status, r.weight, r.requires, r.message, proofs.get(r.id, ()))
-                for r in record.rungs
+                for r in record.milestones
             ),
         ),
     )

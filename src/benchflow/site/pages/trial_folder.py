@@ -51,7 +51,7 @@ def unpacked(data: bytes) -> Own:
 def own_of(record: Record, put: Put) -> Own:
     """What the folder of `record` holds; recordings and steps are `put` beside the page."""
     # What cannot be read was named among the problems when the record was made.
-    checks = read_checks(record.folder) if record.rungs and record.folder else {}
+    checks = read_checks(record.folder) if record.milestones and record.folder else {}
     return taken(record, checks, collect.steps(record) if record.trajectories else (), put)
 
 
@@ -63,7 +63,7 @@ def taken(
 ) -> Own:
     """The same of a trial whose checks and steps were read already."""
     return Own(
-        {rung: tuple([_proof(check) for check in some]) for rung, some in checks.items()},
+        {milestone: tuple([_proof(check) for check in some]) for milestone, some in checks.items()},
         tuple(_consoles(record, put)),
         _trajectory(record, steps, put),
         resources(record),

@@ -29,7 +29,7 @@ def make(study: Study, put: Put) -> Page:
                 task_at[r.task],
                 _ORDER.index(r.verdict),
                 r.n_passed,
-                len(r.rungs),
+                len(r.milestones),
                 "" if r.phases.agent is None else numbers.duration(r.phases.agent),
                 cause_at[r.cause or r.failure_mode],
                 f"{r.job}/{r.trial}" if r.job else r.trial,

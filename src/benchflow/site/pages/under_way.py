@@ -63,9 +63,9 @@ def _row(one: Unfinished, now: float) -> tuple[Cell, ...]:
 
 
 def _ladder(one: Unfinished) -> Cell:
-    if not one.rungs:
+    if not one.milestones:
         return Cell(None, numbers.MISSING)
-    marks = "".join(_MARKS[status] for _, status in one.rungs)
-    value = {rung: status or None for rung, status in one.rungs}
-    told = ", ".join(f"{rung} {status}" for rung, status in value.items() if status)
-    return Cell(value, f"{one.n_passed} of {len(one.rungs)} {marks}", note=told)
+    marks = "".join(_MARKS[status] for _, status in one.milestones)
+    value = {milestone: status or None for milestone, status in one.milestones}
+    told = ", ".join(f"{milestone} {status}" for milestone, status in value.items() if status)
+    return Cell(value, f"{one.n_passed} of {len(one.milestones)} {marks}", note=told)

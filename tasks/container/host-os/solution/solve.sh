@@ -14,22 +14,13 @@ lib=$root/usr/lib/host
 
 ladder="image boots runs layers refuses confined network limits restarts logs applies keeps updates
 falls-back"
-reached=" "
-for milestone in $ladder; do
-	reached="$reached$milestone "
-	[ "$milestone" = "${STOP_AFTER:-}" ] && break
-done
-has() { case "$reached" in *" $1 "*) ;; *) return 1 ;; esac; }
+from-tasks-lib ladder.sh
 
 # ---- the kernel: Debian's for clouds, which is packed so that it starts fast ----
 
 packages=/var/tmp/host-packages
 if [ ! -e $packages/done ]; then
-	mkdir -p $packages
-	apt-get -qq update
-	kernel=$(apt-cache depends linux-image-cloud-amd64 | sed -n 's/.*Depends: \(linux-image-[0-9].*\)/\1/p')
-	(cd $packages && apt-get -qq -o APT::Sandbox::User=root download "$kernel")
-	dpkg-deb -x $packages/linux-image-*.deb $packages/kernel
+from-tasks-lib cloud-kernel.sh
 	command -v crun >/dev/null || DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends crun >/dev/null
 	touch $packages/done
 fi
@@ -42,17 +33,7 @@ cp /bin/busybox "$root/bin/busybox"
 for applet in $(/bin/busybox --list-full); do
 	[ -e "$root/$applet" ] || ln -s /bin/busybox "$root/$applet"
 done
-# with_libraries PROGRAM...: copied with all that they are linked to
-with_libraries() {
-	local program library
-	for program; do
-		rm -f "$root$program"
-		install -D "$program" "$root$program"
-		for library in $(ldd "$program" | grep -o '/[^ ]*'); do
-			[ -e "$root$library" ] || install -D "$library" "$root$library"
-		done
-	done
-}
+from-tasks-lib with-libraries.sh
 with_libraries /usr/bin/openssl /usr/bin/flock /sbin/e2fsck /usr/bin/crun "$(realpath /usr/bin/python3)"
 ln -sf "$(basename "$(realpath /usr/bin/python3)")" "$root/usr/bin/python3"
 python=$(python3 -c 'import os; print(os.path.dirname(os.__file__))')
@@ -167,22 +148,7 @@ tar -C "$boot" -cf "$work/memdisk" boot
 grub-mkimage -O i386-pc -o "$work/core.img" -m "$work/memdisk" -p '(memdisk)/boot/grub' \
 	biosdisk part_gpt ext2 memdisk tar normal configfile linux loadenv test echo serial terminal \
 	minicmd sleep reboot
-cp /usr/lib/grub/i386-pc/boot.img "$work/mbr"
-python3 - "$image" "$work" <<'WRITE'
-import struct, sys
-
-image, work = open(sys.argv[1], "r+b"), sys.argv[2]
-core = bytearray(open(f"{work}/core.img", "rb").read())
-boot = bytearray(open(f"{work}/mbr", "rb").read())
-START = 2048  # where the boot partition begins, which holds the core image
-boot[0x5C:0x64] = struct.pack("<Q", START)
-boot[0x66:0x68] = b"\x90\x90"  # a jump for floppies that hard disks do without
-# The last entry of the list in its first sector tells the core image where its rest lies.
-core[0x1F4:0x1FC] = struct.pack("<Q", START + 1)
-image.write(boot[:440])
-image.seek(START * 512)
-image.write(core)
-WRITE
+from-tasks-lib grub-core.sh
 dd if="$work/state" of="$image" bs=512 seek=6144 conv=notrunc status=none
 dd if="$work/slot" of="$image" bs=512 seek=$slot_a conv=notrunc,sparse status=none
 mkdir "$work/data"

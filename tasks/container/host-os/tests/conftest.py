@@ -1,4 +1,14 @@
-"""What the checks share: the order's files, the carriers, and the cabinets."""
+"""What the checks share: machines, files, order of events.
+
+Machines: `bare` has no carrier; `host` has the first one, and is asked through the ports of its
+containers from `runs` to `keeps`; its disk goes on in `alone` (no carrier), `astray` (a carrier
+whose list is malformed) and `later` (a second carrier, with bundles).
+Files: programs.py and site_data.py make images, declarations and the first carrier,
+bundle.py and media.py the second one; host.py asks a cabinet; questions.py, confinement.py,
+bounds.py, changes.py and versions.py are what is asked; delivered.py reads the disk as it came.
+Order: list of the first carrier, `next` applied, back to the first, a power cut, off; started twice
+without a list; the second carrier's list; version 1 → good → back → cut while writing → dead → ill.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +52,7 @@ def vendor(deliverable, layout, work):
     folder = work / "vendor"
     folder.mkdir()
     pem = deliverable("/app/out/vendor.pem").read_bytes()
-    size = layout.places["slot-a"][1]
+    size = layout.place("slot-a")[1]
     return Vendor(deliverable("/app/out/first.bundle"), pem, size, folder)
 
 
@@ -81,6 +91,10 @@ def media(vendor, site, work):
 
 
 @pytest.fixture(scope="session")
-def later(machines, media, shared, work):
-    """The same cabinet, later, with the second carrier, which also holds bundles."""
-    return Host(on_bench(machines, "later", shared["disk"], media.carrier(work / "second.img")))
+def later(machines, media, shared, work, deliverable):
+    """The same cabinet, later, with the second carrier, which also holds bundles.
+
+    A new one, where the first cabinet could not be switched off.
+    """
+    disk = shared.get("disk") or deliverable()
+    return Host(on_bench(machines, "later", disk, media.carrier(work / "second.img")))

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import json
-import re
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bundle import digest_of
 from programs import PORT
 
-from benchflow.boot import Disk, GuestPanic, Image, Machine, Nic
+from benchflow.bench.guest import Guest
+from benchflow.boot import (
+    BadDeliverable,
+    CheckMisuse,
+    Disk,
+    GuestError,
+    Image,
+    LoginFailed,
+    Machine,
+    Nic,
+)
 from benchflow.boot.inspect.bounded_run import run_tool
 
 PASSWORD = "Quay-Ladder-4"
 #: Declared or not: what the verifier may try from outside.
 PORTS = (22, 80, 2375, PORT, 8001, 8002, 8003, 8004, 8005, 8006, 8009, 9000)
+NAMES = ("slot-a", "slot-b", "data")
 STATES = ("running", "waiting", "exited", "failed", "refused")
 HOST = ("version", "slot", "state", "other", "other_version", "carrier")
 CONTAINER = ("state", "reason", "restarts", "oom_kills", "exit", "image")
@@ -30,20 +40,31 @@ class Layout:
     """Where the named partitions lie, in bytes."""
 
     places: Mapping[str, tuple[int, int]]
+    numbers: Mapping[str, int]
+    faults: Sequence[str]
 
     @classmethod
     def of(cls, image: Image) -> Layout:
-        places: dict[str, tuple[int, int]] = {}
-        for partition in image.partitions():
-            if partition.name in ("slot-a", "slot-b", "data"):
-                assert partition.name not in places, f"{partition.name} is there twice"
-                places[partition.name] = (partition.start, partition.size)
-        missing = {"slot-a", "slot-b", "data"} - set(places)
-        assert not missing, f"no partition is called {sorted(missing)}"
-        return cls(places)
+        """What there is; `faults` says what [R1] asks for besides."""
+        try:
+            partitions = image.partitions()
+        except BadDeliverable as error:
+            return cls({}, {}, (f"its partitions cannot be read: {error.message}",))
+        names = [one.name for one in partitions]
+        faults = [f"{names.count(name)} partitions are called {name}, and 1 is wanted"
+                  for name in NAMES if names.count(name) != 1]  # fmt: skip
+        faults += [f"partition {one.number} is of a table other than GPT"
+                   for one in partitions if one.table != "gpt"]  # fmt: skip
+        named = [one for one in partitions if one.name in NAMES]
+        return cls({one.name: (one.start, one.size) for one in named},
+                   {one.name: one.number for one in named}, faults)  # fmt: skip
+
+    def place(self, name: str) -> tuple[int, int]:
+        assert name in self.places, f"no partition is called {name} [R1]"
+        return self.places[name]
 
     def digest(self, disk: Path, slot: str) -> str:
-        return digest_of(disk, *self.places[f"slot-{slot}"])
+        return digest_of(disk, *self.place(f"slot-{slot}"))
 
 
 def on_bench(machines, name: str, disk: Path, carrier: Path | None) -> Machine:
@@ -51,77 +72,60 @@ def on_bench(machines, name: str, disk: Path, carrier: Path | None) -> Machine:
     return machines.create(name, disks=disks, nics=[Nic(forwards=PORTS)])
 
 
-class Host:
+class Host(Guest):
     """`machine`, and what is asked of it."""
 
     def __init__(self, machine: Machine) -> None:
-        self.machine = machine
+        super().__init__(machine, PASSWORD)
 
     # -- life ---------------------------------------------------------------------------------
 
-    def start(self, seconds: float = 60) -> None:
-        self.machine.boot()
-        self.login(seconds)
-
-    def login(self, seconds: float = 60) -> None:
+    def log_in(self, seconds: float) -> None:
         """Wait for a confirmed version, through any number of tries that panic."""
-        self._through_panics(seconds, lambda left: self.machine.login("root", PASSWORD, left))
+        try:
+            self.through_panics(super().log_in, seconds)
+        except LoginFailed:
+            # Programs that ask for a password first throw away what was typed before: on a busy
+            # host they throw away a part of it.
+            self.through_panics(super().log_in, seconds)
 
-    def await_word(self, word: str, seconds: float = 60) -> None:
-        """Wait for a word of this run on the console, through panics."""
-        self._through_panics(seconds, lambda left: self.machine.expect(re.escape(word), left))
-
-    def _through_panics(self, seconds: float, wait: Callable[[float], object]) -> None:
-        """`wait` is given what is left of `seconds`, in reference seconds too."""
-        deadline = self.machine.deadline(seconds)
-        while True:
-            try:
-                wait(max(1.0, deadline.seconds - deadline.used()))
-                return
-            except GuestPanic:
-                if deadline.remaining() <= 0:
-                    raise
-
-    def power_off(self, seconds: float = 60) -> None:
-        """Have it switch itself off in order."""
-        self.machine.send("poweroff\n")
-        deadline = self.machine.deadline(seconds)
-        while self.machine.alive:
-            assert deadline.remaining() > 0, "poweroff does not switch it off"
-            time.sleep(0.2)
-
-    def restart(self, seconds: float = 60) -> None:
-        self.machine.reboot(timeout=60)
-        self.login(seconds)
+    def up(self, seconds: float = 120) -> None:
+        """See to it that somebody is logged in, whatever an earlier check has come to."""
+        try:
+            self.say("true", 10)
+        except (GuestError, CheckMisuse):
+            if self.machine.alive:
+                self.machine.power_cut()
+            self.start(seconds)
 
     # -- on the console -----------------------------------------------------------------------
 
-    def say(self, command: str, seconds: float = 60) -> str:
-        return self.machine.shell.run(command, timeout=seconds, check=True).stdout.strip()
-
-    def code(self, command: str, seconds: float = 60) -> int:
-        return self.machine.shell.run(command, timeout=seconds).status
-
     def status(self) -> tuple[dict, dict]:
-        """What `hostctl status` says of the host and of the containers. [R7]"""
-        text = self.say("hostctl status")
-        try:
-            whole = json.loads(text)
-        except (ValueError, RecursionError):
-            raise AssertionError(f"hostctl status is not JSON: {text[:500]!r}") from None
+        """What `hostctl status` says of the host and of the containers. [R7]
+
+        Asked again where a service's word to the console may have come between.
+        """
+        for again in (True, True, False):
+            text = self.say("hostctl status")
+            try:
+                whole = json.loads(text)
+                break
+            except (ValueError, RecursionError):
+                assert again, f"hostctl status is not JSON [R7]: {text[:500]!r}"
+                time.sleep(1)
         assert isinstance(whole, dict), text[:300]
         host, containers = whole.get("host"), whole.get("containers")
         assert isinstance(host, dict) and isinstance(containers, dict), text[:300]
-        assert all(key in host for key in HOST), f"keys are missing: {host}"
+        assert all(key in host for key in HOST), f"keys of [R7] are missing: {host}"
         for name, one in containers.items():
             assert isinstance(one, dict), f"{name}: {one!r}"
-            assert all(key in one for key in CONTAINER), f"keys are missing: {name}: {one}"
-            assert one["state"] in STATES, f"{name} is {one['state']!r}"
+            assert all(key in one for key in CONTAINER), f"keys of [R7] are missing: {name}: {one}"
+            assert one["state"] in STATES, f"{name} is {one['state']!r}: no state of [R7]"
         return host, containers
 
     def container(self, name: str) -> dict:
         containers = self.status()[1]
-        assert name in containers, f"the status does not name {name}"
+        assert name in containers, f"the status does not name {name} [R7]"
         return containers[name]
 
     def comes_to(self, name: str, seconds: float = 60, **wanted: object) -> dict:
@@ -131,7 +135,7 @@ class Host:
             one = self.container(name)
             if all(one[key] == value for key, value in wanted.items()):
                 return one
-            assert deadline.remaining() > 0, f"{name} should come to {wanted} and is {one}"
+            assert deadline.remaining() > 0, f"{name} should come to {wanted} and is {one} [R7]"
             time.sleep(0.5)
 
     def settled(self, names, seconds: float = 120) -> None:
@@ -143,7 +147,7 @@ class Host:
                      if (containers.get(n) or {}).get("state") != "running"}  # fmt: skip
             if not wrong:
                 return
-            assert deadline.remaining() > 0, f"these should run: {wrong}"
+            assert deadline.remaining() > 0, f"these should run [R8]: {wrong}"
             time.sleep(2)
 
     def logs(self, name: str, seconds: float = 60) -> str:
@@ -170,7 +174,7 @@ class Host:
         """Have the container behind `port` run a script that may run twice; what it printed."""
         deadline = self.machine.deadline(seconds)
         while (said := self._post(port, script, every)) is None:
-            assert deadline.remaining() > 0, f"nothing right comes from port {port} of the host"
+            assert deadline.remaining() > 0, f"port {port} of the host gives no answer [R17]"
             time.sleep(0.5)
         return said
 

@@ -14,6 +14,20 @@ ENDS = b"#!/bin/sh\necho {word}\nexit 1\n"
 SCRIPT = b"#!/bin/sh\necho {word}\n{more}\n"
 
 
+FAILS = "exit 1"
+ENDLESS = "trap '' HUP INT TERM\nwhile :; do sleep 1; done"
+NOTHING = b"#!/bin/sh\nexit 0\n"
+#: [R3] The room for what is added: 16 files in all, and with the blocks' ends no more than 1 MiB.
+MORE_FILES, MORE_BYTES = 15, 960 << 10
+
+
+def more_files() -> dict[str, bytes]:
+    names = [f"/etc/health.d/{number}-more" for number in range(60, 60 + MORE_FILES)]
+    size = MORE_BYTES - len(NOTHING) * MORE_FILES - 1
+    last = NOTHING + b"#" + secrets.token_hex(size // 2 + 1)[:size].encode()
+    return {**dict.fromkeys(names, NOTHING), names[-1]: last}
+
+
 class Media:
     def __init__(self, vendor: Vendor, site: Site, work: Path) -> None:
         self._vendor, self._site = vendor, site
@@ -24,13 +38,15 @@ class Media:
         self.releases = {}
         numbers = sorted(secrets.SystemRandom().sample(range(100, 900_000), 3))
         changes = {
-            "good": {"/etc/health.d/70-bench": self._script("good", "exit 0")},
+            "good": {**more_files(), "/etc/health.d/90-bench": self._script("good", "exit 0")},
             "dead": {"/sbin/init": ENDS.replace(b"{word}", self.words["dead"].encode())},
-            "ill": {"/etc/health.d/70-bench": self._script("ill", "exit 1")},
+            "ill": {
+                "/etc/health.d/90-bench": self._script("ill", secrets.choice((FAILS, ENDLESS)))
+            },
         }
         for number, (name, files) in zip(numbers, changes.items(), strict=True):
             build = secrets.token_hex(8)
-            self.releases[name] = vendor.release(self.folder / name, number, build, files)
+            self.releases[name] = vendor.version(self.folder / name, number, build, files)
         self._false()
 
     def _script(self, name: str, more: str) -> bytes:
@@ -66,7 +82,7 @@ class Media:
         false("stranger", 2, seed=other)
         false("unsigned", 2, signature=bytes(64))
         false("moved", 2, manifest(good.version + 1, good.digest, vendor.slot),
-              signature=vendor_signature(vendor, text))  # fmt: skip
+              signature=vendor.sign(text))  # fmt: skip
         false("same", 3, manifest(1, vendor.release1.digest, vendor.slot))
         false("content", 4)
 
@@ -77,10 +93,3 @@ class Media:
     def carrier(self, path: Path) -> Path:
         mended = self._site.some("web", "eater", "ledger")
         return self._site.carrier(path, self.site(), mended=mended)
-
-
-def vendor_signature(vendor: Vendor, text: bytes) -> bytes:
-    """What the vendor's key says of another manifest."""
-    from benchflow.boot.inspect import ed25519
-
-    return ed25519.sign(vendor.seed, text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from layouts import File, Layer
+from benchflow.bench.oci_writer import Layer, LayerFile
 
 PORT = 8080
 TOOLS = (
@@ -34,15 +34,15 @@ wait
 
 def base(busybox: bytes, word: str) -> Layer:
     """The layer under all: busybox under the names of its tools, and the scripts."""
-    folder = File(mode=0o755, folder=True)
+    folder = LayerFile(mode=0o755, folder=True)
     files = [(name, folder) for name in ("bin", "etc", "www", "www/cgi-bin", "tmp", "proc", "dev")]
-    files += [("bin/busybox", File(busybox, 0o755))]
-    files += [(f"bin/{name}", File(link="busybox")) for name in TOOLS]
+    files += [("bin/busybox", LayerFile(busybox, 0o755))]
+    files += [(f"bin/{name}", LayerFile(link="busybox")) for name in TOOLS]
     files += [
-        ("www/cgi-bin/ask", File(ASK, 0o755)),
-        ("serve", File(SERVE, 0o755)),
-        ("etc/passwd", File(b"root:x:0:0::/:/bin/sh\nclerk:x:1234:2345::/:/bin/sh\n")),
-        ("etc/group", File(b"root:x:0:\nstaff:x:2345:\nwheel:x:3456:\n")),
-        ("word", File(word.encode())),
+        ("www/cgi-bin/ask", LayerFile(ASK, 0o755)),
+        ("serve", LayerFile(SERVE, 0o755)),
+        ("etc/passwd", LayerFile(b"root:x:0:0::/:/bin/sh\nclerk:x:1234:2345::/:/bin/sh\n")),
+        ("etc/group", LayerFile(b"root:x:0:\nstaff:x:2345:\nwheel:x:3456:\n")),
+        ("word", LayerFile(word.encode())),
     ]
     return Layer.of(files)

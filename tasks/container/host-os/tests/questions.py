@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+import secrets
 import time
+from pathlib import PurePosixPath
+
+from benchflow.boot.errors import LoginFailed
 
 LIST = (
     'cd /t && for f in {}; do if [ -e "$f" ]; then echo "$f=$(cat "$f")"; else echo "$f-"; fi; done'
@@ -15,6 +19,40 @@ def look(host, *names: str) -> dict[str, str]:
     said = host.ask(8002, LIST.format(" ".join(f"'{name}'" for name in names)))
     return {name: next((line.removeprefix(f"{name}=") for line in said.splitlines()
                         if line.startswith(f"{name}=")), "") for name in names}  # fmt: skip
+
+
+def root_cannot_be_written(host, number: int) -> None:
+    """[R5]; `number` is that of slot a's partition. What it tried may only show on the disk."""
+    rows = [line.split() for line in host.say("cat /proc/mounts").splitlines()]
+    mounts = {row[1]: (row[2], row[3].split(",")) for row in rows if len(row) > 3}
+    kind, options = mounts["/"]
+    assert kind == "ext4" and "ro" in options, f"/ is {kind} {options}; ext4, ro are due [R5]"
+    for place in ("/run", "/tmp"):
+        real = PurePosixPath(host.say(f"readlink -f {place}"))
+        kind = next(mounts[f"{one}"][0] for one in (real, *real.parents) if f"{one}" in mounts)
+        assert kind in ("tmpfs", "ramfs"), f"{place} lies in {kind}; memory is due [R5]"
+        host.say(f"echo word >{place}/bench && rm {place}/bench")
+    for way in ("mount -o remount,rw /", "mkdir -p /tmp/r; mount --bind / /tmp/r;"
+                " mount -o remount,rw,bind /tmp/r; echo x >/tmp/r/bench"):  # fmt: skip
+        host.machine.shell.run(way, timeout=30)
+        done = host.code("echo word >/bench")
+        assert done != 0, f"a file could be made in / after {way!r} [R5]"
+    host.machine.shell.run(
+        f"mkdir -p /tmp/m && mount -t ext4 -o rw /dev/vda{number} /tmp/m; echo x >/tmp/m/bench;"
+        " sync; umount /tmp/m /tmp/r"
+    )
+
+
+def passwords_that_let_in(machine, right: str) -> list[str]:
+    """Which wrong passwords root gets in with, tried at a login prompt."""
+    more, found = secrets.token_hex(3), []
+    for wrong in ("", right[:8], f"{right}{more}", f"{right[:-1]}5", more):
+        try:
+            machine.login("root", wrong, timeout=60)
+            found.append(wrong)
+        except LoginFailed:
+            pass
+    return found
 
 
 def refused(host, site, reason: str) -> None:
@@ -30,12 +68,13 @@ def refused(host, site, reason: str) -> None:
         if not wrong:
             return
         late = all(state == "waiting" for state, _ in wrong.values()) and deadline.remaining() > 0
-        assert late, f"refused for {reason!r} is due, and this is said: {wrong}"
+        assert late, f"refused for {reason!r} is due [R10], and this is said: {wrong}"
         time.sleep(1)
 
 
-def ranges(host, port: int) -> list[tuple[int, int, int]]:
-    rows = host.ask(port, "cat /proc/self/uid_map").splitlines()
+def ranges(host, port: int, kind: str) -> list[tuple[int, int, int]]:
+    """The map of users (`uid`) or groups (`gid`) that holds behind a port."""
+    rows = host.ask(port, f"cat /proc/self/{kind}_map").splitlines()
     return [tuple(int(word) for word in row.split()) for row in rows]
 
 
@@ -68,11 +107,11 @@ def runs(host, release, slot: str, **wanted: object) -> None:
         time.sleep(1)
     wanted = {"version": release.version, "slot": slot, **wanted}
     said = {key: found[key] for key in wanted}
-    assert said == wanted, f"the host says {said}, due: {wanted}"
+    assert said == wanted, f"the host says {said}, due: {wanted} [R7]"
     text = host.say("cat /etc/host-release")
-    assert release.build in text, f"/etc/host-release is not its own: {text!r}"
+    assert release.build in text, f"/etc/host-release is not its own [R3]: {text!r}"
 
 
 def keeps(host, shared) -> None:
     host.settled(["web"])
-    assert host.ask(8001, "cat /keep/cut") == shared["kept"], "web's volume is not kept"
+    assert host.ask(8001, "cat /keep/cut") == shared["kept"], "web's volume is not kept [R28]"

@@ -7,8 +7,8 @@ import secrets
 from pathlib import Path
 
 import programs
-from layouts import CONFIG, INDEX, File, Layer, Layout, digest, simple
 
+from benchflow.bench.oci_writer import CONFIG, INDEX, Layer, LayerFile, LayoutWriter, digest, simple
 from benchflow.boot.inspect.bounded_run import run_tool
 
 FORMAT = "holmen-site-1"
@@ -37,13 +37,13 @@ class Site:
 
     # -- images -------------------------------------------------------------------------------
 
-    def _write(self, name: str, layout: Layout) -> None:
+    def _write(self, name: str, layout: LayoutWriter) -> None:
         layout.write(self.folder / "images" / name)
         self.digests[name] = str(layout.entries[0]["digest"])
 
     def _images(self) -> None:
         word = self.words
-        top = Layer.of([("word", File(word["web"].encode()))])
+        top = Layer.of([("word", LayerFile(word["web"].encode()))])
         config = {
             **SERVE, "Cmd": ["echo never"], "WorkingDir": "/www", "User": "clerk:wheel",
             "ExposedPorts": {"1/tcp": {}},
@@ -59,28 +59,29 @@ class Site:
 
     def _layers(self) -> None:
         """An image behind a reference and an index, whose layers do all that layers can do."""
-        word, text = self.words, lambda value: File(value.encode())
-        folder = File(mode=0o755, folder=True)
+        word, text = self.words, lambda value: LayerFile(value.encode())
+        folder = LayerFile(mode=0o755, folder=True)
         old = [(f"t/{name}", text(word["old"])) for name in
                ("gone", "again", "late", "shut/a", "shut/b", "deep/er/one", "to-folder", "kept",
                 "to-file/inner", "real/first", "with space", "l" * 150, "origin")]  # fmt: skip
         first = [
             ("t", folder), *old,
-            ("t/alias", File(link="/t/real")), ("t/twin", File(hard="t/origin")),
-            ("t/owned", File(b"x", 0o4751, 12, 34)),
-            ("t/mine", File(mode=0o700, uid=5, folder=True)),
+            ("t/alias", LayerFile(link="/t/real")), ("t/twin", LayerFile(hard="t/origin")),
+            ("t/owned", LayerFile(b"x", 0o4751, 12, 34)),
+            ("t/mine", LayerFile(mode=0o700, uid=5, folder=True)),
         ]  # fmt: skip
         new = word["layers"]
         second = [
-            ("t/again", text(new)), ("t/.wh.again", File()), ("t/.wh.gone", File()),
-            ("t/shut/new", text(new)), ("t/shut/.wh..wh..opq", File()),
-            ("t/deep/.wh.er", File()), ("t/to-folder/inner", text(new)), ("t/to-file", text(new)),
-            ("t/alias/through", text(new)), ("t/third", File(hard="t/kept")),
+            ("t/again", text(new)), ("t/.wh.again", LayerFile()), ("t/.wh.gone", LayerFile()),
+            ("t/shut/new", text(new)), ("t/shut/.wh..wh..opq", LayerFile()),
+            ("t/deep/.wh.er", LayerFile()), ("t/to-folder/inner", text(new)),
+            ("t/to-file", text(new)),
+            ("t/alias/through", text(new)), ("t/third", LayerFile(hard="t/kept")),
             ("./t/dotted", text(new)), ("t/odd-%s'\"$x", text(new)),
         ]  # fmt: skip
-        third = [("t/.wh.late", File()), ("t/mine", File(mode=0o750, uid=6, folder=True)),
+        third = [("t/.wh.late", LayerFile()), ("t/mine", LayerFile(mode=0o750, uid=6, folder=True)),
                  ("word", text(new))]  # fmt: skip
-        layout = Layout()
+        layout = LayoutWriter()
         parts = [self.base, *(Layer.of(files) for files in (first, second, third))]
         right = layout.image(parts, {**SERVE, "User": "0"})
         wrong = layout.image(
@@ -101,12 +102,13 @@ class Site:
         name = self.words["hostile"]
         out = "../" * 12
         files = [
-            (f"{out}run/{name}", File(b"out")),
-            (f"/tmp/../../../../../../run/{name}", File(b"out")),
-            ("a", File(link="/run")), (f"a/{name}", File(b"out")),
-            ("b", File(link=f"{out}run")), (f"b/{name}", File(b"out")),
-            ("stolen", File(hard=f"{out}etc/shadow")), ("c", File(link="/etc")),
-            ("stolen2", File(hard="c/shadow")), (f"b/.wh.{name}", File()), ("b/.wh.host", File()),
+            (f"{out}run/{name}", LayerFile(b"out")),
+            (f"/tmp/../../../../../../run/{name}", LayerFile(b"out")),
+            ("a", LayerFile(link="/run")), (f"a/{name}", LayerFile(b"out")),
+            ("b", LayerFile(link=f"{out}run")), (f"b/{name}", LayerFile(b"out")),
+            ("stolen", LayerFile(hard=f"{out}etc/shadow")), ("c", LayerFile(link="/etc")),
+            ("stolen2", LayerFile(hard="c/shadow")), (f"b/.wh.{name}", LayerFile()),
+            ("b/.wh.host", LayerFile()),
         ]  # fmt: skip
         links = [files[2], files[4], files[7]]
         config = {"Cmd": ["/bin/sh", "-c", "cat /stolen /stolen2 /c/shadow; sleep 9999"]}
@@ -117,10 +119,10 @@ class Site:
 
     def _refused(self) -> None:
         """Entries that cannot be run, with the reason that is due."""
-        small = Layer.of([("a", File(b"a"))])
+        small = Layer.of([("a", LayerFile(b"a"))])
         config = {"Entrypoint": ["/a"]}
 
-        def bad(name: str, reason: str, layout: Layout) -> Layout:
+        def bad(name: str, reason: str, layout: LayoutWriter) -> LayoutWriter:
             self._write(name, layout)
             self.refused[name] = reason
             return layout
@@ -149,10 +151,10 @@ class Site:
         loose = bad("i-marker", "image", simple([small], config))
         assert loose.entries
         (self.folder / "images/i-marker/oci-layout").unlink()
-        layout = Layout()
+        layout = LayoutWriter()
         layout.names({**layout.image([small], config), "mediaType": CONFIG})
         bad("i-type", "image", layout)
-        layout = Layout()
+        layout = LayoutWriter()
         layout.names({**layout.blob(INDEX, b"[]")})
         bad("i-index", "image", layout)
         self.refused["i-missing"] = "image"
@@ -247,6 +249,14 @@ class Site:
             "bad-name": self.some("web", Web=port),
             "bad-array": b"[]",
         }
+
+    def malformed(self) -> list[bytes]:
+        """Lists that are none, as a whole. [R9]"""
+        return [
+            each if isinstance(each, bytes) else json.dumps(each).encode()
+            for name, each in self.others().items()
+            if name.startswith("bad-")
+        ]
 
     def carrier(self, path: Path, site: bytes | dict[str, object], **files: object) -> Path:
         """An ext4 disk with the images, site.json, and declarations under other names."""

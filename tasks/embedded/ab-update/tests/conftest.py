@@ -1,19 +1,36 @@
-"""What the checks share: the order's files, the machines, and the states that they start from."""
+"""What the checks share: machines, files, order of events.
+
+Machines: `unit` is asked throughout. Beside it, each in a lane (lane.py): `dead`, from a copy of
+its disk after the first start, is given versions that cannot live (dead.py); `cuts`, from a copy
+after its second update, crashes and loses its power (power.py); `idle`, fresh, is left to itself
+after wrong passwords; `lost` is the unit's disk without its data. Units with a torn sector come
+last, two at a time.
+Files: bundle.py and media.py make what is on the second disk, unit.py asks a unit and compares its
+slots with what it says, delivered.py reads what lies on the disk before anything starts.
+Order: 1 (delivered) → second → third → unhealthy (fails) → flaky (confirmed at its third try) →
+next → back to flaky → without data.
+"""
 
 from __future__ import annotations
 
+import secrets
 import time
 
 import pytest
 from bundle import Vendor
-from dead import dead_versions
-from lane import Lane
+from dead import DeadVersions
+from lane import Lane, Step
 from media import Media
 from power import Cuts
 from unit import PASSWORD, Layout, Unit, on_bench
 
+from benchflow.boot import Disk, GuestError
+from benchflow.boot.errors import LoginFailed
+
 FIRST = "/app/out/first.bundle"
 KEY = "/app/out/vendor.pem"
+#: Real seconds: the watchdog's 60, and what a unit may take to act on them.
+LEFT_ALONE = 85
 
 
 @pytest.fixture(scope="session")
@@ -34,22 +51,39 @@ def vendor(deliverable, work):
 
 
 @pytest.fixture(scope="session")
-def media(vendor, work):
+def word():
+    """What lies on the second disk beside the bundles."""
+    return secrets.token_hex(8)
+
+
+@pytest.fixture(scope="session")
+def media(vendor, work, word):
     folder = work / "media"
     folder.mkdir()
-    return Media(vendor, folder)
+    return Media(vendor, folder, word)
 
 
 @pytest.fixture(scope="session")
-def second_disk(media):
-    return media.disk()
+def second_disk(request, work, word):
+    """The second disk; one without bundles where none can be made."""
+    try:
+        return request.getfixturevalue("media").disk()
+    except (AssertionError, GuestError):
+        return Disk.of_files(work / "word.img", {"word": f"{word}\n".encode()})
 
 
 @pytest.fixture(scope="session")
-def unit(machines, deliverable, layout, media, second_disk):
-    machine = on_bench(machines, "unit", deliverable(), second_disk)
-    releases = {release.version: release for release in media.releases.values()}
-    return Unit(machine, layout, releases, [])
+def releases(request):
+    """Ours, by their numbers."""
+    try:
+        return {one.version: one for one in request.getfixturevalue("media").releases.values()}
+    except (AssertionError, GuestError):
+        return {}
+
+
+@pytest.fixture(scope="session")
+def unit(machines, deliverable, layout, releases, second_disk):
+    return Unit(on_bench(machines, "unit", deliverable(), second_disk), layout, releases, [])
 
 
 @pytest.fixture(scope="session")
@@ -63,6 +97,7 @@ def twin(unit, machines, second_disk):
     """`twin(name)`: a unit that is switched off, with a copy of the first one's disk as it is."""
 
     def twin(name: str) -> Unit:
+        unit.up()
         unit.say("sync")
         machine = on_bench(machines, name, unit.machine.flatten(), second_disk)
         return Unit(machine, unit.layout, unit.releases, list(unit.records))
@@ -74,31 +109,60 @@ def twin(unit, machines, second_disk):
 def dead(twin, media):
     """What another unit, like the first one after its first start, is given meanwhile."""
     other = twin("dead")
-    with Lane(dead_versions(other, media, media.releases["first"]), other.machine.close) as lane:
+    with Lane(DeadVersions(other, media).steps(), other.machine.close) as lane:
         yield lane
 
 
 @pytest.fixture(scope="session")
 def idle(machines, deliverable):
-    """A unit without bundles, left to itself beside the others; its step `start` says since when.
-
-    In seconds of `time.monotonic`, as its own clocks run on a slow host, too.
-    """
+    """A unit without bundles. Its steps: `passwords` (those that let somebody in), `alone` (what it
+    says of itself when it was left to itself)."""
     machine = on_bench(machines, "idle", deliverable(), None)
+    since: list[float] = []
 
-    def start() -> float:
+    def passwords() -> list[str]:
         machine.boot()
-        machine.login("root", PASSWORD, timeout=60)
-        return time.monotonic()
+        found = []
+        more = secrets.token_hex(3)
+        for wrong in ("", PASSWORD[:8], f"{PASSWORD}{more}", f"{PASSWORD[:-1]}8", more):
+            try:
+                machine.login("root", wrong, timeout=60)
+                found.append(wrong)
+            except LoginFailed:
+                since[:] = since or [time.monotonic()]
+        return found
 
-    with Lane({"start": start}, machine.close) as lane:
-        yield machine, lane
+    def alone() -> str:
+        machine.login("root", PASSWORD, timeout=60)
+        began = since[0] if since else time.monotonic()
+        # Its own clocks run in real seconds, on a slow host too.
+        while machine.alive and time.monotonic() - began < LEFT_ALONE:
+            time.sleep(0.5)
+        assert machine.boots == 1, "a confirmed version was restarted [R18, R20]"
+        said: str = machine.shell.run("update status").stdout
+        machine.close()
+        return said
+
+    with Lane({"passwords": Step(passwords), "alone": Step(alone)}, machine.close) as lane:
+        yield lane
 
 
 @pytest.fixture(scope="session")
 def cuts(twin, media):
-    """What a unit like the first one after its second update is given meanwhile: ten power cuts."""
+    """What a unit like the first one after its second update goes through meanwhile."""
     other = twin("cuts")
-    steps = Cuts(other, media, media.releases["third"]).steps()
-    with Lane(steps, other.machine.close) as lane:
+    with Lane(Cuts(other, media).steps(), other.machine.close) as lane:
         yield lane
+
+
+@pytest.fixture(scope="session")
+def lost(unit, machines, second_disk, media):
+    """The unit after its data are lost, switched off; and what it said before."""
+    unit.up()
+    before = unit.status()
+    unit.say("sync")
+    unit.machine.power_cut()
+    disk = unit.machine.flatten()
+    unit.layout.fill(disk, "data", secrets.choice((bytes, secrets.token_bytes)))
+    machine = on_bench(machines, "lost", disk, second_disk)
+    return Unit(machine, unit.layout, unit.releases, []), before

@@ -8,27 +8,42 @@ seconds for a script, a watchdog), and guests that wait for a processor run agai
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
+
+from benchflow.boot import GuestExited
+
+
+@dataclass(frozen=True)
+class Step:
+    """What is done, and the steps without which it would mean nothing."""
+
+    act: Callable[[], Any]
+    after: tuple[str, ...] = ()
 
 
 class Lane:
-    """Does `steps` in their order, in one thread, until one of them fails.
+    """Does `steps` in their order, in one thread. One that fails ends those that come after it, as
+    their `after` says, and no other.
 
     `close` switches the machine off that they are about.
     """
 
-    def __init__(self, steps: Mapping[str, Callable[[], Any]], close: Callable[[], None]) -> None:
+    def __init__(self, steps: Mapping[str, Step], close: Callable[[], None]) -> None:
         self._close = close
         self._pool = ThreadPoolExecutor(1)
         self._done: dict[str, Future[Any]] = {}
-        before: Future[Any] | None = None
         for name, step in steps.items():
-            before = self._done[name] = self._pool.submit(_after, before, step)
+            before = [self._done[one] for one in step.after]
+            self._done[name] = self._pool.submit(_after, before, step.act)
 
     def result(self, name: str) -> Any:
         """What a step returned, once it is over. Raises what ended it, or a step before it."""
-        return self._done[name].result()
+        try:
+            return self._done[name].result()
+        except CancelledError:
+            raise GuestExited(f"{name}: the machine was switched off before") from None
 
     def __enter__(self) -> Lane:
         return self
@@ -41,7 +56,7 @@ class Lane:
         self._pool.shutdown()
 
 
-def _after(before: Future[Any] | None, step: Callable[[], Any]) -> Any:
-    if before is not None:
-        before.result()
-    return step()
+def _after(before: list[Future[Any]], act: Callable[[], Any]) -> Any:
+    for each in before:
+        each.result()
+    return act()

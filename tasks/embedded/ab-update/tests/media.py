@@ -7,12 +7,13 @@ from pathlib import Path
 
 from bundle import HEAD, MANIFEST, SLOT, WHOLE, Release, Vendor, manifest
 
-from benchflow.boot import Disk
+from benchflow.boot import Disk, GuestError
 from benchflow.boot.inspect.bounded_run import run_tool
 
 COUNT = "n=$(($(cat {file} 2>/dev/null) + 1)); echo $n >{file}; sync"
 OBSERVE = """#!/bin/sh
 echo run >>{folder}/runs
+id -u >{folder}/user
 update status >{folder}/status 2>&1
 sync
 """
@@ -26,7 +27,9 @@ update rollback >/dev/null 2>&1; echo $? >{folder}/rollback
 head -n 1 /media/word >{folder}/media
 sync
 """
+#: Within its ten seconds, and long enough that less patience shows.
 FIRST = """#!/bin/sh
+sleep 7
 echo first >>{folder}/order
 """
 SECOND = """#!/bin/sh
@@ -43,7 +46,11 @@ FLAKY = """#!/bin/sh
 n=$(($(cat {folder}/flaky 2>/dev/null) + 1)); echo $n >{folder}/flaky
 sync
 case $n in
-1) while :; do sleep 1000; done ;;
+1)
+	trap '' HUP INT TERM
+	echo {word}
+	while :; do sleep 1; done
+	;;
 2) exit 3 ;;
 esac
 """
@@ -51,13 +58,40 @@ ENDS = """#!/bin/sh
 echo {word}
 exit 1
 """
+#: Its word is there only where the slot has its shell and small tools for itself.
 HANGS = """#!/bin/sh
-echo {word}
+echo {word} | tr -d _ | sed 's/^v/w/'
 while :; do sleep 1000; done
 """
 TELLS = """#!/bin/sh
 echo {word}
 """
+
+
+#: [R8] The room for what is added: 16 files, and with the blocks' ends no more than 1 MiB.
+MORE_FILES, MORE_BYTES = 16, 960 << 10
+NOTHING = b"#!/bin/sh\nexit 0\n"
+
+
+def more_files() -> dict[str, bytes]:
+    names = [f"health_{number}-more" for number in range(60, 60 + MORE_FILES)]
+    files = dict.fromkeys(names, NOTHING)
+    size = MORE_BYTES - len(NOTHING) * MORE_FILES - 1
+    return {**files, names[-1]: NOTHING + b"#" + secrets.token_hex(size // 2 + 1)[:size].encode()}
+
+
+class Releases(dict[str, Release]):
+    """By what they are for; `faults` says why one could not be made."""
+
+    def __init__(self, *first: tuple[str, Release]) -> None:
+        super().__init__(first)
+        self.faults: dict[str, str] = {}
+
+    def __missing__(self, name: str) -> Release:
+        raise AssertionError(
+            f"version {name!r} cannot be made from the slot image of first.bundle [R8]:"
+            f" {self.faults.get(name, 'nobody knows it')}"
+        )
 
 
 def draw_versions() -> dict[str, int]:
@@ -78,22 +112,26 @@ def draw_versions() -> dict[str, int]:
 class Media:
     """`releases` by what they are for, `names` of files by what is in them."""
 
-    def __init__(self, vendor: Vendor, folder: Path) -> None:
+    def __init__(self, vendor: Vendor, folder: Path, word: str) -> None:
         self.folder = folder
         self.files = folder / "media"
         self.files.mkdir()
         self.names: dict[str, str] = {}
-        self.word = secrets.token_hex(8)
-        self.words = {name: f"w{secrets.token_hex(8)}" for name in ("ends", "hangs", "cuts")}
+        self.word = word
+        names = ("ends", "hangs", "cuts", "flaky")
+        self.words = {name: f"w{secrets.token_hex(8)}" for name in names}
         self.place = f"/data/bench-{secrets.token_hex(4)}"
         self._vendor = vendor
         versions = draw_versions()
-        self.releases: dict[str, Release] = {"first": vendor.release1}
+        self.releases = Releases(("first", vendor.release1))
         for name, version in versions.items():
-            build = secrets.token_hex(8)
-            changes = self._changes(name)
             path = self.files / self._named(name)
-            self.releases[name] = vendor.release(path, version, build, **changes)
+            try:
+                changes = self._changes(name)
+                self.releases[name] = vendor.version(path, version, secrets.token_hex(8), **changes)
+            except (AssertionError, GuestError) as error:
+                self.releases.faults[name] = str(error)
+                path.unlink(missing_ok=True)
         self._false()
         (self.files / "word").write_text(f"{self.word}\n")
 
@@ -102,6 +140,8 @@ class Media:
 
     def path(self, what: str) -> str:
         """Where the unit finds a bundle."""
+        if what in self.releases.faults:
+            return f"/media/{self.releases[what].version}"
         return f"/media/{self.names[what]}"
 
     def _script(self, text: str, **words: str) -> bytes:
@@ -123,11 +163,12 @@ class Media:
         if name == "unhealthy":
             return {"health_90-bench": self._script(UNHEALTHY)}
         if name == "flaky":
-            return {"health_90-bench": self._script(FLAKY)}
+            return {"health_90-bench": self._script(FLAKY, word=self.words[name])}
         if name == "ends":
             return {"init": self._script(ENDS, word=self.words[name])}
         if name == "hangs":
-            return {"init": self._script(HANGS, word=self.words[name])}
+            spread = "_".join(self.words[name].replace("w", "v"))
+            return {"init": self._script(HANGS, word=spread)}
         if name == "cuts":
             return {"health_90-bench": self._script(TELLS, word=self.words[name])}
         if name == "garbage":
@@ -137,13 +178,18 @@ class Media:
             # knows. (Merely cut off, its rest may still lie in memory from the start before, and it
             # runs; noise there may also stand still for ever.)
             kernel = self._vendor.kernel()
-            head = ((kernel[0x1F1] or 4) + 1) * 512
+            linux = kernel[0x202:0x206] == b"HdrS"
+            head = ((kernel[0x1F1] or 4) + 1) * 512 if linux else 4096
             return {"kernel": kernel[:head] + b"\x0f\x0b" * (1 << 19)}
+        if name == "next":
+            return more_files()
         return {}
 
     def _false(self) -> None:
         """Every bundle that has to be refused; where the content is never read it is zeros."""
-        vendor, second, third = self._vendor, self.releases["second"], self.releases["third"]
+        vendor, releases = self._vendor, self.releases
+        second, third = (releases.get(one, releases["first"]) for one in ("second", "third"))
+        last = max(release.version for release in releases.values())
         text = manifest(second.version, second.digest)
         head = text.rstrip(b"\0")
 
@@ -179,6 +225,8 @@ class Media:
         false("signature-moved", moved, signature=vendor.sign(text))
         false("signature-short-text", signature=vendor.sign(head))
 
+        for number, board in enumerate(("Varde-3", "varde_3", "varde-3 ", "")):
+            form(f"board-{number}", manifest(second.version, second.digest, board=board))
         false("board", manifest(second.version, second.digest, board="varde-4"))
         false("board-longer", manifest(second.version, second.digest, board="varde-33"))
         vendor.false(
@@ -186,9 +234,11 @@ class Media:
             manifest(1, vendor.release1.digest),
             content=vendor.release1.path,
         )
-        between = 2 + secrets.randbelow(second.version - 2)
+        between = 2 + secrets.randbelow(max(1, second.version - 2))
         false("between", manifest(between, second.digest))
 
+        # Of a version above all floors: a content that is not the one that was promised.
+        false("late", manifest(last + 1, second.digest))
         false("content-other", content=third.path)
         false("content-flipped", content=second.path)
         with (self.files / self._named("content-flipped")).open("r+b") as stream:

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from bundle import Release
+from lane import Step
 from media import Media
 from unit import SECTOR, Unit, on_bench
 
@@ -20,7 +21,12 @@ from benchflow.boot import GuestError
 CUTS_WHILE_WRITING = 6
 #: When the power goes around the first start of a new version.
 MOMENTS = ("at once", "early", "late", "at its confirmation")
-SPOILT = 2
+#: [R26] How many sectors may change outside of slots and data in one step, and how many of them
+#: are spoilt, each on a disk of its own, so many at a time.
+MOST_CHANGED = 32
+SPOILT = 8
+AT_A_TIME = 2
+KINDS = ("zeros", "noise", "noise in its second half", "what was there before in its second half")
 
 
 @dataclass(frozen=True)
@@ -39,35 +45,55 @@ class Stages:
 
 
 class Cuts:
-    """A unit that loses its power ten times, around the update from `now` to `cuts`."""
+    """A unit that crashes once and loses its power ten times, around its update to `cuts`."""
 
-    def __init__(self, unit: Unit, media: Media, now: Release) -> None:
+    def __init__(self, unit: Unit, media: Media) -> None:
         self._unit = unit
         self._machine = unit.machine
-        self._path = media.path("cuts")
-        self._word, self._place = media.words["cuts"], media.place
-        self._now, self._cuts = now, media.releases["cuts"]
+        self._media, self._place = media, media.place
         self._kept: dict[str, list[str]] = {}
-        self._seconds = 0.0
+        self._floor, self._seconds = 0, 0.0
 
-    def steps(self) -> dict[str, Callable[[], object]]:
-        """`start`, MOMENTS (the first returns Stages), cuts while writing, `updated`."""
+    def steps(self) -> dict[str, Step]:
+        """`start`, `crash`, MOMENTS (the first returns Stages), cuts while writing, `updated`."""
         first, *others = MOMENTS
+        ready, installed = ("ready",), ("ready", "installs")
         return {
-            "start": self._start,
-            first: self._at_once,
-            "installs": self._installs,
-            **{name: partial(self._moment, name) for name in others},
-            **{str(part): partial(self._while_writing, part) for part in range(CUTS_WHILE_WRITING)},
-            "updated": self._updated,
-        }
+            "start": Step(self._start),
+            "crash": Step(self._crash, ("start",)),
+            "ready": Step(self._ready, ("start",)),
+            first: Step(self._at_once, ready),
+            "installs": Step(self._installs, ready),
+            **{name: Step(partial(self._moment, name), installed) for name in others},
+            **{str(part): Step(partial(self._while_writing, part), installed)
+               for part in range(CUTS_WHILE_WRITING)},
+            "updated": Step(self._updated, installed),
+        }  # fmt: skip
 
     def _start(self) -> str:
         """What the health scripts have written down once the unit was started again."""
-        self._unit.start(120)
-        self._unit.runs(self._now)
-        self._snapshot("ready")
+        self._unit.start()
         return self._unit.say(f"cat {self._place}/order")
+
+    def _crash(self) -> None:
+        """[R19], on a version that was confirmed after a trial."""
+        unit = self._unit
+        before = unit.status()
+        unit.add(secrets.token_hex(8))
+        boots = self._machine.boots
+        self._machine.shell.leave("echo c >/proc/sysrq-trigger")
+        unit.enter(90)
+        assert self._machine.boots > boots, "a crash did not restart it [R19]"
+        after = unit.status()
+        assert after == before, f"after a crash it says {after}, and {before} is due [R19]"
+        unit.keeps_records()
+
+    def _ready(self) -> None:
+        self._unit.up()
+        self._now = self._unit.now()
+        self._cuts, self._path = self._media.releases["cuts"], self._media.path("cuts")
+        self._floor = int(self._unit.status()["floor"])
+        self._snapshot("ready")
 
     def _snapshot(self, name: str) -> None:
         self._machine.snapshot(name)
@@ -83,26 +109,30 @@ class Cuts:
         unit.start(120)
         status = unit.status()
         found = [release for release in releases if str(release.version) == status["version"]]
-        assert found, status
+        due = [release.version for release in releases]
+        assert found, f"after the cut one of {due} is due [R25], and this runs: {status}"
         unit.runs(found[0])
         unit.whole(status)
         unit.keeps_records()
+        floor = max(self._floor, found[0].version)
+        assert status["floor"] == str(floor), f"the floor {floor} is due [R14]: {status}"
         return status
 
     def _is_updated(self) -> None:
         status = self._came_back(self._cuts)
-        assert status["other"] == "good", status
+        assert status["other"] == "good", f"the version before is good [R13]: {status}"
 
     def _at_once(self) -> Stages:
+        """Nothing comes between the end of an installation and the cut: what is safe is safe."""
         unit, machine = self._unit, self._machine
-        floor, before = int(unit.status()["floor"]), machine.flatten()
-        unit.installs(self._path)
         unit.add(secrets.token_hex(8))
+        before = machine.flatten()
+        unit.installs(self._path)
         machine.power_cut()
         installed, kept = machine.flatten(), list(unit.records)
         self._is_updated()
         machine.power_cut()
-        return Stages(unit, before, installed, machine.flatten(), floor, kept)
+        return Stages(unit, before, installed, machine.flatten(), self._floor, kept)
 
     def _installs(self) -> None:
         """Install beside records that are added, and see how long that takes.
@@ -115,9 +145,9 @@ class Cuts:
         began = time.monotonic()
         unit.say(f"{{ update install {self._path} >/dev/null 2>&1; echo $? >{said}; }} &")
         while not (status := unit.say(f"[ ! -s {said} ] || cat {said}")):
-            assert deadline.remaining() > 0, "update install beside records has no end"
+            assert deadline.remaining() > 0, "update install beside records has no end [R10]"
             unit.add(secrets.token_hex(8))
-        assert status == "0", f"status {status} of a good bundle beside records"
+        assert status == "0", f"status {status} of a good bundle beside records; 0 is due [R10]"
         self._seconds = time.monotonic() - began
         self._snapshot("installed")
 
@@ -127,7 +157,7 @@ class Cuts:
         unit.add(secrets.token_hex(8))
         unit.leave()
         if name == "at its confirmation":
-            unit.await_text(self._word)
+            unit.await_word(self._media.words["cuts"])
             time.sleep(secrets.randbelow(1000) / 1000)
         else:
             time.sleep((1 + 2 * (name == "late")) + secrets.randbelow(2000) / 1000)
@@ -148,6 +178,7 @@ class Cuts:
 
     def _updated(self) -> None:
         unit = self._unit
+        unit.up()
         if unit.status()["version"] == str(self._now.version):
             unit.installs(self._path)
             unit.restart(90)
@@ -156,22 +187,28 @@ class Cuts:
         self._machine.power_cut()
 
 
-def torn(kind: int, sector: bytes) -> bytes:
-    """What a torn write leaves of a sector: zeros, noise, or noise in its second half."""
+def torn(kind: int, meant: bytes, before: bytes) -> bytes:
+    """What a torn write leaves of a sector, in the words of KINDS."""
     half = SECTOR // 2
     return (
         bytes(SECTOR),
         secrets.token_bytes(SECTOR),
-        sector[:half] + secrets.token_bytes(half),
+        meant[:half] + secrets.token_bytes(half),
+        meant[:half] + before[half:],
     )[kind]
 
 
-def spoil(disk: Path, target: Path, sector: int, kind: int) -> Path:
-    """A copy of a disk with one sector torn."""
-    shutil.copyfile(disk, target)
-    with target.open("r+b") as stream:
+def sector_of(disk: Path, sector: int) -> bytes:
+    with disk.open("rb") as stream:
         stream.seek(sector * SECTOR)
-        content = torn(kind, stream.read(SECTOR))
+        return stream.read(SECTOR)
+
+
+def spoil(before: Path, after: Path, target: Path, sector: int, kind: int) -> Path:
+    """A copy of the disk `after` with one sector torn."""
+    shutil.copyfile(after, target)
+    content = torn(kind, sector_of(after, sector), sector_of(before, sector))
+    with target.open("r+b") as stream:
         stream.seek(sector * SECTOR)
         stream.write(content)
     return target
@@ -186,29 +223,35 @@ def survives(
     name: str,
     asked: Callable[[Unit], None],
 ) -> None:
-    """Spoil some of the sectors that changed from one of `disks` to the other, each on a disk of
-    its own; each has to come up beside the others, and to be as `asked` wants it."""
+    """Spoil sectors that changed from one of `disks` to the other, each on a disk of its own; each
+    has to come up beside the others, and to be as `asked` wants it. Where nothing has changed
+    there is nothing to spoil."""
     before, after = disks
     unit = stages.unit
     changed = unit.layout.changed(before, after)
-    assert changed, "the unit keeps no state outside of slots and data"
-    chosen = secrets.SystemRandom().sample(changed, min(SPOILT, len(changed)))
-    kinds = secrets.SystemRandom().sample(range(3), SPOILT)
+    assert len(changed) <= MOST_CHANGED, (
+        f"{len(changed)} sectors outside of slots and data have changed; [R26] allows"
+        f" {MOST_CHANGED} in a step: {changed[:MOST_CHANGED]} …"
+    )
+    draw = secrets.SystemRandom()
+    chosen = draw.sample(changed, min(SPOILT, len(changed)))
+    kinds = draw.sample(range(4), 4) * (SPOILT // 4)
 
     def comes_up(number: int) -> None:
         sector, kind = chosen[number], kinds[number]
-        disk = spoil(after, work / f"{name}{number}.raw", sector, kind)
+        disk = spoil(before, after, work / f"{name}{number}.raw", sector, kind)
         machine = on_bench(machines, f"{name}{number}", disk, second_disk)
         one = Unit(machine, unit.layout, unit.releases, list(stages.records))
         try:
             one.start(120)
             asked(one)
         except (GuestError, AssertionError) as error:
-            how = ("zeros", "noise", "noise in its second half")[kind]
-            raise AssertionError(f"sector {sector} of {changed[:20]}, {how}: {error}") from error
+            raise AssertionError(
+                f"sector {sector} of {changed}, {KINDS[kind]} [R26]: {error}"
+            ) from error
         finally:
             machine.close()
             disk.unlink()
 
-    with ThreadPoolExecutor(SPOILT) as pool:
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
         list(pool.map(comes_up, range(len(chosen))))

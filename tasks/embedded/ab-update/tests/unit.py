@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bundle import SLOT, Release, digest_of
 
-from benchflow.boot import Disk, GuestPanic, GuestTimeout, Image, Machine
+from benchflow.bench.guest import Guest
+from benchflow.boot import (
+    BadDeliverable,
+    CheckMisuse,
+    Disk,
+    GuestError,
+    Image,
+    LoginFailed,
+    Machine,
+)
 
 PASSWORD = "Lock-Chamber-7"
+SLOTS = ("slot-a", "slot-b")
+NAMES = (*SLOTS, "data")
+#: Reference seconds from power-on to the login prompt of a confirmed version. [R5]
+START_SECONDS = 30
 WATCHDOG = ["-device", "i6300esb"]
 SECTOR = 512
-#: A kernel's word for a host that kept its timer from it. `boot` starts the machine anew then, but
-#: the boot loader has counted a try (docs/boot.md).
-SPOILT = "IO-APIC + timer doesn't work!"
 KEYS = ("slot", "version", "state", "try", "other", "other_version", "floor")
+VALUES = {"slot": ("a", "b"), "state": ("trial", "confirmed"), "try": ("0", "1", "2", "3"),
+          "other": ("good", "ready", "failed", "none")}  # fmt: skip
+
+
+def same(found: object, due: object, words: str) -> None:
+    assert found == due, f"found {found}, due {due}: {words}"
 
 
 def on_bench(machines, name: str, disk: Path, media: Disk | None) -> Machine:
@@ -29,11 +45,10 @@ def on_bench(machines, name: str, disk: Path, media: Disk | None) -> Machine:
 def parse_status(text: str) -> dict[str, str]:
     """`update status` by key. AssertionError where it has not the form of [R13]."""
     rows = [line.split("=", 1) for line in text.splitlines() if line.strip()]
-    assert [row[0] for row in rows] == list(KEYS), f"not the lines of [R13]: {text!r}"
+    assert [row[0] for row in rows] == list(KEYS), f"not the seven lines of [R13]: {text!r}"
     status = {key: value.strip() for key, value in rows}
-    assert status["slot"] in ("a", "b") and status["state"] in ("trial", "confirmed"), text
-    assert status["try"] in ("0", "1", "2", "3"), text
-    assert status["other"] in ("good", "ready", "failed", "none"), text
+    odd = [key for key, values in VALUES.items() if status[key] not in values]
+    assert not odd, f"{odd} have values that [R13] does not know: {text!r}"
     return status
 
 
@@ -42,28 +57,48 @@ class Layout:
     """Where the named partitions lie, in bytes."""
 
     places: Mapping[str, tuple[int, int]]
+    faults: Sequence[str] = ()
+    #: The numbers by which the kernel calls them.
+    numbers: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, image: Image) -> Layout:
-        places: dict[str, tuple[int, int]] = {}
-        for partition in image.partitions():
-            if partition.name in ("slot-a", "slot-b", "data"):
-                assert partition.name not in places, f"{partition.name} is there twice"
-                places[partition.name] = (partition.start, partition.size)
-        missing = {"slot-a", "slot-b", "data"} - set(places)
-        assert not missing, f"no partition is called {sorted(missing)}"
-        return cls(places)
+        """What there is; `faults` says what [R1] asks for besides."""
+        try:
+            partitions = image.partitions()
+        except BadDeliverable as error:
+            return cls({}, (f"its partitions cannot be read: {error.message}",))
+        names = [one.name for one in partitions]
+        faults = [f"{names.count(name)} partitions are called {name}, and 1 is wanted"
+                  for name in NAMES if names.count(name) != 1]  # fmt: skip
+        faults += [f"partition {one.number} is of a table other than GPT"
+                   for one in partitions if one.table != "gpt"]  # fmt: skip
+        return cls({one.name: (one.start, one.size) for one in partitions
+                    if one.name in NAMES}, faults,
+                   {one.name: one.number for one in partitions if one.name in NAMES})  # fmt: skip
+
+    def place(self, name: str) -> tuple[int, int]:
+        assert name in self.places, f"no partition is called {name} [R1]"
+        return self.places[name]
 
     def digest(self, disk: Path, slot: str) -> str:
-        start, _ = self.places[f"slot-{slot}"]
-        return digest_of(disk, start, SLOT)
+        return digest_of(disk, self.place(f"slot-{slot}")[0], SLOT)
+
+    def fill(self, disk: Path, name: str, content: Callable[[int], bytes]) -> None:
+        """Write `content(size)`, piece by piece, all over a partition of a copy of a disk."""
+        start, size = self.place(name)
+        with disk.open("r+b") as stream:
+            stream.seek(start)
+            for at in range(0, size, 1 << 20):
+                stream.write(content(min(1 << 20, size - at)))
 
     def changed(self, before: Path, after: Path) -> list[int]:
         """The sectors outside of slots and data that differ between two copies of a disk."""
         found: list[int] = []
+        places = [self.place(name) for name in NAMES]
         with before.open("rb") as one, after.open("rb") as two:
             position = 0
-            for start, size in [*sorted(self.places.values()), (before.stat().st_size, 0)]:
+            for start, size in [*sorted(places), (before.stat().st_size, 0)]:
                 one.seek(position)
                 two.seek(position)
                 left, right = one.read(start - position), two.read(start - position)
@@ -75,69 +110,57 @@ class Layout:
         return found
 
 
-class Unit:
+class Unit(Guest):
     """`machine` with what is known of its disk, its releases and its records."""
 
     def __init__(
         self, machine: Machine, layout: Layout, releases: Mapping[int, Release], records: list[str]
     ) -> None:
-        self.machine = machine
+        super().__init__(machine, PASSWORD, login_seconds=START_SECONDS)
         self.layout = layout
         self.releases = releases
         self.records = records
 
     # -- life ---------------------------------------------------------------------------------
 
-    def login(self, seconds: float = 60) -> None:
+    def log_in(self, seconds: float) -> None:
         """Wait for a confirmed version, through any number of tries that panic."""
-        self._through_panics(
-            seconds, lambda left: self.machine.login("root", PASSWORD, timeout=left)
-        )
+        try:
+            self.through_panics(super().log_in, seconds)
+        except LoginFailed:
+            # Programs that ask for a password first throw away what was typed before: on a busy
+            # host they throw away a part of it.
+            self.through_panics(super().log_in, seconds)
 
-    def _through_panics(self, seconds: float, wait: Callable[[float], object]) -> None:
-        """`wait` is given what is left of `seconds`, in reference seconds too."""
-        deadline = self.machine.deadline(seconds)
-        while True:
-            try:
-                wait(max(1.0, deadline.seconds - deadline.used()))
-                return
-            except GuestPanic:
-                if deadline.remaining() <= 0:
-                    raise
+    def up(self, seconds: float = 90) -> None:
+        """See to it that somebody is logged in, whatever an earlier check has come to."""
+        try:
+            self.say("true", 10)
+        except (GuestError, CheckMisuse):
+            self.off()
+            self.start(seconds)
 
-    def start(self, seconds: float = 60) -> None:
-        self.machine.boot()
-        self.login(seconds)
+    def off(self) -> None:
+        if self.machine.alive:
+            self.machine.power_cut()
+
+    def cut(self, seconds: float = START_SECONDS) -> None:
+        """Take the power away, and give it back."""
+        self.machine.power_cut()
+        self.start(seconds)
+
+    def awaits_restart(self, seconds: float, what: str) -> None:
+        """Wait until the machine starts again; AssertionError with `what` when it does not."""
+        boots, deadline = self.machine.boots, self.machine.deadline(seconds)
+        while self.machine.boots == boots and deadline.remaining() > 0:
+            time.sleep(0.2)
+        assert self.machine.boots > boots, f"no restart within {seconds} s: {what}"
 
     def leave(self) -> None:
         """Restart in order, and wait until the old start is over."""
         self.machine.reboot(timeout=60)
 
-    def restart(self, seconds: float = 60) -> None:
-        self.leave()
-        self.login(seconds)
-
-    def await_text(self, text: str, seconds: float = 60) -> None:
-        """Wait for a word of this run on the console, through panics."""
-        self._through_panics(
-            seconds, lambda left: self.machine.expect(re.escape(text), timeout=left)
-        )
-
-    def unspoilt(self, step: Callable[[], object]) -> None:
-        """A step that counts tries, begun again where the host spoilt one of them."""
-        for more in (True, True, False):
-            mark = self.machine.console.end
-            try:
-                step()
-                return
-            except (AssertionError, GuestTimeout):
-                if not more or SPOILT not in self.machine.console.since(mark):
-                    raise
-
     # -- questions ----------------------------------------------------------------------------
-
-    def say(self, command: str, seconds: float = 60) -> str:
-        return self.machine.shell.run(command, timeout=seconds, check=True).stdout.strip()
 
     def status(self) -> dict[str, str]:
         return parse_status(self.say("update status"))
@@ -148,32 +171,49 @@ class Unit:
 
     def installs(self, path: str) -> None:
         done = self.machine.shell.run(f"update install {path}", timeout=60)
-        assert done.status == 0, f"status {done.status} of a good bundle: {done.stdout[-300:]!r}"
+        said = f"{done.status}, {done.stdout[-300:]!r}"
+        assert done.status == 0, (
+            f"update install of a good bundle ended with {said}; 0 is due [R10]"
+        )
 
     def add(self, text: str) -> None:
         """Add a record, which counts from the moment at which it is acknowledged."""
         quoted = "'" + text.replace("'", "'\\''") + "'"
         said = self.say(f"record add {quoted}", 30)
-        assert said == f"ok {len(self.records) + 1}", f"{said!r} to record {len(self.records) + 1}"
+        due = f"ok {len(self.records) + 1}"
+        assert said == due, f"record add said {said!r}, and {due!r} is due [R21]"
         self.records.append(text)
 
     def keeps_records(self) -> None:
         """What was acknowledged is there, in order; one more may be, whose word got lost."""
         lines = self.say("record list").splitlines()
         expected = [f"{n} {text}" for n, text in enumerate(self.records, 1)]
-        assert lines[: len(expected)] == expected, f"records: {lines!r}, expected {expected!r}"
-        assert len(lines) <= len(expected) + 1, f"records of nobody: {lines[len(expected) :]!r}"
+        assert lines[: len(expected)] == expected, (
+            f"record list says {lines!r}, and acknowledged were {expected!r} [R21, R25]"
+        )
+        more = lines[len(expected) :]
+        assert len(more) <= 1, f"record list has records of nobody: {more!r} [R21]"
         self.records[:] = [line.partition(" ")[2] for line in lines]
 
     def runs(self, release: Release, *, state: str = "confirmed") -> dict[str, str]:
         """Assert that `release` runs, by what only its own slot image holds."""
         status = self.status()
-        assert status["version"] == str(release.version), f"{release.version} should run: {status}"
-        assert status["state"] == state, status
+        due = (str(release.version), state)
+        found = (status["version"], status["state"])
+        assert found == due, f"{found} runs, and {due} should: {status}"
         if release.build:
             text = self.say("cat /etc/release")
-            assert f"build={release.build}" in text, f"/etc/release is not its own: {text!r}"
+            assert f"build={release.build}" in text.splitlines(), (
+                f"/etc/release is not that of {release.version}: {text!r} [R7, R8]"
+            )
         return status
+
+    def now(self) -> Release:
+        """The release that runs, by what it says of itself."""
+        version = self.status()["version"]
+        release = self.releases.get(int(version) if version.isdigit() else 0)
+        assert release is not None, f"version {version!r} runs, and nobody made it [R13]"
+        return release
 
     def whole(self, status: Mapping[str, str], disk: Path | None = None) -> None:
         """Assert that the slots hold, bit for bit, what `status` says of them."""
@@ -184,7 +224,9 @@ class Unit:
             slots[other] = status["other_version"]
         for slot, version in slots.items():
             release = self.releases.get(int(version) if version.isdigit() else 0)
-            assert release is not None, f"slot {slot} holds {version!r}, says the unit"
+            assert release is not None, f"slot {slot} holds {version!r}, says the unit [R13]"
             found = self.layout.digest(disk, slot)
-            assert found == release.digest, f"slot {slot} is not, bit for bit, version {version}"
+            assert found == release.digest, (
+                f"slot {slot} is not, bit for bit, the bundle's version {version} [R3, R13]"
+            )
         disk.unlink()

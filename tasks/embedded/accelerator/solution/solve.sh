@@ -12,12 +12,7 @@ root=$work/root
 
 ladder="boots system loads alive access calculates interrupts transfers shelf together library
 suspended pings reload leaves package absent restart quiet"
-reached=" "
-for milestone in $ladder; do
-	reached="$reached$milestone "
-	[ "$milestone" = "${STOP_AFTER:-}" ] && break
-done
-has() { case "$reached" in *" $1 "*) ;; *) return 1 ;; esac; }
+from-tasks-lib ladder.sh
 put() { install -D -m "$1" /dev/stdin "$2"; }
 
 # ---- the kernel's headers: the environment's own, or what the mirror has by now ----
@@ -159,11 +154,7 @@ for part in lib crypto fs/autofs fs/ext4 fs/jbd2 fs/mbcache drivers/block/virtio
 	drivers/char/hw_random arch/x86/crypto; do
 	set -- "$@" --dpkgopt="path-include=$modules/$part*"
 done
-for part in doc man info locale lintian; do
-	set -- "$@" --dpkgopt="path-exclude=/usr/share/$part/*"
-done
-set -- "$@" --dpkgopt='path-include=/usr/share/doc/*/copyright' \
-	--dpkgopt='path-exclude=/boot/System.map-*'
+from-tasks-lib no-documentation.sh
 # Kept for another run in this sandbox: Debian's part is the same on every rung.
 base=/var/tmp/station-base-$kernel
 if [ ! -e "$base.whole" ]; then

@@ -12,12 +12,7 @@ root=$work/root
 
 ladder="image boots readonly leases names uplink routes cache shut forwards page vakt applies lasts
 recovers keeps overlaps wires login power-cuts"
-reached=" "
-for milestone in $ladder; do
-	reached="$reached$milestone "
-	[ "$milestone" = "${STOP_AFTER:-}" ] && break
-done
-has() { case "$reached" in *" $1 "*) ;; *) return 1 ;; esac; }
+from-tasks-lib ladder.sh
 
 mkdir "$work/debs"
 for deb in /app/packages/*.deb; do

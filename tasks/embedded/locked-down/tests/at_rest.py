@@ -7,8 +7,10 @@ from itertools import chain
 from pathlib import Path
 
 from disk import Layout
-from leaks import all_unpacked, changed, holds, runs
+from disk_states import changed, runs
 from luks2 import Volume, looks_random
+
+from benchflow.bench.hidden_secrets import all_unpacked, holds
 
 
 def opened(data: bytes, secret: bytes) -> tuple[Volume, bytes]:

@@ -21,11 +21,11 @@ from pathlib import Path
 import pytest
 import rsa
 from disk import EFI, Copy, Layout
-from leaks import all_unpacked
 from meter import Bench, secret
 from probes import reads_root
 from tampering import ATTACK_FILES, ATTACK_QEMU, LOAD_OPTIONS
 
+from benchflow.bench.hidden_secrets import all_unpacked
 from benchflow.boot import BadDeliverable, Initramfs, unpack_kernel
 from benchflow.boot.inspect import ed25519
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import elves
 
 from benchflow.boot import BadDeliverable, Tar
+from benchflow.boot.inspect.archive import is_compressed
 
 TOP = "/fx31"
 COMPILER = "GCC: (Ferrum FX-31) 12.2.0"
@@ -34,8 +35,8 @@ class Toolchain:
 
     def __init__(self, path: Path) -> None:
         with path.open("rb") as file:
-            if file.read(262)[257:] != b"ustar":
-                raise BadDeliverable("toolchain.tar is no tar archive, or a compressed one")
+            if is_compressed(file.read(16)):
+                raise BadDeliverable("toolchain.tar is compressed: not compressed, it says")
         self.tree = Tar(path, limit=_LIMIT)
         self.entries = [entry for entry in self.tree.walk("/") if entry.path != "/"]
 
@@ -53,7 +54,7 @@ class Toolchain:
             if entry.kind == "symlink":
                 target = self.tree.readlink(path)
                 led = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
-                if target.startswith("/") or not led.startswith(f"{TOP}/"):
+                if target.startswith("/") or not f"{led}/".startswith(f"{TOP}/"):
                     found.append(f"{path} leads to {target[:80]}")
                 elif not self.tree.exists(path):
                     found.append(f"{path} leads to nothing")

@@ -113,7 +113,7 @@ class Bench:
             elif entry.kind == "symlink":
                 tree.link(path, tar.readlink(entry.path))
             else:
-                tree.file(path, tar.read(entry.path, 1 << 30), entry.mode)
+                tree.file(path, tar.read(entry.path, entry.size), entry.mode)
         for name, text in sources(seed).items():
             tree.file(f"home/maker/{name}", text.encode())
         tree.file("home/maker/gauge.cc", (bench / "gauge.cc").read_bytes())
@@ -149,6 +149,10 @@ class Bench:
         before = self.machine.elapsed
         run(f"{maker} gauge >/make.log 2>&1 </dev/null", seconds)
         self.gauge_seconds = self.machine.elapsed - before
+        # Somebody else, on another day, in a folder of his own.
+        run("date -s @1900000000; mkdir -p /root/deep; cd /root/deep; cp /home/maker/plain.c "
+            "/home/maker/part?.c .; env -i PATH=/bin TMPDIR=/tmp HOME=/root sh /make.sh later "
+            ">/make.log 2>&1 </dev/null", seconds)  # fmt: skip
         run("tar -c -f /dev/nvme0n1 -C /out . 2>&1 && sync", 120, check=True)
         self._results = Tar(self.machine.flatten(self._disk), limit=ROOM_MB << 20)
         spent = self.machine.elapsed - began
@@ -215,6 +219,13 @@ T=@BIN@
 if [ "$1" = gauge ]; then
     job gauge $T-g++ -std=c++20 -O2 -s -o gauge gauge.cc
     cp gauge /out/gauge
+    exit
+fi
+if [ "$1" = later ]; then
+    job by-another $T-gcc -O2 plain.c -o /out/by-another
+    job part1-later $T-gcc -O1 -c part1.c -o part1.o
+    job part2-later $T-gcc -O1 -c part2.c -o part2.o
+    job libparts-later $T-ar rcs /out/libparts3.a part1.o part2.o
     exit
 fi
 for tool in addr2line ar as c++ c++filt cc cpp g++ gcc ld nm objcopy objdump ranlib readelf size \

@@ -1,4 +1,11 @@
-"""What the checks share: the deliverables as they lie, what the bench compiled, the board."""
+"""Machines, files, order of events.
+
+Machines: `bench`, x86-64 with the delivered archive and nothing else, compiles everything in one go
+and is switched off; `board`, riscv64 with the delivered kernel and root file system, has what came
+of it on its second disk, is started once and asked until `poweroff`. Files: the archive, the kernel
+and the root file system are read as they were delivered, /app/bench is compared with what was given
+out, and last of all the board's root with the delivered one.
+"""
 
 from __future__ import annotations
 

@@ -116,8 +116,8 @@ def objects(data: bytes) -> list[bytes]:
 
 # Constants of a static glibc lie beside strings ("/var/run/nscd/so" before "dl-find_object.c").
 _PLACE = re.compile(
-    rb"(?<![\w./+-])(?!/(?:var/run|dev|etc|proc|sys)/)"
-    rb"/[\w.+-]+(?:/[\w.+-]+)+\.(?:c|cc|cpp|cxx|S|y|l|def|md)(?![\w./])"
+    rb"(?<![\w./+*-])(?!/(?:var/run|dev|etc|proc|sys|usr/include)/)"
+    rb"/[\w.+-]+(?:/[\w.+-]+)+\.(?:c|cc|cpp|cxx|h|hh|hpp|tcc|S|y|l|def|md)(?![\w./])"
 )
 
 

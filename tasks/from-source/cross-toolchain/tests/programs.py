@@ -143,11 +143,12 @@ int main(int argc, char **argv)
 _PLUGIN = r"""
 const char *called_back(void);
 static _Thread_local int times = 3;
+static _Atomic uint8_t runs;
 int run(const char *word)
 {
     say("plugin", word);
     printf("%s %d\n", called_back(), times++);
-    return 0;
+    return runs++ + 4 - times;
 }
 """
 

@@ -8,7 +8,7 @@ build=${BUILD_DIR:-/build}
 jobs=$(nproc)
 log() { echo "[$(date +%T)] $*"; }
 
-ladder="image kernel userland login seal hardening network service supervision syslog shutdown durability boards crash"
+ladder="image kernel login userland accounts seal hardening network ledger service supervision syslog shutdown durability boards crash"
 stop=${STOP_AFTER:-crash}
 case " $ladder " in *" $stop "*) ;; *) echo "no such milestone: $stop" >&2; exit 2 ;; esac
 # reached M: is milestone M to be built?
@@ -122,7 +122,7 @@ rootfs() {
     log "root file system"
     rm -rf root data
     mkdir -p root/{bin,sbin,lib,etc,proc,sys,dev,run,tmp,data,boot,root,usr/bin,usr/sbin} data/{log,ledger,home/clerk}
-    reached userland || return 0
+    reached login || return 0
     install -m 755 sysroot/lib/libc.so root/lib/libc.so
     strip root/lib/libc.so
     ln -s libc.so root/lib/ld-musl-x86_64.so.1
@@ -142,11 +142,13 @@ rootfs() {
     ln -sf /proc/mounts root/etc/mtab
 
     # What is left out below keeps the milestone after $stop from passing.
-    reached login || sed -i 's/^root:[^:]*/root:*/' root/etc/shadow
+    reached userland || rm root/etc/order
+    reached accounts || sed -i 's/^clerk:[^:]*/clerk:*/' root/etc/shadow
     reached seal || rm root/usr/bin/seal
     reached hardening || sed -i 's/hidepid=2/hidepid=0/' root/etc/init.d/rcS
     reached network || rm -r root/etc/sv/dhcp
-    reached service || rm -r root/etc/sv/ledgerd
+    reached ledger || rm -r root/etc/sv/ledgerd
+    reached service || sed -i 's/chpst -u ledger:seal //' root/etc/sv/ledgerd/run 2> /dev/null || true
     reached supervision || rm root/etc/sv/*/finish
     reached syslog || sed -i 's/-s 64 -b 2/-s 0/' root/etc/sv/syslogd/run
     reached shutdown || rm -r root/etc/acpi/PWRF
@@ -191,6 +193,6 @@ image() {
 }
 
 if reached kernel; then unpack; carry_over; kernel; fi
-if reached userland; then libc; userland; fi
+if reached login; then libc; userland; fi
 rootfs
 image

@@ -1,17 +1,31 @@
-"""What the checks share: what was delivered, taken apart, and the unit."""
+"""Machines, files, order of events.
+
+Machines: `unit` is board A and lives through all checks, its disk kept from start to start; board B
+and a unit whose network offers no name are made near the end. Files: one image. It is read first as
+it was delivered (`disk`, `rootfs`, `programs`, `kernels`); the unit is started, entered, asked and
+tormented; it goes down three times in order, loses its power three times and crashes once; last of
+all its disk is compared with what was delivered.
+"""
 
 from __future__ import annotations
+
+import hashlib
+import re
 
 import pytest
 
 # Their comparisons explain themselves, as those of checks.py do.
-pytest.register_assert_rewrite("made", "closed", "serving", "lasting")
+pytest.register_assert_rewrite("made", "closed", "accounts", "serving", "lasting")
 
 import elf  # noqa: E402
 import vmlinux  # noqa: E402
-from unit import LOADER, Lan, board_a  # noqa: E402
+from unit import LOADER, Lan, board_a, board_b  # noqa: E402
+
+from benchflow.boot import BadDeliverable  # noqa: E402
 
 MIB = 1 << 20
+#: No Linux is smaller; a boot loader's own files that begin like one (memdisk, lnxboot) are.
+SMALLEST_KERNEL = 256 << 10
 
 
 @pytest.fixture(scope="session")
@@ -30,45 +44,114 @@ def unit(machines, deliverable, lan):
 
 
 @pytest.fixture(scope="session")
-def rootfs(disk):
-    """The ext4 file system that holds the userland."""
-    for partition in disk.partitions():
-        if disk.filesystem(partition) == "ext4":
-            tree = disk.ext4(partition)
-            if tree.exists("/etc"):
-                return tree
-    raise AssertionError("no ext4 partition holds a root file system")
+def board(machines, deliverable):
+    """The second board, and the network that it is on."""
+    lan = Lan.draw()
+    return board_b(machines, "board-b", deliverable(), lan), lan
 
 
 @pytest.fixture(scope="session")
-def programs(rootfs):
-    """Every ELF file of the root file system, by path; not the boot loader's own modules."""
-    found = {}
-    for entry, data in rootfs.contents("/", limit=16 * MIB):
-        if elf.is_elf(data) and not (entry.path.startswith("/boot/") and elf.is_narrow(data)):
-            found[entry.path] = elf.parse(data)
-    return found
+def trees(disk):
+    """Every ext4 file system of the image."""
+    return [disk.ext4(p) for p in disk.partitions() if disk.filesystem(p) == "ext4"]
+
+
+@pytest.fixture(scope="session")
+def rootfs(trees):
+    """The ext4 file system that holds the userland."""
+    for tree in trees:
+        if tree.exists("/etc"):
+            return tree
+    raise AssertionError("no ext4 partition holds a root file system [R4]")
+
+
+def contents(tree):
+    """Every regular file of a file system once, whatever its names: (entry, bytes)."""
+    seen, total = set(), 0
+    for entry in tree.walk("/"):
+        if entry.kind != "file" or entry.key in seen:
+            continue
+        seen.add(entry.key)
+        total += entry.size
+        if total > 64 * MIB or len(seen) > 5000:
+            raise BadDeliverable("the files of a file system are more than its disk can hold")
+        yield entry, tree.read(entry.path, 16 * MIB)
+
+
+@pytest.fixture(scope="session")
+def every():
+    """How all files of a file system are read."""
+    return contents
+
+
+@pytest.fixture(scope="session")
+def files(rootfs):
+    """Every regular file of the root file system once: (entry, bytes)."""
+    return list(contents(rootfs))
+
+
+@pytest.fixture(scope="session")
+def programs(rootfs, files):
+    """Every 64-bit ELF file of the root file system, by one of its paths: of the hard links of
+    BusyBox the one that is called so."""
+    names = {}
+    for entry in rootfs.walk("/"):
+        if entry.kind == "file" and entry.path.endswith("/busybox"):
+            names[entry.key] = entry.path
+    return {
+        names.get(entry.key, entry.path): elf.parse(data)
+        for entry, data in files
+        if elf.is_elf(data) and not elf.is_narrow(data)
+    }
+
+
+@pytest.fixture(scope="session")
+def inodes(rootfs, programs):
+    """The inodes of all programs."""
+    return {rootfs.stat(path).key: path for path in programs}
 
 
 @pytest.fixture(scope="session")
 def libc(rootfs, programs):
-    """The path of the C library."""
-    path = rootfs.stat(LOADER).path
-    assert path in programs, f"{LOADER} is not a library"
-    return path
+    """The path of the C library, as `programs` knows it."""
+    key = rootfs.stat(LOADER).key
+    found = [path for path in programs if rootfs.stat(path).key == key]
+    assert found, f"{LOADER} is not a library [R7]"
+    return found[0]
 
 
 @pytest.fixture(scope="session")
 def kernels(disk):
-    """Every kernel file in the image, by path."""
-    found = {}
+    """Every kernel in the image, by path or by sector, each once."""
+    found, seen = {}, set()
+
+    def found_one(place, data, *, is_file):
+        try:
+            kernel = vmlinux.unpack(data)
+        except vmlinux.BadKernel as error:
+            # Somewhere on the disk these may be leavings of a file system; a file is what it is.
+            assert not is_file, f"{place}: {error} [R6]"
+            return
+        digest = hashlib.sha256(kernel.image).digest()
+        if digest not in seen:
+            seen.add(digest)
+            found[place] = kernel
+
     for partition in disk.partitions():
         kind = disk.filesystem(partition)
         if kind in ("fat", "ext4"):
             tree = disk.fat(partition) if kind == "fat" else disk.ext4(partition)
-            for entry, data in tree.contents("/", limit=16 * MIB):
-                if vmlinux.is_kernel(data):
-                    found[f"{partition.number}:{entry.path}"] = vmlinux.unpack(data)
+            for entry in tree.walk("/"):
+                if entry.kind == "file" and SMALLEST_KERNEL < entry.size <= 16 * MIB:
+                    data = tree.read(entry.path, 16 * MIB)
+                    if vmlinux.is_kernel(data):
+                        found_one(f"{partition.number}:{entry.path}", data, is_file=True)
+    raw = disk.path.read_bytes()
+    starts = [match.start() - 0x202 for match in re.finditer(rb"HdrS", raw)]
+    starts = [start for start in starts if start >= 0 and start % 512 == 0]
+    assert len(starts) <= 64, f"{len(starts)} sectors look like the start of a kernel [R6]"
+    for start in starts:
+        found_one(f"sector {start // 512}", raw[start:], is_file=False)
     return found
 
 

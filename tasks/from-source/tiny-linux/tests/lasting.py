@@ -1,191 +1,308 @@
-"""Going down in order, and coming back from what was none; both boards."""
+"""Going down in order, and coming back from what was none; both boards; what the disk tells."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 
 import seal
+from accounts import loose_files
+from serving import addresses, name_of
 from unit import (
     ORDER,
-    ROOT,
     SERVICES,
     Lan,
     Ledger,
     board_a,
-    board_b,
     clerk,
     logged,
     messages,
     mounts,
+    on,
     root,
     running,
     until,
 )
 
-from benchflow.boot import Image
+from benchflow.boot import GuestError, Image
 from benchflow.boot.inspect.bounded_run import run_tool
 
+DOWN_SECONDS = 30
+#: Ten, and the machine's own way to its first word.
+CRASH_SECONDS = 13
+LEDGER_LINES = "(closed|opened) with [0-9]+ records"
+#: Enough starts for addresses that are drawn not to be the same by chance.
+STARTS = 4
 
-def text_base(machine) -> str:
-    """Where the running kernel lies in memory."""
-    return root(machine).run("grep -m1 ' _text$' /proc/kallsyms", check=True).stdout.split()[0]
+
+def note_base(machine, shared) -> None:
+    """Where the running kernel lies in memory, noted once for each start."""
+    text = root(machine).run("grep -m1 ' _text$' /proc/kallsyms").stdout
+    shared.setdefault("base", {})[(machine.name, machine.boots)] = text.split()[:1]
 
 
-LEDGER_LINES = "ledgerd.*(closed|opened) with"
+def offline(machine):
+    """The disk of a machine that is off, and its ext4 partitions."""
+    flat = Image(machine.flatten())
+    return flat, [p for p in flat.partitions() if flat.filesystem(p) == "ext4"]
 
 
 def fsck(machine, work) -> None:
     """Every ext4 file system of a machine that is off is clean, with nothing to be replayed."""
-    flat = Image(machine.flatten())
-    checked = 0
-    for partition in flat.partitions():
-        if flat.filesystem(partition) != "ext4":
-            continue
+    flat, systems = offline(machine)
+    for partition in systems:
         piece = work / "partition"
         with flat.path.open("rb") as source, piece.open("wb") as target:
             source.seek(partition.start)
             target.write(source.read(partition.size))
         state = run_tool(["dumpe2fs", "-h", str(piece)]).stdout.decode(errors="replace")
-        assert re.search(r"Filesystem state: +clean$", state, re.MULTILINE), "not unmounted"
-        assert "needs_recovery" not in state, f"partition {partition.number} was not unmounted"
+        said = re.search(r"Filesystem state: +(.*)$", state, re.MULTILINE)
+        assert said and said[1] == "clean" and "needs_recovery" not in state, (
+            f"partition {partition.number} is {said and said[1]!r}"
+            f"{', its journal to be replayed' * ('needs_recovery' in state)}: unmounted [R35]"
+        )
         done = run_tool(["e2fsck", "-f", "-n", str(piece)])
-        assert done.status == 0, f"partition {partition.number}: {done.complaint}"
-        checked += 1
+        assert done.status == 0, f"partition {partition.number}: {done.complaint} [R35]"
     flat.path.unlink()
-    assert checked >= 2
+    assert len(systems) >= 2, f"{len(systems)} ext4 file systems are left [R35]"
 
 
 def off(machine, seconds: float) -> None:
     until(machine, seconds, lambda: not machine.alive)
-    assert not machine.alive, f"still running after {seconds:g} seconds"
+    assert not machine.alive, f"poweroff: still running after {seconds:g} seconds [R34] [R36]"
+
+
+def presses(machine, work, when: str) -> None:
+    """The power button switches it off in time and in order."""
+    done = machine.shutdown(timeout=DOWN_SECONDS)
+    assert done, f"the power button, {when}: not off in {DOWN_SECONDS} seconds [R34] [R36]"
+    fsck(machine, work)
+
+
+# -- going down ------------------------------------------------------------------------------------
 
 
 def a_restart_is_in_order(unit, nonce, shared) -> None:
-    shared["base"] = {text_base(unit)}
-    ledger = Ledger(unit)
-    shared["key"], shared["value"], shared["log"] = nonce(), nonce(), nonce()
-    assert ledger.ask(f"PUT {shared['key']} {shared['value']}").startswith("OK ")
-    shared["count"] = int(ledger.ask("COUNT").split()[1])
+    note_base(unit, shared)
+    ledger, mark = Ledger(unit), nonce()
+    assert ledger.ask(f"PUT {nonce()} {nonce()}").startswith("OK "), "PUT is not OK [R30]"
+    count = int(ledger.ask("COUNT").split()[1])
     ledger.close()
-    logged(root(unit), shared["log"])
+    logged(root(unit), mark)
     before = len(messages(unit, "closed with"))
-    unit.reboot(timeout=60)
-    unit.login(*ROOT, timeout=300)
-    assert messages(unit, shared["log"]), "the log did not survive"
+    unit.reboot(timeout=DOWN_SECONDS)
+    assert root(unit).run("dmesg | grep -i -e 'recovery complete' -e 'orphan inode'").status, (
+        "the start after a restart repairs a file system: nothing to be replayed [R35]"
+    )
+    assert messages(unit, mark), "what was logged before a restart is not in the log [R32]"
     # A login can be there before the service is.
-    started = until(unit, 60, lambda: "opened" in messages(unit, LEDGER_LINES)[-1])
-    last = messages(unit, LEDGER_LINES)
-    assert started, f"ledgerd did not start again: {last[-1]}"
-    assert len(messages(unit, "closed with")) > before, "ledgerd was not stopped before syslogd"
-    assert "(clean)" in last[-1] and f"closed with {shared['count']} records" in last[-2]
-    shared["base"].add(text_base(unit))
+    until(unit, 60, lambda: "opened" in "".join(messages(unit, LEDGER_LINES)[-1:]))
+    last = messages(unit, LEDGER_LINES)[-2:]
+    assert len(last) == 2 and "(clean)" in last[1], f"after a restart: {last} [R34] [R38]"
+    closed = len(messages(unit, "closed with"))
+    assert closed > before and f"closed with {count} records" in last[0], (
+        f"the log does not tell that ledgerd was closed with {count} records: {last} [R34]"
+    )
+    note_base(unit, shared)
 
 
 def the_power_button_works_while_people_work(unit, work, nonce) -> None:
     shell = clerk(unit)
     shell.run(f"nohup sh -c 'while :; do echo {nonce()}; sleep 1; done' > ~/busy 2>&1 & sleep 2")
     shell.run("cd; exec 9>~/open; (trap '' TERM HUP; exec sleep 1000 >&9) & :")
-    assert unit.shutdown(timeout=40), "the power button did not switch the unit off"
-    fsck(unit, work)
+    presses(unit, work, "while people work")
 
 
 def poweroff_works_with_files_open(unit, work, shared) -> None:
-    unit.boot()
-    shell = unit.login(*ROOT, timeout=300)
-    shared["base"].add(text_base(unit))
-    assert until(unit, 60, lambda: messages(unit, LEDGER_LINES)[-1].endswith("(clean)"))
+    shell = root(unit)
+    note_base(unit, shared)
+    clean = until(unit, 60, lambda: "(clean)" in "".join(messages(unit, LEDGER_LINES)[-1:]))
+    assert clean, f"after the power button: {messages(unit, LEDGER_LINES)[-2:]} [R34] [R38]"
     shell.run("(trap '' TERM; cd /data/log; exec sleep 1000 > /data/held) & :", check=True)
     shell.leave("cd /data && poweroff")
-    off(unit, 40)
+    off(unit, DOWN_SECONDS)
     fsck(unit, work)
 
 
-def records_survive_a_restart(unit, shared) -> None:
-    unit.boot()
+def power_minds_the_button(unit) -> None:
+    root(unit).run("svc stop power", timeout=60, check=True)
+    assert not unit.shutdown(timeout=8), (
+        "the service power is stopped, and the button works: `power` minds it [R26] [R29]"
+    )
+
+
+# -- keeping ---------------------------------------------------------------------------------------
+
+
+def lost(ledger: Ledger, records: dict[str, str]) -> list[str]:
+    """Which acknowledged records a ledger does not have."""
+    return [key for key, value in records.items() if ledger.ask(f"GET {key}") != f"VALUE {value}"]
+
+
+def put(unit, nonce, many: int) -> dict[str, str]:
+    """Records that were acknowledged, all sent at once."""
     ledger = Ledger(unit, seconds=300)
-    assert ledger.ask(f"GET {shared['key']}") == f"VALUE {shared['value']}"
-    assert int(ledger.ask("COUNT").split()[1]) == shared["count"]
-    assert ledger.who()["opened"] == "clean"
+    records = {nonce(): nonce() for _ in range(many)}
+    answers = ledger.ask_all([f"PUT {key} {value}" for key, value in records.items()])
+    wrong = [answer for answer in answers if not answer.startswith("OK ")]
+    assert not wrong, f"PUT is answered by {wrong[:2]} [R30]"
+    return records
+
+
+def still_has(unit, records: dict[str, str], opened: str, after: str) -> None:
+    """It says how it was opened, and has lost nothing."""
+    ledger = Ledger(unit, seconds=300)
+    gone, said = lost(ledger, records), ledger.who()["opened"]
     ledger.close()
+    assert not gone, (
+        f"after {after} {len(gone)} of {len(records)} acknowledged records are lost [R37]"
+    )
+    assert said == opened, f"after {after} ledgerd says {said!r}, not {opened!r} [R38]"
 
 
-def records_survive_power_cuts(unit, nonce, shared) -> None:
-    for _ in range(2):
-        ledger = Ledger(unit, seconds=300)
-        records = {nonce(): nonce() for _ in range(40)}
-        answers = ledger.ask_all([f"PUT {key} {value}" for key, value in records.items()])
-        assert all(answer.startswith("OK ") for answer in answers)
+def records_survive_a_restart(unit, nonce) -> None:
+    records = put(unit, nonce, 5)
+    root(unit)
+    unit.reboot(timeout=DOWN_SECONDS)
+    still_has(unit, records, "clean", "a restart in order")
+
+
+def records_survive_power_cuts(unit, nonce) -> None:
+    for many in (40, 3):
+        records = put(unit, nonce, many)
         unit.power_cut()
-        unit.boot()
-        ledger = Ledger(unit, seconds=300)
-        assert ledger.who()["opened"] == "recovered"
-        lost = [
-            key for key, value in records.items() if ledger.ask(f"GET {key}") != f"VALUE {value}"
-        ]
-        assert not lost, f"{len(lost)} of {len(records)} acknowledged records are lost"
-        ledger.close()
-    shared["base"].add(text_base(unit))
+        still_has(on(unit), records, "recovered", "a power cut")
 
 
-def after_power_cuts_all_is_in_order(unit, work) -> None:
-    shell = unit.login(*ROOT, timeout=300)
-    assert all(running(unit, name) for name in SERVICES)
-    assert shell.run("dmesg | grep -i 'ext4-fs error'").status != 0
-    unit.shutdown(timeout=40)
-    fsck(unit, work)
+def after_power_cuts_all_is_in_order(unit, work, shared) -> None:
+    shell = root(unit)
+    note_base(unit, shared)
+    up = until(unit, 60, lambda: all(running(unit, name) for name in SERVICES))
+    assert up, f"not all services are up after power cuts: {SERVICES} [R37]"
+    errors = shell.run("dmesg | grep -i 'ext4-fs error'").stdout
+    assert not errors.strip(), f"the kernel reports {errors[:200]!r} after power cuts [R37]"
+    presses(unit, work, "after power cuts")
 
 
-def the_kernel_never_lies_in_the_same_place(shared) -> None:
-    assert len(shared["base"]) >= 3, f"the kernel's addresses repeat: {shared['base']}"
+# -- both boards -----------------------------------------------------------------------------------
 
 
-def the_second_board_starts(machines, deliverable, shared, lan) -> None:
-    other = Lan.draw()
-    shared["board"] = board = board_b(machines, "board-b", deliverable(), other)
-    board.boot()
-    shell = board.login(*ROOT, timeout=300)
-    assert mounts(board)["/data"][0] == "ext4" and "ro" in mounts(board)["/"][1]
-    assert until(board, 30, lambda: other.address in shell.run("ip -4 addr show").stdout)
+def the_second_board_starts(board, shared) -> None:
+    machine, lan = board
+    root(machine)
+    note_base(machine, shared)
+    table = mounts(machine)
+    assert table["/data"][0] == "ext4" and "ro" in table["/"][1], f"on board B: {table} [R3]"
+    until(machine, 30, lambda: lan.address in addresses(machine))
+    assert lan.address in addresses(machine), (
+        f"board B has {addresses(machine)}; DHCP offers {lan.address} [R3] [R23]"
+    )
 
 
-def the_second_board_serves(shared, nonce) -> None:
-    board = shared["board"]
-    ledger = Ledger(board)
-    text, key = nonce(), nonce()
+def the_second_board_serves(board, nonce) -> None:
+    machine, _ = board
+    ledger, text = Ledger(machine), nonce()
     seal.verify(ORDER, text, ledger.ask(f"SEAL {text}"))
-    assert ledger.ask(f"PUT {key} {text}").startswith("OK ")
-    board.power_cut()
-    board.boot()
-    assert Ledger(board, seconds=300).ask(f"GET {key}") == f"VALUE {text}"
-    assert board.shutdown(timeout=40), "the power button does nothing on the second board"
+    records = put(machine, nonce, 3)
+    machine.power_cut()
+    still_has(on(machine), records, "recovered", "a power cut of board B")
+    assert machine.shutdown(timeout=DOWN_SECONDS), (
+        f"the power button of board B: not off in {DOWN_SECONDS} seconds [R3] [R34]"
+    )
 
 
-def an_unnamed_unit_is_called_tiny(machines, deliverable) -> None:
+def an_unnamed_unit_is_called_tiny(machines, deliverable, shared) -> None:
     nameless = Lan.draw()
     unit = board_a(machines, "nameless", deliverable(), nameless, named=False)
-    unit.boot()
-    shell = unit.login(*ROOT, timeout=300)
-    assert until(unit, 30, lambda: nameless.address in shell.run("ip -4 addr show").stdout)
-    assert until(unit, 15, lambda: shell.run("hostname").stdout.strip() == "tiny")
+    root(unit)
+    note_base(unit, shared)
+    until(unit, 30, lambda: nameless.address in addresses(unit))
+    until(unit, 15, lambda: name_of(unit) == "tiny")
+    assert name_of(unit) == "tiny", f"DHCP offers no name, and it is {name_of(unit)!r} [R24]"
     unit.power_cut()
 
 
+# -- a crash, and the end --------------------------------------------------------------------------
+
+
 def the_unit_comes_back_from_a_crash(unit, nonce, shared) -> None:
-    unit.boot()
-    ledger = Ledger(unit, seconds=300)
-    shared["last"] = nonce(), nonce()
-    assert ledger.ask("PUT {} {}".format(*shared["last"])).startswith("OK ")
-    shell = unit.login(*ROOT, timeout=300)
+    root(unit)
+    shared["last"] = put(unit, nonce, 1)
+    shell = root(unit)
     boots = unit.boots
     shell.leave("echo c > /proc/sysrq-trigger")
-    came_back = until(unit, 30, lambda: unit.boots > boots)
-    assert came_back, "the unit stands still after a crash of its kernel"
+    came_back = until(unit, CRASH_SECONDS, lambda: unit.boots > boots)
+    assert came_back, f"{CRASH_SECONDS} s after a crash of its kernel it stands still [R19]"
 
 
-def after_a_crash_it_serves_again(unit, shared) -> None:
-    ledger = Ledger(unit, seconds=300)
-    key, value = shared["last"]
-    assert ledger.ask(f"GET {key}") == f"VALUE {value}"
-    assert ledger.who()["opened"] == "recovered"
-    unit.login(*ROOT, timeout=300)
-    assert unit.shutdown(timeout=40)
+def after_a_crash_it_serves_again(unit, work, shared) -> None:
+    still_has(unit, shared["last"], "recovered", "a crash")
+    root(unit)
+    presses(unit, work, "after a crash")
+
+
+def the_kernel_never_lies_in_the_same_place(unit, shared) -> None:
+    while len(shared.get("base", {})) < STARTS:
+        if unit.alive:
+            unit.power_cut()
+        note_base(unit, shared)
+    places = {start: base[0] for start, base in shared["base"].items() if base}
+    assert len(places) >= STARTS, "root cannot see where the kernel lies [R17]"
+    different = set(places.values())
+    assert len(different) >= min(len(places), 5) - 1, (
+        f"in {len(places)} starts the kernel lies at {sorted(different)} [R18]"
+    )
+
+
+def at_rest(unit, shared):
+    """The unit's disk after all that has happened, in good order if that can be had."""
+    if "rest" not in shared:
+        if unit.alive:
+            with contextlib.suppress(AssertionError, GuestError):
+                root(unit).run("sync", timeout=60)
+            if unit.alive:
+                unit.power_cut()
+        shared["rest"] = offline(unit)
+    return shared["rest"]
+
+
+def data_of(unit, shared):
+    """Where /data lies on the disk: (partition, file system), by what it has to hold."""
+    flat, systems = at_rest(unit, shared)
+    for path in ("/log/messages", "/ledger/journal"):
+        for part in systems:
+            tree = flat.ext4(part)
+            if tree.exists(path):
+                return part, tree
+    raise AssertionError(
+        "no ext4 partition holds /data/log/messages [R32] or /data/ledger/journal [R30]"
+    )
+
+
+def only_data_was_written(unit, disk, shared) -> None:
+    part, _ = data_of(unit, shared)
+    before, after = disk.path.read_bytes(), at_rest(unit, shared)[0].path.read_bytes()
+    assert len(before) == len(after), f"the disk has {len(after)} bytes after the run"
+    written = [
+        at // 512
+        for at in range(0, len(before), 512)
+        if not part.start <= at < part.start + part.size
+        and before[at : at + 512] != after[at : at + 512]
+    ]
+    assert not written, (
+        f"{len(written)} sectors outside of /data were written, the first is {written[0]}: / is "
+        "read-only at all times [R4], /data the only place on the disk that is ever written to [R5]"
+    )
+
+
+def no_file_has_given_away_rights(unit, shared) -> None:
+    flat, systems = at_rest(unit, shared)
+    loose = [text for part in systems for text in loose_files(flat.ext4(part))]
+    assert not loose, f"after the run {loose[:5]} give away rights [R21]"
+
+
+def the_log_is_small(unit, shared) -> None:
+    _, tree = data_of(unit, shared)
+    sizes = {e.path: e.size for e in tree.walk("/log") if e.kind == "file"}
+    total = sum(sizes.values())
+    assert total <= 256 * 1024, f"/data/log holds {total} bytes at the end: {sizes} [R33]"

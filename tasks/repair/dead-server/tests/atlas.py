@@ -189,7 +189,15 @@ def copy_without_data(image_path, disk):
 
 
 def mark_unchecked(disk):
-    """Make both volumes of the copy due for a check, so that one that was made can be seen."""
+    """Make both volumes of the copy due for a check, so that one that was made can be seen.
+
+    A check also makes indexes for folders without one (mke2fs -d and debugfs leave such), and after
+    any change of its root systemd starts anew: a start that is ours, which the boot loader has to
+    survive. So a system volume that is sound is given its indexes first; what is not stays so.
+    """
+    system = f"{disk}?offset={facts.SYSTEM_START}"
+    if run_tool(["e2fsck", "-fn", system]).status == 0:
+        run_tool(["e2fsck", "-fp", system])
     script = f"ssv mnt_count 20\nssv max_mnt_count 19\nssv lastcheck {LATE}\n"
     for start in (facts.SYSTEM_START, facts.DATA_START):
         _debugfs(disk, start, script)

@@ -13,12 +13,7 @@ export LC_ALL=C
 
 ladder="archive boots packaged service supply precedence trust forward gate release carried retired
 line power"
-reached=" "
-for milestone in $ladder; do
-	reached="$reached$milestone "
-	[ "$milestone" = "${STOP_AFTER:-}" ] && break
-done
-has() { case "$reached" in *" $1 "*) ;; *) return 1 ;; esac; }
+from-tasks-lib ladder.sh
 
 # ---- what is Debian's: the system, the kernel, the packages of the base ----
 
@@ -70,6 +65,8 @@ put() { # put PACKAGE MODE PATH: a file of the order into a package
 	install -D -m "$2" "$order/$4" "$packages/$1$3"
 }
 for v in 1.0 2.0; do
+	printf '[Match]\nType=ether\n\n[Network]\nDHCP=ipv4\n' |
+		install -D -m 644 /dev/stdin "$packages/holm-base-$v/usr/lib/systemd/network/20-wired.network"
 	install -D -m 755 "$packages/holm-upgrade" "$packages/holm-base-$v/usr/sbin/holm-upgrade"
 	wants=$packages/holm-base-$v/usr/lib/systemd/system/multi-user.target.wants
 	mkdir "$wants"
@@ -107,7 +104,7 @@ priorities="$packages/holm-base-1.0/etc/apt/preferences.d/holm $packages/holm-ba
 upgrade="$packages/holm-base-1.0/usr/sbin/holm-upgrade $packages/holm-base-2.0/usr/sbin/holm-upgrade"
 has service || sed -i '/^Restart=/d' "$packages/holm-tally-1.0/usr/lib/systemd/system/holm-tally.service"
 has supply || sed -i 's/^URIs: mirror+file:.*\/\([a-z]*\)$/URIs: http:\/\/archive.holm.example\/\1/' $sources
-has precedence || sed -i 's/^Pin-Priority: .*/Pin-Priority: 500/' $priorities
+has precedence || sed -i 's/^Pin-Priority: -1/Pin-Priority: 500/' $priorities
 has trust || sed -i 's/^Signed-By: .*/Trusted: yes/' $sources
 has forward || sed -i 's/^Pin-Priority: 990/Pin-Priority: 1001/' $priorities
 has gate || sed -i '/^give_up() {/,/^}/s/exit 1/exit 0/' $upgrade
@@ -159,8 +156,6 @@ echo station >"$root/etc/hostname"
 printf '127.0.0.1 localhost station\n' >"$root/etc/hosts"
 : >"$root/etc/machine-id"
 rm -f "$root/etc/resolv.conf" "$root"/var/log/*.log "$root"/var/log/apt/*
-mkdir -p "$root/etc/systemd/network"
-printf '[Match]\nType=ether\n\n[Network]\nDHCP=ipv4\n' >"$root/etc/systemd/network/20-wired.network"
 has packaged || printf 'Package: local\nPin: release a=local\nPin-Priority: 1\n' >"$root/etc/apt/preferences.d/local"
 for unit in apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer \
 	e2scrub_reap.service fstrim.timer systemd-firstboot.service getty@tty1.service \

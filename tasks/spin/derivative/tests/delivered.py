@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,8 @@ class Suite:
     name: str
     release: dict[str, str]
     packages: dict[str, Package]
+    #: What [R2] forbids and hinders nobody from making archives of it.
+    problems: tuple[str, ...] = ()
 
     def version(self, name: str) -> str:
         assert name in self.packages, f"{self.name} has no package {name}"
@@ -54,47 +57,61 @@ def read_bounded(path: Path, most: int) -> bytes:
     return path.read_bytes()
 
 
-def holds(path: Path, parts: list[bytes]) -> bool:
-    """Whether a file, however large and sparse, has one of these short texts in it."""
-    chunk, tail = 4 << 20, b""
-    zeros = bytes(chunk)
-    with path.open("rb") as file:
-        while block := file.read(chunk):
-            if block == zeros:
-                tail = b""
-                continue
-            text = tail + block
-            if any(part in text for part in parts):
-                return True
-            tail = block[-256:]
-    return False
+def never_ends(armour: str) -> bool:
+    """Whether no signature on a delivered key says when it ends (RFC 4880, 5.2.3.6)."""
+    for tag, body in openpgp.packets(openpgp.unarmoured(armour, "PGP PRIVATE KEY BLOCK")):
+        if tag != 2 or body[:1] != b"\4":
+            continue
+        at, end = 6, 6 + int.from_bytes(body[4:6], "big")
+        while at < end:
+            size, used = body[at], 1
+            if size >= 192:
+                size, used = ((size - 192) << 8) + body[at + 1] + 192, 2
+            if body[at + used] & 0x7F == 9 and any(body[at + used + 1 : at + used + size]):
+                return False
+            at += used + max(1, size)
+    return True
 
 
 def suite(archive: Path, name: str, key: openpgp.Key) -> Suite:
-    """A suite whose Release is signed by `key`, whose index and packages are what it says."""
-    folder = archive / SUITES[name]
-    signed = read_bounded(folder / "dists" / name / "InRelease", RELEASE_MAX)
-    release = fields(openpgp.signed_text(signed, key))
+    """A suite as delivered. What is wrong with its signature, sums and names is told in `problems`,
+    and such packages are left out; AssertionError where there is no index."""
+    folder, problems = archive / SUITES[name], []
+    release: dict[str, str] = {}
     index = read_bounded(folder / "dists" / name / INDEX, INDEX_MAX)
+    try:
+        signed = read_bounded(folder / "dists" / name / "InRelease", RELEASE_MAX)
+        release = fields(openpgp.signed_text(signed, key))
+    except AssertionError as error:
+        problems.append(f"InRelease, signed by {KEY_OF[name]}.key alone: {error}")
     hashes = [line.split() for line in release.get("sha256", "").split("\n") if line.strip()]
     wanted = [hashlib.sha256(index).hexdigest(), str(len(index)), INDEX]
-    assert wanted in hashes, f"{name}: the Release's SHA256 is not that of {INDEX}"
+    if wanted not in hashes:
+        problems.append(f"the Release's SHA256 is not that of {INDEX}")
     paragraphs = [
         text for text in re.split(r"\n\s*\n", index.decode("utf-8", "replace")) if text.strip()
     ]
     assert len(paragraphs) <= STANZAS_MAX, f"{name}: {len(paragraphs)} packages"
     packages: dict[str, Package] = {}
     for text in paragraphs:
-        field = fields(text)
-        path = field.get("filename", "")
-        assert re.fullmatch(r"[A-Za-z0-9._+~%-]+(/[A-Za-z0-9._+~%-]+)*", path), (
-            f"Filename: {path!r}"
-        )
-        assert not {"..", "."} & set(path.split("/")), f"Filename: {path!r}"
-        data = read_bounded(folder / path, DEB_MAX)
-        assert hashlib.sha256(data).hexdigest() == field.get("sha256"), f"{path}: another SHA256"
-        assert str(len(data)) == field.get("size"), f"{path}: another Size"
-        package = Package(field.get("package", ""), field.get("version", ""), path, text, data)
-        assert package.name not in packages, f"{name}: {package.name} is there twice"
-        packages[package.name] = package
-    return Suite(name, release, packages)
+        try:
+            package = _package(folder, text)
+            assert package.name not in packages, f"{package.name} stands there twice"
+            packages[package.name] = package
+        except AssertionError as error:
+            problems.append(str(error))
+    return Suite(name, release, packages, tuple(problems))
+
+
+def _package(folder: Path, paragraph: str) -> Package:
+    field = fields(paragraph)
+    path = field.get("filename", "")
+    assert re.fullmatch(r"(\./)?[A-Za-z0-9._+~%:=,-]+(/[A-Za-z0-9._+~%:=,-]+)*", path), (
+        f"Filename: {path!r}"
+    )
+    assert ".." not in path.split("/"), f"Filename: {path!r}"
+    path = posixpath.normpath(path)
+    data = read_bounded(folder / path, DEB_MAX)
+    assert hashlib.sha256(data).hexdigest() == field.get("sha256"), f"{path}: another SHA256"
+    assert str(len(data)) == field.get("size"), f"{path}: another Size"
+    return Package(field.get("package", ""), field.get("version", ""), path, paragraph, data)

@@ -6,6 +6,7 @@ Served on the host's loopback, where a station finds it as 10.0.2.2.
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import secrets
 import threading
 import time
@@ -23,9 +24,11 @@ HOST = "10.0.2.2"
 HOLD_SECONDS = 900.0
 ASKED_MAX = 100_000
 CONNECTIONS_MAX = 64
-# The stations' clock is ahead of ours, so that what is published now can be later than what was
-# delivered a moment ago, and never lies in their future.
-AHEAD = 40 * 86400
+# The stations' clock is ahead of ours, by up to a year, so that what is published now can be later
+# than what was delivered a moment ago, and never lies in their future.
+AHEAD = (20 + secrets.randbelow(330)) * 86400
+# What apt compares with what an archive said before, or weighs it by, stays what it was.
+_AS_DELIVERED = ("Label", "NotAutomatic", "ButAutomaticUpgrades")
 _ORIGIN = {"holm": "Holm", "base": "Debian"}
 _VERSION = {"alke": "1.0", "bris": "2.0", "bookworm": "12"}
 
@@ -96,9 +99,8 @@ class Publisher:
         said = {"Origin": _ORIGIN[SUITES[suite]],
                 "Suite": suite, "Codename": suite, "Version": _VERSION[suite],
                 "Date": formatdate(when, usegmt=True)}  # fmt: skip
-        # The delivered one or none: apt refuses an archive whose Label is not what it was.
-        if label := self.suites[suite].release.get("label"):
-            said["Label"] = label
+        delivered = self.suites[suite].release
+        said |= {n: delivered[n.lower()] for n in _AS_DELIVERED if delivered.get(n.lower())}
         if valid_for is not None:
             said["Valid-Until"] = formatdate(when + valid_for, usegmt=True)
         said.update(changed)
@@ -119,8 +121,22 @@ class Publisher:
             self.files.pop(self.path(suite, f"dists/{suite}/{name}"), None)
         return text
 
+    def publish_all(self, *suites: str) -> None:
+        for suite in suites:
+            self.publish(suite)
+
+    def served(self, *suites: str) -> dict[str, bytes]:
+        """What is served now of these suites' Releases and indexes."""
+        names = [(s, f"dists/{s}/{name}") for s in suites for name in ("InRelease", INDEX)]
+        return {self.path(*name): self.files[self.path(*name)] for name in names}
+
     def put(self, suite: str, name: str, data: bytes) -> None:
         self.files[self.path(suite, name)] = data
+
+    def take_away(self, suite: str) -> None:
+        """The suite is not to be had any more, until it is published again."""
+        for path in [p for p in self.files if p.startswith(self.path(suite, f"dists/{suite}/"))]:
+            del self.files[path]
 
     def fetched(self) -> list[str]:
         """The names of the packages that were asked for."""
@@ -175,7 +191,7 @@ def _handler(publisher: Publisher) -> type[BaseHTTPRequestHandler]:
         timeout = 900
 
         def do_GET(self) -> None:
-            go, path = publisher._go, unquote(self.path[:500])
+            go, path = publisher._go, posixpath.normpath(unquote(self.path[:500]))
             if len(publisher.asked) < ASKED_MAX:
                 publisher.asked.append(path)
             if publisher.held(path):

@@ -4,12 +4,39 @@ from __future__ import annotations
 
 import secrets
 import time
+from pathlib import Path
+from shlex import quote
 
 from debs import Deb
 from publisher import Publisher
-from station import Station
+from releases import BRIS
+from station import PORT, Station
 
 from benchflow.boot import CommandFailed
+
+REGISTRY_CONF = """\
+# How the station calls itself, and where it listens. Release 2.0.
+name=station
+port=7300
+"""
+SITE_CONF = """\
+# The site. Release 2.0.
+region=north
+language=en
+"""
+# Where a list of all files of a 1.0 lies on it, from before its upgrade.
+BEFORE = "/root/files-of-1.0"
+_FILES = (
+    "find /etc/apt /etc/holm /var /root /tmp /opt /srv /home /usr/local -xdev -type f "
+    "| LC_ALL=C sort"
+)
+# What Debian's own programs write there while packages come and go. ({} is a package's name.)
+_DEBIANS = (
+    "/var/lib/dpkg/", "/var/lib/apt/", "/var/lib/systemd/", "/var/lib/ucf/", "/var/lib/pam/",
+    "/var/lib/shells.state", "/var/log/", "/var/cache/ldconfig/", "/var/cache/debconf/",
+    "/var/cache/man/", "/var/cache/apt/pkgcache.bin", "/var/cache/apt/srcpkgcache.bin",
+    "/var/backups/", "/var/lib/holm-registry/", "/etc/holm/registry.conf",
+)  # fmt: skip
 
 # Where a maintainer script stops and says so, so that the power can be cut just there.
 _HOLD = """#!/bin/sh
@@ -33,10 +60,12 @@ class Site:
         token = secrets.token_hex(3)
         self.registers = {f"pen-{secrets.token_hex(4)}": secrets.randbelow(10**6) for _ in range(5)}
         self.name = f"raft-{secrets.token_hex(4)}"
+        self.port = PORT + 1 + secrets.randbelow(900)
         self.heading = f"heading={secrets.token_hex(8)} $(id) *\n# ours\n"
         self.note = secrets.token_hex(16)
         self.local = f"holm-local-{token}"
         self.extra = f"extra-{token}"
+        self.ahead = f"ahead-{token}"
         self.kept, self.renewed = f"/etc/{self.local}/kept.conf", f"/etc/{self.local}/new.conf"
         self.words = {step: f"held-{step}-{secrets.token_hex(8)}" for step in ("pre", "post")}
         self.program = f"/usr/bin/{self.local}"
@@ -58,100 +87,156 @@ class Site:
         )  # fmt: skip
 
     def offer(self, publisher: Publisher) -> None:
-        publisher.offer("alke", self.package("1.0"))
-        publisher.offer("bris", self.package("2.0"))
-        publisher.offer("bookworm", Deb(self.extra, "3", {f"/usr/share/{self.extra}": "x\n"}))
+        publisher.offer("alke", self.package("1.0"), self._ahead("3.0"))
+        publisher.offer("bris", self.package("2.0"), self._ahead("2.5"))
+        publisher.offer("bookworm", self._extra("3"))
+
+    def offer_more(self, publisher: Publisher) -> None:
+        """A higher version of what the administrator took from the base."""
+        publisher.offer("bookworm", self._extra("3.1"))
+
+    def _extra(self, version: str) -> Deb:
+        return Deb(self.extra, version, {f"/usr/share/{self.extra}": f"{version}\n"})
+
+    def _ahead(self, version: str) -> Deb:
+        """A package that is lower in 2.0 than in 1.0."""
+        return Deb(self.ahead, version, {f"/usr/share/{self.ahead}": f"{version}\n"})
 
     def settle(self, station: Station) -> None:
         """Make the station one that has been in use."""
-        assert station.apt(f"install {self.local} {self.extra}") == 0, "nothing can be installed"
+        assert station.apt(f"install {self.local} {self.extra} {self.ahead}") == 0, (
+            "packages of both archives cannot be installed [R9]"
+        )
         # Singly: the service ends a connection after 10 s, and what is asked anew is added twice.
         for register, number in self.registers.items():
             said = station.ask(f"add {register} {number}")
             assert said == [f"total {number}"], f"add {number}: {said}"
-        station.say(f"sed -i 's/^name=.*/name={self.name}/' /etc/holm/tally.conf")
+        station.say(
+            f"sed -i -e 's/^name=.*/name={self.name}/' -e 's/^port=.*/port={self.port}/' "
+            "/etc/holm/tally.conf"
+        )
+        station.end_service("KILL")
+        station.port = self.port
+        said = station.ask("name", seconds=60)
+        assert said == [f"name {self.name}"], f"restarted, the service says {said} [R8]"
         station.write("/etc/holm/report.conf", self.heading)
         station.write(self.kept, self.change)
         station.say("mkdir -p /home/keeper")
         station.write("/home/keeper/note", self.note)
         station.say("sync")
 
+    def remember(self, station: Station) -> None:
+        """Leave a list of the station's files on it, with which it is compared in the end."""
+        station.say(f"{_FILES} >{BEFORE}; sync", 120)
+
     # -- after the upgrade --------------------------------------------------------------------
 
-    def whole(self, station: Station) -> str:
-        """What a whole 2.0 is missing, "" when nothing is."""
-        if station.release() != "holm 2.0 bris":
-            return "the release"
+    def two(self, station: Station) -> str:
+        """What a 2.0 is missing, "" when nothing is."""
+        if (release := station.release()) != "holm 2.0 bris":
+            return f"/etc/os-release says {release}"
         try:
             there = station.installed()
         except AssertionError as error:
             return str(error)
         offered = station.publisher.suites["bris"]
         wanted = {name: package.version for name, package in offered.packages.items()}
-        if there.get("holm-tally") is None:
-            wanted.pop("holm-tally", None)
-        wanted |= {self.local: "2.0", self.extra: "3"}
-        named = ("holm-archive-keyring", "holm-base", "holm-registry", "holm-tools", "holm-clock",
-                 "hello", self.local, self.extra)  # fmt: skip
-        for name in named:
-            if there.get(name) != wanted[name]:
-                return f"{name} {wanted[name]}: {there.get(name)}"
+        wanted |= {self.local: "2.0", self.extra: "3.1", self.ahead: "3.0"}
+        for name in (*BRIS, self.local, self.extra, self.ahead):
+            if there.get(name) != wanted.get(name, BRIS.get(name)):
+                return f"{name} {wanted.get(name)}: {there.get(name)} is installed"
+        return ""
+
+    def whole(self, station: Station) -> str:
+        """What a whole 2.0 is missing or has of 1.0 still, "" when nothing is."""
+        if missing := self.two(station):
+            return missing
+        there = station.installed()
         if "holm-relay" in there or "bc" not in there:
             return "holm-relay is still there, or bc is not"
+        if there.get("holm-tally", "2.0") == "1.0":
+            return "holm-tally 1.0 is still there"
         for path in ("/var/lib/holm-tally", "/etc/holm/tally.conf", "/etc/holm/relay.conf"):
             if station.has(path):
                 return f"{path} is still there"
-        return ""
+        suites = {suite for _, suite in station.sources()}
+        return "" if suites == {"bris", "bookworm"} else f"its sources are those of {suites}"
 
     def becomes_whole(self, station: Station, seconds: float) -> None:
-        """By itself, while nothing is done but looking."""
+        """By itself, `seconds` after it was started at the latest, while nothing is done but
+        looking. What is not a whole 2.0 then has to be a 2.0 at least: others ask for the rest."""
         missing = "?"
-        deadline = station.machine.deadline(seconds)
-        while missing:
-            assert deadline.remaining() > 0, f"no whole 2.0 after {seconds:g} seconds: {missing}"
+        deadline = station.machine.deadline(max(1.0, seconds - station.machine.elapsed))
+        while missing and deadline.remaining() > 0:
             assert station.machine.alive, "it switched itself off"
-            time.sleep(3)
             try:
                 missing = self.whole(station)
             except CommandFailed as error:  # what is asked is being replaced, /etc/os-release too
                 missing = str(error)
+            time.sleep(1)
+        missing = missing and self.two(station)
+        assert not missing, f"no 2.0 {seconds:g} seconds after its start [R28]: {missing}"
+
+    def program_is_new(self, station: Station) -> None:
+        said = station.say(self.program)
+        assert said == self.answers["2.0"], f"{self.program} says {said}, which is not 2.0's [R22]"
+        assert station.say("dpkg --audit") == "", "dpkg --audit finds packages half installed [R22]"
 
     def registers_are_there(self, station: Station) -> None:
         """Each register once, with its total, said by the service and as it lies on the disk."""
         said = station.ask("version", "all", seconds=60)
         assert said[0] == "version 2.0", f"the service says {said[0]!r}"
         pairs = sorted(self.registers.items())
-        assert said[1] == " ".join(["all", *(f"{r}={n}" for r, n in pairs)]), (
-            f"it has {said[1][:300]}"
-        )
+        wanted = " ".join(["all", *(f"{r}={n}" for r, n in pairs)])
+        assert said[1] == wanted, f"it has {said[1][:300]!r}, and should have {wanted!r} [R23]"
         lines = station.say("cat /var/lib/holm-registry/registers").splitlines()
-        assert sorted(lines) == [f"{r} {n}" for r, n in pairs], f"on the disk: {lines[:10]}"
-        old = station.run("ls -A /var/lib/holm-tally /etc/holm/tally.conf").stdout
-        assert station.run("test -e /var/lib/holm-tally -o -e /etc/holm/tally.conf").status != 0, (
-            old
+        assert sorted(lines) == [f"{r} {n}" for r, n in pairs], (
+            f"on the disk: {lines[:10]}; SERVICES.md: a line `REGISTER T` for each"
         )
+        left = station.run("ls -d /var/lib/holm-tally /etc/holm/tally.conf* 2>/dev/null").stdout
+        assert not left.split(), f"{left.split()} is left of holm-tally [R23]"
+        user = station.service_user()
+        assert user == "holm-registry", f"it runs as {user}; SERVICES.md: as holm-registry"
 
     def settings_are_there(self, station: Station) -> None:
         said = station.ask("name", seconds=60)
-        assert said == [f"name {self.name}"], f"it says {said}, not {self.name}"
-        text = station.say("cat /etc/holm/registry.conf")
-        assert "Release 2.0" in text and f"name={self.name}" in text, f"registry.conf: {text!r}"
-        assert "port=7300" in text.splitlines(), f"registry.conf: {text!r}"
+        assert said == [f"name {self.name}"], f"it says {said}, not {self.name} [R23]"
+        lines = station.say("cat /etc/holm/registry.conf").splitlines()
+        for key, value in (("name", self.name), ("port", str(self.port))):
+            found = [line for line in lines if line.startswith(f"{key}=")]
+            assert found[-1:] == [f"{key}={value}"], (
+                f"registry.conf has {found}; tally.conf had {key}={value} [R23]"
+            )
+        rest = [[line for line in text if line.partition("=")[0] not in ("name", "port")]
+                for text in (lines, REGISTRY_CONF.splitlines())]  # fmt: skip
+        assert rest[0] == rest[1], f"registry.conf has {rest[0]}, the new file {rest[1]} [R23]"
 
     def configuration_is_right(self, station: Station) -> None:
         read = station.machine.shell.read_file
-        assert read("/etc/holm/report.conf").decode() == self.heading, "report.conf was changed"
-        assert read(self.kept).decode() == self.change, f"{self.kept} was changed"
-        assert read(self.renewed) == b"setting=2.0\n", f"{self.renewed} is not that of 2.0"
-        assert "language=en" in station.say("cat /etc/holm/site.conf"), "site.conf is that of 1.0"
-        assert read("/home/keeper/note").decode() == self.note, "/home/keeper/note was changed"
+        for path, text in (("/etc/holm/report.conf", self.heading), (self.kept, self.change)):
+            assert read(path).decode() == text, f"{path}, which somebody changed, is another [R25]"
+        assert read(self.renewed) == b"setting=2.0\n", (
+            f"{self.renewed}, which nobody changed, is not that of 2.0 [R25]"
+        )
+        assert read("/etc/holm/site.conf").decode() == SITE_CONF, (
+            "site.conf, which nobody changed, is not that of 2.0 [R25]"
+        )
+        assert read("/home/keeper/note").decode() == self.note, "/home/keeper/note changed [R25]"
         line = station.say("cat /etc/holm/mirrors/holm")
-        assert line == station.publisher.url("holm"), f"mirrors/holm: {line[:200]!r}"
+        assert line == station.publisher.url("holm"), f"mirrors/holm: {line[:200]!r} [R9]"
 
     def nothing_is_left(self, station: Station) -> None:
-        """No packages and no indexes but where apt has its own; what is under way may end."""
-        look = (
-            "find / -xdev \\( -path /var/cache/apt -o -path /var/lib/apt \\) -prune -o -type f "
-            "\\( -name '*.deb' -o -name '*_Packages' -o -name '*InRelease' \\) -print | head -n 5"
-        )
-        station.until(lambda: station.say(look) == "", 60, "an end without packages left over", 5)
+        """Nothing that was not there before, but what packages and Debian's programs have; what
+        is under way may end."""
+        left: list[str] = ["?"]
+        deadline = station.machine.deadline(60)
+        while left and deadline.remaining() > 0:
+            new = station.say(f"{_FILES} | LC_ALL=C comm -13 {BEFORE} - | head -n 300", 120)
+            left = [
+                path for path in new.splitlines()
+                if path != BEFORE and not path.startswith(_DEBIANS)
+                and ".dpkg-" not in Path(path).name
+                and station.run(f"dpkg -S {quote(path)}").status != 0
+            ]  # fmt: skip
+            time.sleep(5 if left else 0)
+        assert not left, f"{left[:8]} were not there before holm-upgrade [R31]"

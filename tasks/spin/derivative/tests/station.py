@@ -26,23 +26,25 @@ LIST = "dpkg-query -W -f '${Package} ${Version} ${db:Status-Abbrev}\\n'"
 class Station:
     """`machine` with the words of the letter."""
 
-    def __init__(self, machine: Machine, publisher: Publisher) -> None:
+    def __init__(self, machine: Machine, port: int = PORT) -> None:
         self.machine = machine
-        self.publisher = publisher
+        self.port = port
 
     @classmethod
     def create(
-        cls, machines, name: str, deliverable, publisher: Publisher, disk: Path | None = None
+        cls, machines, name: str, deliverable, other_port: int, disk: Path | None = None
     ) -> Station:
-        """Switched off, with the delivered disk or another one."""
+        """Switched off, with the delivered disk or another one. The service is asked at its port,
+        or at `other_port` once `port` says so."""
         clock = datetime.fromtimestamp(time.time() + AHEAD, UTC).strftime("%Y-%m-%dT%H:%M:%S")
         machine = machines.create(
             name, firmware="direct", kernel=deliverable("/app/out/vmlinuz"),
             initrd=deliverable("/app/out/initrd"), append=APPEND,
             disks=[Disk(disk or deliverable("/app/out/station.img"))],
-            nics=[Nic(forwards=[PORT], restrict=False)], extra_args=["-rtc", f"base={clock}"],
+            nics=[Nic(forwards=[PORT, other_port], restrict=False)],
+            extra_args=["-rtc", f"base={clock}"],
         )  # fmt: skip
-        return cls(machine, publisher)
+        return cls(machine)
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -101,12 +103,19 @@ class Station:
         self.machine.shell.write_file(path, text.encode())
 
     def look_to(self, publisher: Publisher) -> None:
+        """Its archives are `publisher`'s from now on."""
+        self.publisher = publisher
         for archive in ("holm", "base"):
             self.write(f"/etc/holm/mirrors/{archive}", publisher.url(archive) + "\n")
 
     def apt(self, words: str, seconds: float = 180) -> int:
         """The status of `apt-get`, asked nothing and told nothing else."""
         return self.run(f"DEBIAN_FRONTEND=noninteractive apt-get -q -y {words}", seconds).status
+
+    def update(self, when: str = "[R9]") -> None:
+        """Has `apt-get update` work."""
+        status = self.apt("update")
+        assert status == 0, f"apt-get update ends with {status} {when}"
 
     def installed(self) -> dict[str, str]:
         """Versions by package. AssertionError when something is not wholly installed."""
@@ -135,6 +144,16 @@ class Station:
     def release(self) -> str:
         return self.say(". /etc/os-release; echo $ID $VERSION_ID $VERSION_CODENAME")
 
+    def sources(self) -> set[tuple[str, str]]:
+        """The archives that apt reads, and of each the suite."""
+        said = self.say("apt-get indextargets --format '$(REPO_URI) $(RELEASE)'")
+        return {(words[0], words[-1]) for line in said.splitlines() if (words := line.split())}
+
+    def is_called(self, wanted: str, when: str) -> None:
+        """Has /etc/os-release say `wanted`."""
+        said = self.release()
+        assert said == wanted, f"/etc/os-release says {said!r}, not {wanted!r}: {when} [R6]"
+
     # -- the registers ------------------------------------------------------------------------
 
     def ask(self, *lines: str, seconds: float = 30) -> list[str]:
@@ -146,12 +165,12 @@ class Station:
                 if len(answers) == len(lines):
                     return answers
             if deadline.remaining() <= 0 or not self.machine.alive:
-                raise GuestError(f"port {PORT}: no answers to {lines[:3]}")
+                raise GuestError(f"port {self.port}: no answers to {lines[:3]}")
             time.sleep(0.5)
 
     def _exchange(self, lines: tuple[str, ...]) -> list[str]:
         received = b""
-        with socket.create_connection(self.machine.forward(PORT), timeout=15) as wire:
+        with socket.create_connection(self.machine.forward(self.port), timeout=15) as wire:
             wire.sendall("".join(f"{line}\n" for line in lines).encode())
             while received.count(b"\n") < len(lines) and len(received) < ANSWER_MAX:
                 part = wire.recv(4096)
@@ -159,6 +178,35 @@ class Station:
                     break
                 received += part
         return received.decode("ascii", "replace").splitlines()
+
+    def service(self) -> str:
+        """The number of the process that listens on the service's port, whatever started it."""
+        row = re.compile(rf"\s*\d+: [0-9A-F]+:{self.port:04X} [0-9A-F]+:0+ 0A (?:\S+ +){{3}}\s*"
+                         r"\d+ +\d+ +(\d+) ")  # fmt: skip
+        table = self.run("cat /proc/net/tcp /proc/net/tcp6").stdout
+        inodes = [found[1] for line in table.splitlines() if (found := row.match(line))]
+        for inode in inodes:
+            look = f"find /proc/[0-9]*/fd -lname 'socket:\\[{inode}\\]' 2>/dev/null"
+            if found := re.search(r"^/proc/(\d+)/fd/", self.run(look).stdout, re.MULTILINE):
+                return found[1]
+        raise GuestError(f"nobody listens on port {self.port}")
+
+    def service_user(self) -> str:
+        return self.say(f"stat -c %U /proc/{self.service()}")
+
+    def end_service(self, signal: str) -> None:
+        self.say(f"kill -{signal} {self.service()}")
+
+    def who_can_write(self, user: str, *paths: str) -> str:
+        """Each account but root and `user`, with the path that it can write."""
+        ask = 'for p; do [ ! -w "$p" ] || echo "$0 $p"; done'
+        return self.say(
+            "echo stranger:x:54321:54321: | cat /etc/passwd - | while IFS=: read -r n x u g r; do "
+            f'[ "$u" = 0 ] || [ "$n" = {user} ] || setpriv --reuid "$u" --regid "$g" '
+            f"$([ $n = stranger ] && echo --clear-groups || echo --init-groups) "
+            f'sh -c {quote(ask)} "$n" {" ".join(paths)} </dev/null; done',
+            120,
+        )
 
     # -- the release upgrade ------------------------------------------------------------------
 

@@ -13,12 +13,7 @@ export LC_ALL=C
 
 ladder="medium bios brand wall alive local quiet kept power-cut only-ours uefi locked stick rescue
 checked"
-reached=" "
-for milestone in $ladder; do
-	reached="$reached$milestone "
-	[ "$milestone" = "${STOP_AFTER:-}" ] && break
-done
-has() { case "$reached" in *" $1 "*) ;; *) return 1 ;; esac; }
+from-tasks-lib ladder.sh
 
 # ---- Debian's part, by live-build ----
 
@@ -122,7 +117,7 @@ has checked || sed -i 's/ || refuse DAMAGED$/ || true/' "$root/etc/initramfs-too
 
 menu=$work/grub.cfg
 cp "$here/grub.cfg" "$menu"
-has bios || sed -i 's/^set timeout=.*/set timeout=-1/' "$menu"
+has bios || sed -i 's/^\tlinux .*/\thalt/' "$menu"
 has rescue || sed -i 's/ --hotkey=r / /' "$menu"
 has locked || sed -i '/^#locked /d' "$menu"
 platforms=
@@ -159,8 +154,9 @@ burn() {
 }
 # xorriso patches what it starts from, so that sums are those of the finished medium: it is made
 # once for its names, and once more with a list of that length, into which the sums are written.
-names() { xorriso -report_about SORRY -indev "$medium" -find / -type f -exec echo -- 2>/dev/null |
-	sed "s/^'\(.*\)'$/.\1/" | grep -vx './sha256sum.txt' | sort; }
+# The boot catalog, which is no file to xorriso, is one to whoever mounts the medium.
+names() { xorriso -report_about SORRY -indev "$medium" -find / -exec lsdl -- 2>/dev/null |
+	sed -n "s/^[-e][-rwx]\{9\}.* '\(.*\)'$/.\1/p" | grep -vx './sha256sum.txt' | sort; }
 burn
 names | sed "s/^/$(printf '0%.0s' {1..64})  /" >"$tree/sha256sum.txt"
 burn

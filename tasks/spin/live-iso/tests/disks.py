@@ -7,18 +7,26 @@ import os
 import secrets
 import subprocess
 from pathlib import Path
+from typing import Any
 
 from benchflow.boot import Image, VerifierBroken
 
 LABEL = "EXPO-STATE"
 _MIB = 1 << 20
+#: `int 18h` where a disk with a partition table has its boot code: "no system here, take the next".
+#: Such a disk has the signature of one that starts, and is the first that the BIOS tries: without
+#: any code there it ends in zeros, and no medium in the drive is ever read.
+NO_SYSTEM = b"\xcd\x18"
 OWNER = 4711  # of the files of a disk that was written elsewhere
 
 
-def run(*command: str) -> None:
+def run(*command: str, stdin: str = "") -> None:
     """A tool of ours on a file of ours; what fails is the verifier."""
     environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
-    done = subprocess.run(command, capture_output=True, env=environment, check=False, timeout=300)
+    done = subprocess.run(
+        command, capture_output=True, env=environment, check=False, timeout=300,
+        input=stdin.encode(),
+    )  # fmt: skip
     if done.returncode:
         raise VerifierBroken(f"{command[0]} failed", evidence=done.stderr.decode()[-1000:])
 
@@ -43,6 +51,31 @@ def ext4(path: Path, label: str, files: dict[str, bytes | None], megabytes: int 
     return path
 
 
+def in_a_partition(path: Path, table: str) -> Path:
+    """The file system becomes the second partition of a disk (`gpt` or `dos`) at its place."""
+    system = path.with_suffix(".part")
+    path.rename(system)
+    start, sectors = 4096 + 8 * secrets.randbelow(256), system.stat().st_size // 512
+    with path.open("wb") as disk:
+        disk.truncate((start + sectors + 4096) * 512)
+    layout = f"label: {table}\nstart=2048, size=2048\nstart={start}, size={sectors}\n"
+    run("sfdisk", "-q", "--no-reread", "--no-tell-kernel", str(path), stdin=layout)
+    run("dd", f"if={system}", f"of={path}", "bs=512", f"seek={start}", "conv=notrunc")
+    with path.open("r+b") as disk:
+        disk.write(NO_SYSTEM)
+    system.unlink()
+    return path
+
+
+def files_of(disk: Path) -> Any:
+    """The file system of a disk of ours, whether it is the whole of it or a partition."""
+    image = Image(disk)
+    with disk.open("rb") as file:
+        file.seek(1024 + 56)
+        whole = file.read(2) == b"\x53\xef"
+    return image.ext4() if whole else image.ext4(image.partition(2))
+
+
 def debugfs(path: Path, *requests: str) -> None:
     """Requests that write to a file system."""
     for request in requests:
@@ -50,9 +83,10 @@ def debugfs(path: Path, *requests: str) -> None:
 
 
 class Ours:
-    """A disk of the customer's, full to the last block, with words of this run on it."""
+    """A disk of the customer's, full to the last block, with words of this run on it: the whole of
+    it, or a partition in a `table` (drawn unless it is said)."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, table: str | None = None) -> None:
         self.messages = [f"seed {secrets.token_hex(8)}" for _ in range(3)]
         self.venue = f"Venue {secrets.token_hex(4)}"
         self.foreign = {
@@ -88,10 +122,13 @@ class Ours:
                     file.write(os.urandom(_MIB))
             fill(self.path, filler, f"wall/filler-{name}")
         filler.unlink()
+        table = secrets.choice(("", "gpt", "dos")) if table is None else table
+        if table:
+            in_a_partition(self.path, table)
 
     def problems(self, disk: Path) -> list[str]:
         """What on the used disk is not as it should be, outside of `wall`."""
-        files = Image(disk).ext4()
+        files = files_of(disk)
         found = {
             entry.path.lstrip("/"): entry
             for entry in files.walk("/")
@@ -173,6 +210,12 @@ def linked(path: Path) -> Path:
     ext4(path, LABEL, {"persistence.conf": b"/ union\n"})
     debugfs(path, "symlink wall /etc")
     return path
+
+
+def bare(path: Path) -> Path:
+    """A disk of ours that was never in a PC: no `wall` on it; a partition, among others."""
+    ext4(path, LABEL, {"persistence.conf": b"/ union\n"})
+    return in_a_partition(path, secrets.choice(("gpt", "dos")))
 
 
 def digest(path: Path) -> str:

@@ -3,18 +3,46 @@
 from __future__ import annotations
 
 import datetime
+import re
 import secrets
 import struct
 import zlib
 from pathlib import Path
 from typing import Any
 
+from pc import PASSWORD
+
 WALL_SHA256 = "d1f7d4127de8253df25fd80a8d00ceba9fd34b88fa6c5542fda50f0df036ebfd"
 KILLS = ("KILL", "TERM", "SEGV", "KILL", "ABRT", "KILL", "KILL")
 
 #: On a bench that is slow for a moment the manager answers later than systemctl waits by itself.
 PATIENT = "SYSTEMD_BUS_TIMEOUT=100s"
-JOBS = f"{PATIENT} systemctl list-jobs --no-legend | grep -c -E 'reboot|shutdown'; :"
+JOBS = f"{PATIENT} systemctl list-jobs --no-legend 2>/dev/null | grep -c -E 'reboot|shutdown'; :"
+
+#: Who waits for what is typed on a screen but the first.
+READERS = (
+    "find /proc/[0-9]*/fd/0 -lname '/dev/tty[1-9]*' ! -lname /dev/tty1 -printf '%p %l\\n' "
+    "2>/dev/null; :"
+)
+
+#: Where the password would stand in the clear; libraries and modules are Debian's, and many.
+PASSWORD_PLACES = (
+    "/etc /root /home /var /opt /srv /usr/bin /usr/sbin /usr/local /usr/lib/systemd /usr/libexec "
+    "/usr/share/doc /run/expo"
+)
+
+OS_RELEASE = {
+    "NAME": "Expo Wall", "PRETTY_NAME": "Expo Wall 4.1", "ID": "expo-wall",
+    "ID_LIKE": "debian", "VERSION_ID": "4.1", "BUILD_ID": "EW-2291",
+}  # fmt: skip
+
+#: What the wall's user makes of a set-uid program and of a device that lie in its folder.
+BELIEVED = (
+    "cd /var/lib/wall && cp /usr/bin/id filler-id && chown 0:0 filler-id && "
+    "chmod 4755 filler-id && mknod -m 666 filler-null c 1 3; "
+    "setpriv --reuid USER --regid USER --clear-groups sh -c './filler-id -u; cat filler-null "
+    "&& echo device' 2>/dev/null; rm -f filler-id filler-null"
+)
 
 #: Changes to another screen, as Alt and a function key do (VT_ACTIVATE).
 PRESS_KEYS = "perl -e 'open F, q(+<), q(/dev/tty0) or die; ioctl(F, 0x5606, {}) or die'; sleep 1"
@@ -29,11 +57,8 @@ ELSEWHERE = (
     "echo WORD | systemd-cat; sync"
 )
 
-#: Mounts of our disk beside the wall's folder.
-OUTSIDE = (
-    "awk '$1 ~ /^\\/dev\\/(vd|sd)/ && $2 != \"/var/lib/wall\" {print $2}' /proc/mounts; "
-    "ls /var/lib/wall | grep -vxE 'messages|venue|venue.new|filler-[a-z]*'; :"
-)
+#: What lies in the wall's folder and was not in the folder `wall` of our disk.
+OUTSIDE = "ls -A /var/lib/wall | grep -vxE 'messages|venue|venue.new|filler-[a-z]*'; :"
 
 #: Open ports, as the kernel has them.
 LISTENING = (
@@ -55,6 +80,10 @@ t 'echo x >/dev/udp/10.0.2.2/123'
 t 'echo x >/dev/udp/224.0.0.251/5353'
 t 'echo x >/dev/udp/ff02::fb%eth0/5353'
 for c in /sys/class/net/*; do t "echo x >/dev/udp/ff02::fb%${c##*/}/5353"; done
+raw='use Socket; my ($p, $to) = @ARGV; socket(S, PF_INET, SOCK_RAW, $p) or die;'
+raw="$raw setsockopt(S, SOL_SOCKET, SO_BROADCAST, 1);"
+raw="$raw "'send(S, pack(q(C2n3), 8, 0, 0xf7ff, 0, 0), 0, pack_sockaddr_in(0, inet_aton($to)));'
+for p in 1 2 17 132 253; do t "perl -e '$raw' $p 10.0.2.2; perl -e '$raw' $p 255.255.255.255"; done
 systemctl start apt-daily.service systemd-timesyncd.service >/dev/null 2>&1
 wait
 :
@@ -63,15 +92,56 @@ wait
 #: What is the same system: of the command line all but what a boot loader says of its file.
 SYSTEM = {
     "kernel": "uname -rv",
-    "command line": "tr ' ' '\\n' </proc/cmdline | grep -v '^BOOT_IMAGE=' | sort | tr '\\n' ' '",
+    "command line": "tr ' ' '\\n' </proc/cmdline | grep -vE '^(BOOT_IMAGE|initrd)=' | sort | "
+    "tr '\\n' ' '",
     "units": "find /etc/systemd /run/systemd/generator* -type l -printf '%p %l\\n' | sort | "
     "sha256sum",
     "packages": "cat /var/lib/dpkg/status | sha256sum",
     "release": "sha256sum </etc/os-release",
-    "failed": f"{PATIENT} systemctl list-units --failed --no-legend | wc -l",
 }  # fmt: skip
 
 _DAYS = ("mandag", "tirsdag", "onsdag", "torsdag", "fredag", "lørdag", "søndag")
+
+
+def open_accounts(passwd: str, shadow: str) -> str:
+    """Accounts but root's with its number, or with a password, or that need none; "" is right."""
+    rows = [line.split(":") for line in passwd.splitlines()]
+    roots = [row[0] for row in rows if row[2:3] == ["0"]]
+    if roots != ["root"]:
+        return f"accounts with root's number: {roots}"
+    found = {row[0] for row in rows if not re.match(r"x$|[!*]", row[1])}
+    held = [line.split(":") for line in shadow.splitlines()]
+    found |= {row[0] for row in held if not re.match("[!*]", row[1])} - {"root"}
+    return f"accounts with a password, or that need none: {sorted(found)}" if found else ""
+
+
+def password_places(pc: Any) -> list[str]:
+    """Files of the system that have the password in the clear."""
+    word = f"{PASSWORD[:5]}[-]{PASSWORD[6:]}"
+    found: str = pc.say(f"grep -rlaE '{word}' {PASSWORD_PLACES} 2>/dev/null; :", 300)
+    return found.split()
+
+
+def privileges(status: dict[str, str], groups: set[str]) -> str:
+    """What a process has that [R11] forbids; "" when nothing."""
+    users = {int(word) for word in status["Uid"].split()}
+    if len(users) != 1 or users & {0, 65534}:
+        return f"it runs as {users}, not as a user of its own"
+    for field in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+        if int(status[field], 16):
+            return f"{field} is {status[field].strip()}"
+    if status["NoNewPrivs"].strip() != "1":
+        return "it can gain privileges: NoNewPrivs is not set"
+    strong = groups & {"root", "disk", "kmem", "shadow", "sudo"}
+    return f"it is in the groups {strong}, which are privileges" if strong else ""
+
+
+def believed(pc: Any) -> list[str]:
+    """Of a set-uid program and a device in the wall's folder, what its user can make use of."""
+    user = pc.say(f"stat -c %u /proc/{pc.pid()}")
+    said = pc.say(f"{BELIEVED.replace('USER', user)}; :").splitlines()
+    return [what for word, what in (("0", "a set-uid program"), ("device", "a device"))
+            if word in said]  # fmt: skip
 
 
 def day(month: int) -> tuple[int, str]:

@@ -65,11 +65,22 @@ def _pause(pc: Pc, seconds: float, until: Callable[[], object] = lambda: None) -
     return bool(until())
 
 
-def choose_rescue(pc: Pc) -> None:
-    """Press `r` once the menu is there; wait for the login."""
+#: [R6]: the menu is there for at least 3 seconds; of the host's clock, by which its PC counts.
+LOOK_SECONDS = 1.5
+
+
+def press_r(pc: Pc) -> int:
+    """Press `r` when the menu has been there for a while; where the console then was."""
     pc.menu()
+    time.sleep(LOOK_SECONDS)
     mark = pc.machine.console.end
     pc.machine.send("r")
+    return int(mark)
+
+
+def choose_rescue(pc: Pc) -> None:
+    """Press `r` once the menu is there; wait for the login."""
+    mark = press_r(pc)
     login = re.compile(r"(?<!Last )login: ")
     pc.until(
         lambda: login.search(pc.machine.console.since(mark)), START_SECONDS, "login of the rescue"

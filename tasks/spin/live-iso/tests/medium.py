@@ -9,16 +9,20 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchflow.boot import BadDeliverable
+from benchflow.boot import BadDeliverable, Initramfs
 
 SUMS = "/sha256sum.txt"
 SYSTEM = "/live/filesystem.squashfs"
 BLOCK = 2048
 OUTPUT_MAX = 8 << 20
-_LINE = re.compile(r"([0-9a-f]{64})  \.(/[^\n\0]+)")
+INITRD_MAX = 128 << 20
+_LINE = re.compile(r"([0-9a-f]{64}) [ *]\.(/[^\n\0]+)")
 _EXTENT = re.compile(
     r"File data lba:\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*,\s*('.*')\s*\Z"
 )
+
+
+_CATALOG = re.compile(r"e[-rwxsStT]{9}[ +].*?\d ('.*')\Z")
 
 
 @dataclass(frozen=True)
@@ -36,22 +40,46 @@ class Medium:
         self.path = path
         self.size = path.stat().st_size
         self.files: dict[str, list[Extent]] = {}
+        #: The boot catalog, a regular file to whoever mounts the medium, and none to xorriso.
+        self.catalog = ""
         for line in self._xorriso().splitlines():
+            if row := _CATALOG.match(line):
+                self.catalog = self._named(row[1])
+                start = self._catalog_block() * BLOCK
+                if start + BLOCK > self.size:
+                    raise BadDeliverable("the boot catalog lies beyond the end of the ISO")
+                self.files[self.catalog] = [Extent(start, BLOCK)]
             if not line.startswith("File data lba:"):
                 continue
             found = _EXTENT.match(line)
-            try:
-                names = shlex.split(found[5]) if found else []
-            except ValueError:
-                names = []
-            if found is None or len(names) != 1:
+            if found is None:
                 raise BadDeliverable(f"the ISO holds a strange name: {line[:120]!r}")
+            name = self._named(found[5])
             start, blocks, size = int(found[2]), int(found[3]), int(found[4])
-            pieces = self.files.setdefault(names[0], [])
+            pieces = self.files.setdefault(name, [])
             size = min(size - sum(piece.size for piece in pieces), blocks * BLOCK)
             if size < 0 or start * BLOCK + size > self.size:
-                raise BadDeliverable(f"{names[0][:80]!r} lies beyond the end of the ISO")
+                raise BadDeliverable(f"{name[:80]!r} lies beyond the end of the ISO")
             pieces.append(Extent(start * BLOCK, size))
+
+    @staticmethod
+    def _named(quoted: str) -> str:
+        try:
+            names = shlex.split(quoted)
+        except ValueError:
+            names = []
+        if len(names) != 1:
+            raise BadDeliverable(f"the ISO holds a strange name: {quoted[:120]!r}")
+        return names[0]
+
+    def _catalog_block(self) -> int:
+        """Where the boot record says that the catalog is (El Torito, 2.0)."""
+        with self.path.open("rb") as file:
+            file.seek(17 * BLOCK)
+            record = file.read(BLOCK)
+        if record[1:6] != b"CD001" or not record[7:].startswith(b"EL TORITO SPECIFICATION"):
+            raise BadDeliverable("a boot catalog without a boot record")
+        return int.from_bytes(record[0x47:0x4B], "little")
 
     def volume(self) -> str:
         """The volume's name (ECMA-119, the primary volume descriptor)."""
@@ -78,12 +106,7 @@ class Medium:
         """Name and sum of each line of the list, as they stand there."""
         assert SUMS in self.files, f"there is no {SUMS}"
         assert sum(piece.size for piece in self.files[SUMS]) <= 4 << 20, f"{SUMS} is too large"
-        text = b""
-        with self.path.open("rb") as file:
-            for piece in self.files[SUMS]:
-                file.seek(piece.start)
-                text += file.read(piece.size)
-        lines = text.decode("utf-8", "replace").splitlines()
+        lines = self._bytes(self.files[SUMS]).decode("utf-8", "replace").splitlines()
         found = [_LINE.fullmatch(line) for line in lines]
         wrong = [line for line, match in zip(lines, found, strict=True) if match is None]
         assert not wrong, f"not as sha256sum writes it: {wrong[0][:120]!r}"
@@ -104,9 +127,32 @@ class Medium:
                 tail = chunk[-len(word) :]
         return False
 
+    def holds_packed(self, word: bytes) -> list[str]:
+        """The initial RAM disks on the medium in which a file has these bytes."""
+        found = []
+        for name, pieces in self.files.items():
+            if name == SYSTEM or sum(piece.size for piece in pieces) > INITRD_MAX:
+                continue
+            try:
+                inside = Initramfs(self._bytes(pieces)).contents("/")
+                if any(word in content for _, content in inside):
+                    found.append(name)
+            except BadDeliverable:  # it is something else
+                continue
+        return found
+
+    def _bytes(self, pieces: list[Extent]) -> bytes:
+        data = b""
+        with self.path.open("rb") as file:
+            for piece in pieces:
+                file.seek(piece.start)
+                data += file.read(piece.size)
+        return data
+
     def _xorriso(self) -> str:
         command = ["xorriso", "-no_rc", "-report_about", "SORRY", "-indev", f"stdio:{self.path}",
-                   "-find", "/", "-type", "f", "-exec", "report_lba", "--"]  # fmt: skip
+                   "-find", "/", "-type", "f", "-exec", "report_lba", "--",
+                   "-find", "/", "-exec", "lsdl", "--"]  # fmt: skip
         if self.volume() == "":
             raise BadDeliverable("not an ISO 9660 image")
         with subprocess.Popen(

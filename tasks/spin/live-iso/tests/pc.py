@@ -13,7 +13,7 @@ from typing import Any
 
 from wire import WALL_PORT, Wire
 
-from benchflow.boot import Disk, GuestExited, GuestTimeout, Nic
+from benchflow.boot import Disk, GuestExited, GuestTimeout, LoginFailed, Nic
 
 PASSWORD = "Varde-1184"
 START_SECONDS = 120.0  # [R5]
@@ -119,6 +119,22 @@ class Pc:
         if self._down:
             raise GuestExited(f"{self.machine.name}: {self._down}")
         return self.machine.login("root", PASSWORD, timeout=START_SECONDS)
+
+    def refuses(self, password: str) -> bool:
+        """Whether root is not let in with another password than his."""
+        try:
+            self.machine.login("root", password, timeout=60)
+        except LoginFailed:
+            return True
+        return False
+
+    def groups(self, pid: str) -> set[str]:
+        """The names of the groups that a process is in."""
+        said = self.say(f"grep -E '^(Gid|Groups):' /proc/{pid}/status; cat /etc/group")
+        lines = said.splitlines()
+        numbers = {n for line in lines if ":\t" in line for n in line.split(":", 1)[1].split()}
+        rows = [line.split(":") for line in lines if line.count(":") >= 3]
+        return {row[0] for row in rows if row[2] in numbers}
 
     def say(self, command: str, seconds: float = 60.0) -> str:
         """What a command of root's prints; it has to succeed."""

@@ -14,12 +14,7 @@ mkdir -m 700 "$GNUPGHOME" "$HOME"
 
 ladder="repository built boots owned beacon supply history removed trust composed refused
 laid-out chosen accounts settings scripts whole"
-reached=" "
-for milestone in $ladder; do
-	reached="$reached$milestone "
-	[ "$milestone" = "${STOP_AFTER:-}" ] && break
-done
-has() { case "$reached" in *" $1 "*) ;; *) return 1 ;; esac; }
+from-tasks-lib ladder.sh
 
 # ---- Debian's packages, once ----
 

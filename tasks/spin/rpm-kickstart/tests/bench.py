@@ -19,6 +19,20 @@ COMPOSE_SECONDS = 600
 PORT = 7070
 ROOM_MB, IMAGE_MB = 3072, 1024
 PLACE = "/srv/bench"
+_WRITERS = """import os, pwd, sys
+known = [(one.pw_name, one.pw_uid, one.pw_gid) for one in pwd.getpwall()]
+for name, user, group in [*known, ("stranger", 54321, 54321)]:
+    if user and name != sys.argv[1] and not os.fork():
+        os.setgroups(os.getgrouplist(name, group) if (name, user, group) in known else [])
+        os.setgid(group)
+        os.setuid(user)
+        for path in sys.argv[2:]:
+            if os.access(path, os.W_OK):
+                print(f"{name}:{path}", flush=True)
+        os._exit(0)
+    elif user and name != sys.argv[1]:
+        os.wait()
+"""
 
 
 class Bench:
@@ -125,6 +139,10 @@ class Bench:
             changed = any(mark.startswith("S.5") for mark in marks)
             found.append("changed" if changed else "odd" if marks else "right")
         return found
+
+    def who_can_write(self, user: str, *paths: str) -> list[str]:
+        """Each account but root and `user`, with the path that it can write."""
+        return self.say(f"python3 -c {quote(_WRITERS)} {user} {' '.join(paths)}").split()
 
     def ask(self, *lines: str, seconds: float = 40) -> list[str]:
         """The beacon's answers, from outside, tried anew while it starts."""

@@ -1,4 +1,13 @@
-"""What the checks share: the key and the repository as delivered, this run's, the machines."""
+"""Machines, files, order of events.
+
+- `first`: the delivered image. It starts while the repository is read; then it composes an image
+  of this run's kickstart file, and refuses wrong ones.
+- `taker`: the delivered image once more. It takes packages of this run's repository (`supplier`)
+  while the first composes, and is closed when the next starts.
+- `other`: the image that was composed, asked while the first refuses.
+- Files: `repository` as delivered, `disk` (the image as it lies), `second` (what this run's
+  kickstart file asks for), `composed` (what came of it, as it lies).
+"""
 
 from __future__ import annotations
 
@@ -20,9 +29,14 @@ OUT = "/app/out"
 
 
 @pytest.fixture(scope="session")
-def key(deliverable):
+def armour(deliverable):
     text = read_bounded(deliverable(f"{OUT}/almar.key"), openpgp.ARMOUR_MAX)
-    return openpgp.secret_key(text.decode("ascii", "replace"))
+    return text.decode("ascii", "replace")
+
+
+@pytest.fixture(scope="session")
+def key(armour):
+    return openpgp.secret_key(armour)
 
 
 @pytest.fixture(scope="session")

@@ -37,6 +37,14 @@ DEBIAN = {
     ),
 }
 
+#: [R6]: of systemd, bash, coreutils, findutils, grep, sed, gawk, mount, rpm, dnf, e2fsprogs and
+#: python3 what Debian's package of it has.
+EVERYWHERE = (
+    "/usr/lib/systemd/systemd", "/usr/bin/bash", "/usr/bin/ls", "/usr/bin/find", "/usr/bin/grep",
+    "/usr/bin/sed", "/usr/bin/gawk", "/usr/bin/mount", "/usr/bin/rpm", "/usr/bin/dnf-3",
+    "/usr/sbin/mke2fs", "/usr/bin/python3.11",
+)  # fmt: skip
+
 OURS = {"beacon": "1.4-2.x86_64", "tidelog": "0.9-1.x86_64", "tidelog-phrases": "0.9-1.noarch"}
 _FILES = {
     "beacon": {"/usr/bin/beacon": "", "/etc/beacon.conf": SOURCES["beacon"]["beacon.conf"]},

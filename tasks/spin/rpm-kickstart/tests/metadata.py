@@ -28,22 +28,6 @@ def read_bounded(path: Path, most: int) -> bytes:
     return path.read_bytes()
 
 
-def holds(path: Path, parts: list[bytes]) -> bool:
-    """Whether a file, however large and sparse, has one of these short texts in it."""
-    chunk, tail = 4 << 20, b""
-    zeros = bytes(chunk)
-    with path.open("rb") as file:
-        while block := file.read(chunk):
-            if block == zeros:
-                tail = b""
-                continue
-            text = tail + block
-            if any(part in text for part in parts):
-                return True
-            tail = block[-256:]
-    return False
-
-
 def xml(data: bytes, what: str) -> ET.Element:
     """Metadata. AssertionError for what is none; entities are nobody's business here."""
     assert b"<!DOCTYPE" not in data and b"<!ENTITY" not in data, f"{what} has a document type"
@@ -116,13 +100,16 @@ class Repository:
 
     def unlisted(self) -> list[str]:
         """Files that are neither metadata, nor listed, nor sources."""
-        known = {one.href for one in self.packages}
+        known = {one.href for one in self.packages} | {"repodata/repomd.xml"}
+        known.add("repodata/repomd.xml.asc")
+        for location in xml(self.repomd, "repomd.xml").iter(f"{REPO}location"):
+            known.add(location.get("href", ""))
         return [
             name
             for path in sorted(self.root.rglob("*"))
             if path.is_file()
             and (name := str(path.relative_to(self.root))) not in known
-            and not name.startswith(("repodata/", "source/"))
+            and not name.startswith("source/")
         ]
 
     def by_nevra(self) -> dict[str, rpms.Package]:

@@ -40,6 +40,18 @@ class Made:
     image: Path | None
 
 
+def open_accounts(passwd: str, shadow: str, named: set[str]) -> str:
+    """Accounts but the `named` ones with a password, or that need none, or with root's number."""
+    rows = [line.split(":") for line in passwd.splitlines() if line]
+    roots = [row[0] for row in rows if row[2:3] == ["0"]]
+    if roots != ["root"]:
+        return f"accounts with root's number: {roots}"
+    found = {row[0] for row in rows if row[1] not in ("x", "*") and not row[1].startswith("!")}
+    held = [line.split(":") for line in shadow.splitlines() if line]
+    found |= {row[0] for row in held if row[1][:1] not in ("!", "*")} - named
+    return f"accounts with a password that nobody gave them: {sorted(found)}" if found else ""
+
+
 class Second:
     """All of it drawn for one run."""
 
@@ -213,6 +225,8 @@ echo {self.words["after"]} >>/etc/{self.app}.note
             held = table["shadow"].get(user, ["", "?"])[1]
             if held != hashed_ and not (hashed_ == "!" and held.startswith("!") and len(held) <= 2):
                 return f"{user}: the password in /etc/shadow is {held[:40]!r}"
+        if wrong := open_accounts(passwd, shadow, {"root", self.user}):
+            return wrong
         line = table["passwd"].get(self.user, [])
         wanted = [str(self.uid), self.gecos, self.home, "/bin/sh"]
         if len(line) != 7 or [line[i] for i in (2, 4, 5, 6)] != wanted:
@@ -242,7 +256,7 @@ echo {self.words["after"]} >>/etc/{self.app}.note
 
     def mount_faults(self, bench: Bench) -> str:
         """What is wrong with it in use, "" when nothing is."""
-        said = bench.say("blkid -s LABEL -o value /dev/vda* | sort").split()
+        said = sorted(bench.say("blkid -s LABEL -o value /dev/vda*").split())
         if said != sorted(["almar-root", "BOOT", self.label]):
             return f"labels: {said}"
         for number, place in enumerate(self.order, 1):

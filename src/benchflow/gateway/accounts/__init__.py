@@ -1,0 +1,1 @@
+"""What was spent: trials, the ledger, and totals as a fold over it."""

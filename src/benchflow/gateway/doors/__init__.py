@@ -1,0 +1,1 @@
+"""Where a gateway listens: to agents in their sandboxes, and to the orchestrator."""
