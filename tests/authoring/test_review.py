@@ -49,7 +49,7 @@ def test_it_says_what_is_known_and_what_is_not(lamp: Path, forget: None) -> None
     for part in (
         "embedded/lamp 1.0.0",
         "A. Author",
-        "passed         coverage     2 demands, 3 checks",
+        "passed         coverage     2 requirements, 3 checks",
         "not run yet    oracle",
         "painted: gained not tried yet; may gain lit: a painted lamp looks lit from afar",
         "test_still_lit",

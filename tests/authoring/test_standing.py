@@ -67,19 +67,19 @@ def test_what_passed_is_recorded_until_the_task_changes(top: Path) -> None:
     call = ("check", "test/words", "--gate", "coverage", "--record")
     done = benchflow(top, *call)
     assert done.returncode == 0, done.stderr
-    assert state(top) == f"1 of {ALL} gates"
+    assert state(top) == f"1 of {ALL}"
     benchflow(top, "check", "test/words", "--gate", "schema", "--record")
-    assert state(top) == f"1 of {ALL} gates, failed: schema"
+    assert state(top) == f"1 of {ALL}, failed: schema"
     (entry,) = json.loads((top / "gates.json").read_text())["tasks"].values()
     assert list(entry["gates"]) == ["schema", "coverage"]
     checks = top / "test/words/tests/checks.py"
     text = checks.read_text()
     checks.write_text(f"# The same.\n{text}")
-    assert state(top) == f"0 of {ALL} gates", "what reads the files as they stand is due"
+    assert state(top) == f"0 of {ALL}", "what reads the files as they stand is due"
     checks.write_text(text.replace("weight=2", "weight=3"))
-    assert state(top) == f"0 of {ALL} gates (tests/checks changed)"
+    assert state(top) == f"0 of {ALL} (tests/checks changed)"
     benchflow(top, *call)
-    assert state(top) == f"1 of {ALL} gates"
+    assert state(top) == f"1 of {ALL}"
 
 
 @pytest.mark.needs("sandbox")
@@ -97,7 +97,7 @@ def test_what_no_trial_reads_makes_no_trial_due(odd: Path) -> None:
     config.write_text(config.read_text().replace("expert_minutes = 1", "expert_minutes = 2"))
     checks = folder / "tests/checks.py"
     checks.write_text(checks.read_text() + "\n# Nothing else.\n")
-    assert state(odd) == f"1 of {ALL} gates"
+    assert state(odd) == f"1 of {ALL}"
     assert results() == {"coverage": False, "nop": True}
     # A job that was cut off holds in meaning, and cannot be resumed: its task is another by now.
     key = Trials(load(folder), Silence()).key
@@ -120,7 +120,7 @@ def test_an_older_run_does_not_replace_a_newer_one(top: Path) -> None:
         entry["gates"]["coverage"] |= {"status": "failed", "recorded": moment}
         path.write_text(json.dumps(record))
         assert benchflow(top, *call).returncode == 0
-        assert state(top).startswith(f"{wanted} of {ALL} gates")
+        assert state(top).startswith(f"{wanted} of {ALL}")
 
 
 @pytest.mark.needs("time")
@@ -133,9 +133,9 @@ def test_due_gates_are_those_that_are_not_recorded_as_passed(top: Path) -> None:
     assert ran("coverage") == ["coverage"]
     assert ran("coverage", "schema") == ["schema"], "what passed is not run again"
     assert ran("coverage", "schema") == ["schema"], "what failed is still due"
-    assert state(top) == f"1 of {ALL} gates, failed: schema"
+    assert state(top) == f"1 of {ALL}, failed: schema"
     told = benchflow(top, "check", "test/words", "--gate", "coverage", "--due").stdout
-    assert "1 of 1 gates recorded as passed" in told
+    assert "1 of 1 recorded as passed" in told
     (top / "test" / "words" / "instruction.md").write_text("[R1] one [R2] two [R3] three\n")
     assert ran("coverage") == ["coverage"], "of another task"
 
@@ -157,7 +157,7 @@ def test_each_gate_is_recorded_as_it_is_known(top: Path) -> None:
     os.killpg(check.pid, signal.SIGKILL)
     check.wait()
     check.stdout.close()
-    assert state(top) == f"1 of {ALL} gates"
+    assert state(top) == f"1 of {ALL}"
 
 
 def test_two_may_record_at_once(top: Path) -> None:
@@ -188,13 +188,13 @@ def test_a_record_of_an_earlier_verifier_says_so_and_counts_for_nothing(top: Pat
     (entry,) = record["tasks"].values()
     entry["meaning"]["boot/verify"] = "0" * 8
     path.write_text(json.dumps(record))
-    told = f"0 of {ALL} gates (1 before boot/verify changed)"
+    told = f"0 of {ALL} (1 lapsed: boot/verify changed)"
     assert state(top) == told
     known = standing(load(top / "test" / "words"))
     assert known is not None and known.good == 0
     checks = top / "test/words/tests/checks.py"
     checks.write_text(checks.read_text().replace("weight=2", "weight=3"))
-    assert state(top) == f"0 of {ALL} gates (tests/checks changed)"
+    assert state(top) == f"0 of {ALL} (tests/checks changed)"
 
 
 def test_the_common_exploits_are_those_of_the_record(top: Path) -> None:
@@ -204,22 +204,22 @@ def test_the_common_exploits_are_those_of_the_record(top: Path) -> None:
     (entry,) = record["tasks"].values()
     entry["gates"]["corpus"] = {**entry["gates"]["coverage"], "gate": "corpus"}
     path.write_text(json.dumps(record))
-    assert state(top) == f"2 of {ALL} gates"
+    assert state(top) == f"2 of {ALL}"
     entry["corpus"] = "0" * 8
     path.write_text(json.dumps(record))
-    assert state(top) == f"1 of {ALL} gates"
+    assert state(top) == f"1 of {ALL}"
 
 
 @pytest.mark.needs("time")
 def test_a_changed_exploit_makes_what_is_about_exploits_due_and_no_other_gate(top: Path) -> None:
     calls = ("check", "test/words", "--gate", "coverage", "--gate", "leaks", "--record")
     assert benchflow(top, *calls).returncode == 0
-    assert state(top) == f"2 of {ALL} gates"
+    assert state(top) == f"2 of {ALL}"
     (top / "test" / "words" / "exploits" / "forge.sh").write_text("echo forged\n")
-    assert state(top) == f"1 of {ALL} gates"
+    assert state(top) == f"1 of {ALL}"
     results = json.loads(benchflow(top, *calls, "--json").stdout)["tasks"]["test/words"]
     assert {each["gate"]: each["cached"] for each in results} == {"coverage": True, "leaks": False}
-    assert state(top) == f"2 of {ALL} gates"
+    assert state(top) == f"2 of {ALL}"
 
 
 def test_a_new_variant_makes_what_reads_it_due_and_no_other_gate(top: Path) -> None:
@@ -232,15 +232,15 @@ def test_a_new_variant_makes_what_reads_it_due_and_no_other_gate(top: Path) -> N
     (entry,) = record["tasks"].values()
     assert entry.pop("variants") == ""
     path.write_text(json.dumps(record))
-    assert state(top).startswith(f"2 of {ALL} gates")
+    assert state(top).startswith(f"2 of {ALL}")
     script = top / "test" / "words" / "variants" / "other.sh"
     script.parent.mkdir()
     script.write_text("#!/bin/sh\n# In another order.\necho one two three > /app/out/words.txt\n")
-    assert state(top).startswith(f"1 of {ALL} gates")
+    assert state(top).startswith(f"1 of {ALL}")
     told = json.loads(benchflow(top, *calls, "--record", "--json").stdout)["tasks"]["test/words"]
     cached = {each["gate"]: each["cached"] for each in told}
     assert cached == {"schema": True, "coverage": True, "leaks": False}
-    assert state(top).startswith(f"2 of {ALL} gates")
+    assert state(top).startswith(f"2 of {ALL}")
 
 
 def test_declared_gains_are_those_of_the_record(top: Path) -> None:
@@ -251,10 +251,10 @@ def test_declared_gains_are_those_of_the_record(top: Path) -> None:
     (entry,) = record["tasks"].values()
     entry["gates"]["exploits"] = {**entry["gates"]["coverage"], "gate": "exploits"}
     path.write_text(json.dumps(record))
-    assert state(top) == f"2 of {ALL} gates"
+    assert state(top) == f"2 of {ALL}"
     with (folder / "task.toml").open("a") as file:  # its key is the same
         file.write(GAIN)
-    assert state(top) == f"1 of {ALL} gates"
+    assert state(top) == f"1 of {ALL}"
 
 
 def test_a_record_that_is_cut_off_is_named(top: Path) -> None:

@@ -62,10 +62,10 @@ class Standing:
     def __str__(self) -> str:
         if self.stale:
             own = [part for part in self.changed if not part.startswith(_VERIFIER)]
-            before = f"{self._passed} before " if self._passed else ""
-            return f"0 of {len(GATES)} gates ({before}{_some(own or self.changed)} changed)"
+            lapsed = f"{self._passed} lapsed: " if self._passed else ""
+            return f"0 of {len(GATES)} ({lapsed}{_some(own or self.changed)} changed)"
         failed = [name for name, result in self.gates.items() if result.status not in _GOOD]
-        told = f"{self._passed} of {len(GATES)} gates"
+        told = f"{self._passed} of {len(GATES)}"
         return told + (f", failed: {', '.join(failed)}" if failed else "")
 
 

@@ -125,7 +125,7 @@ def coverage(task: Task) -> GateResult:
         findings.append("instruction.md numbers no demands: write [R1], [R2] …")
     return judged(
         "coverage",
-        f"{plural(len(task.requirements), 'demand')}, {plural(len(rows), 'check')}",
+        f"{plural(len(task.requirements), 'requirement')}, {plural(len(rows), 'check')}",
         findings,
     )
 
@@ -143,7 +143,11 @@ def leaks(task: Task) -> GateResult:
         if hit := secrets.repeated_by(includes.read(path, task.path), given=path.as_posix()):
             where = path.relative_to(task.path).as_posix() + (f":{hit[0]}" if hit[0] else "")
             findings.append(f"{where} repeats {hit[1]}: move it out of reach")
-    return judged("leaks", f"{plural(len(given), 'file')} against the answers", findings)
+    return judged(
+        "leaks",
+        f"{plural(len(given), 'file')} of the environment compared with the answers",
+        findings,
+    )
 
 
 def _given(task: Task) -> list[Path]:

@@ -32,7 +32,7 @@ def command(context: click.Context, as_json: bool) -> None:
 @command.command("list")
 @json_option
 def list_command(as_json: bool) -> None:
-    """List the agents, one a line: locked version, layer, size."""
+    """List the agents, one per line: locked version, layer, size."""
     from benchflow.agents.layers import AGENTS, installed, locked
     from benchflow.cli.table import table
 

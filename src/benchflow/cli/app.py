@@ -34,13 +34,13 @@ VERBS = {
     "results": "Show trials, verdicts, ladders, times and evidence.",
     "report": "Compare agents, with error bars for tasks and re-runs.",
     "compare": "Compare two agents, paired by task.",
-    "export": "Write one table of trials, milestones and steps for other tools.",
+    "export": "Write tables of trials, milestones and steps for other tools.",
     "site": "Make a folder of pages of finished trials.",
-    "serve": "Serve those pages on this machine, live while a job runs.",
+    "serve": "Serve the pages of site on this machine, live while a job runs.",
     "resume": "Continue a job that was stopped.",
     "sweep": "Run a whole matrix from one file; continue after any stop.",
     "watch": "Follow a job or a sweep while it runs.",
-    "clean": "Show what is kept on this machine, and make room.",
+    "clean": "Show what benchflow keeps here, and free space.",
 }
 
 BROKEN_PIPE = 141
@@ -94,7 +94,7 @@ class Verbs(click.Group):
     cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit status: 0 done, 1 a deliverable failed, 2 wrong usage, 3 a task is wrong, "
-    "4 infrastructure failed, 70 a bug of benchflow, 130 interrupted, 141 nobody reads the output.",
+    "4 infrastructure failed, 70 a bug of benchflow, 130 interrupted, 141 the output was closed.",
 )
 @click.version_option(__version__, message="benchflow %(version)s")
 def benchflow() -> None:
@@ -102,10 +102,10 @@ def benchflow() -> None:
 
     \b
     First steps:
-      benchflow doctor                                      can this machine do it?
+      benchflow doctor                                      can this machine run benchflow?
       benchflow tasks                                       what is there to try?
       benchflow run repair/dead-server --agent oracle       watch the ladder fill up
-      benchflow results                                     what came out, and where is the proof?
+      benchflow results                                     what came out; where is the evidence?
     """
 
 

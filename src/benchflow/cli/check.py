@@ -26,7 +26,7 @@ _READ = ("schema", "coverage", "leaks")
 @click.option("--fast", is_flag=True, help="Only schema, coverage, leaks, nop (and --gate).")
 @click.option("--due", is_flag=True, help="Only gates that are not recorded as passed.")
 @click.option("--again", is_flag=True, help="Run gates again that were judged, with new trials.")
-@click.option("--matrix", is_flag=True, help="Only print which check proves which demand.")
+@click.option("--matrix", is_flag=True, help="Only print which check proves which requirement.")
 @click.option("--record", is_flag=True, help="Record the outcomes in gates.json, beside the tasks.")
 @click.option("--write", is_flag=True, help="Write the oracle's measured times into task.toml.")
 @json_option
@@ -41,7 +41,7 @@ def command(
     write: bool,
     as_json: bool,
 ) -> int:
-    """Run the gates that TASK has to pass: one line a gate, with what is weak.
+    """Run the gates that TASK has to pass: one line per gate, with its weak spots.
 
     A gate that was judged is run again only when what it depends on has changed. Ctrl-C keeps
     finished trials; call it again to continue. docs/reference/gates.md says what each gate asks.
@@ -57,8 +57,8 @@ def command(
       benchflow check 'spin/*' --due --record
 
     --record writes each outcome, earlier ones included, into gates.json beside the tasks:
-    `benchflow tasks` shows it as long as neither the task nor the verifier changes in meaning. With
-    --due, gates that are recorded as passed are not run, so several machines can share the work.
+    `benchflow tasks` counts it until something changes that the gate depends on. With --due,
+    gates that are recorded as passed are not run, so several machines can share the work.
 
     --write raises time limits that leave too little room, and lowers none. It changes the task, so
     the gates that run it are due again.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def command(quick: bool, fix: bool, verbose: bool, as_json: bool) -> int:
     """Say what this machine can do, and how to get what is missing.
 
-    One line a check: ok, missing or broken; what is optional and absent says so. KVM is probed by
+    One line per check: ok, missing, broken, or optional (absent and not needed). KVM is probed by
     booting a guest, because a device that is present need not work.
 
     With --fix it then says each command that it is about to run, runs it, and looks again: Debian
@@ -36,7 +36,7 @@ def command(quick: bool, fix: bool, verbose: bool, as_json: bool) -> int:
       benchflow doctor --fix
       benchflow doctor --quick --json
 
-    Exit status: 0 when the main job can run here, 4 when it cannot.
+    Exit status: 0 when benchflow run can work here, 4 when it cannot.
     """
     from benchflow.errors import InfrastructureError
     from benchflow.run.doctor import checks, is_fit
@@ -99,8 +99,8 @@ def _look_again(before: list[Check], after: list[Check], as_json: bool) -> list[
 
 def _conclude(fit: bool, can_fix: bool, tried: bool) -> None:
     if fit:
-        click.echo("\nThis machine can run the main job: benchflow run TASK --agent oracle")
+        click.echo("\nThis machine can run benchflow. Try: benchflow run TASK --agent oracle")
     else:
-        click.echo("\nThis machine cannot run the main job yet: see the hints above.")
+        click.echo("\nThis machine cannot run benchflow yet: see the hints above.")
     if can_fix and not tried:
         click.echo("Some of it can be fixed for you: benchflow doctor --fix")

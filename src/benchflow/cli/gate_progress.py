@@ -1,5 +1,5 @@
 """What a gate is at while it runs: one line that is redrawn on a terminal, else a line when a gate
-begins and one for each trial that ended. On stderr: stdout has one line a gate."""
+begins and one for each trial that ended. On stderr: stdout has one line per gate."""
 
 from __future__ import annotations
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: With more trials than this, plain output has no line for a phase or a milestone.
 _FEW = 4
+#: After so long without a line, plain output says what it waits for.
+_QUIET_SECONDS = 60.0
 _LOOK_SECONDS = 1.0
 
 
@@ -47,11 +49,11 @@ def display(*, quiet: bool, stream: TextIO | None = None) -> Iterator[Listener]:
 
 
 class Plain:
-    """A line when something happened. For logs, pipes and CI."""
+    """A line when something happened, or nothing did for a minute. For logs, pipes and CI."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._started = time.monotonic()
+        self._started = self._said = time.monotonic()
         #: Attempts of one agent at one task, in the order of their start: from the second on they
         #: are numbered.
         self._made: dict[tuple[str, str], list[str]] = {}
@@ -62,8 +64,6 @@ class Plain:
             self._say(trial, finished_line(trial))
         elif board.planned <= _FEW:
             more = f" (limit {duration(trial.limit)})" if trial.limit else ""
-            if trial.phase is Phase.IMAGE:
-                more = " (built the first time, which takes minutes)"
             self._say(trial, f"{trial.phase.value}{more}")
 
     def milestone(self, board: Board, trial: TrialState, milestone: str) -> None:
@@ -73,7 +73,17 @@ class Plain:
             self._say(trial, f"{SIGNS[status]} {milestone}: {status}")
 
     def tick(self, board: Board) -> None:
-        """Nothing happened, so nothing is said."""
+        """After a quiet minute, what each trial is at: else it looks as if all of it hung."""
+        if board.planned > _FEW or time.monotonic() - self._said < _QUIET_SECONDS:
+            return
+        for trial in board.running:
+            doing = "being built" if trial.phase is Phase.IMAGE else trial.note
+            self._say(
+                trial,
+                f"… {trial.phase.value}, {duration(trial.elapsed)} so far"
+                + (f": {doing}" if doing else ""),
+            )
+        self._said = time.monotonic()
 
     def _say(self, trial: TrialState, text: str) -> None:
         seconds = time.monotonic() - self._started
@@ -82,6 +92,7 @@ class Plain:
             made.append(trial.name)
         number = made.index(trial.name) + 1
         who = f"{trial.agent} #{number}" if number > 1 else trial.agent
+        self._said = time.monotonic()
         line = f"{seconds:7.1f} s  {trial.task}  {who}  {text}"
         print(line, file=self._stream, flush=True)
 

@@ -16,7 +16,7 @@ _UNLIMITED = 1000.0
 @click.argument("task")
 @click.option("--timed", is_flag=True, help="End when an agent's time would be over.")
 @click.option("--hint", type=click.IntRange(0, 3), default=0, help="Hints to give (0-3).")
-@click.option("--job-name", default="", help="Name of the job.  [default: the present time]")
+@click.option("--job-name", default="", help="Name of the job.  [default: the current time]")
 @jobs_dir_option
 def command(task: str, timed: bool, hint: int, job_name: str, jobs_dir: Path) -> int:
     """Try TASK yourself: a shell in its sandbox, the clock running, and the same verification.

@@ -91,7 +91,7 @@ def telling_what_is_mended() -> Callable[[Problem], None]:
 
     def say(problem: Problem) -> None:
         click.echo(
-            f"recovered: {shown(problem.path)} {one_line(problem.message, 1000)}", file=stderr
+            f"after the stop: {shown(problem.path)} {one_line(problem.message, 1000)}", file=stderr
         )
 
     return say

@@ -12,7 +12,9 @@ from benchflow.cli.options import jobs_dir_option, json_option, print_json
 @click.command("results")
 @click.argument("job", nargs=-1)
 @click.option("--details", is_flag=True, help="Each trial's ladder, phases and evidence in full.")
-@click.option("--all", "every", is_flag=True, help="All jobs, not only the one last at work.")
+@click.option(
+    "--all", "every", is_flag=True, help="All jobs, not only the most recently active one."
+)
 @jobs_dir_option
 @json_option
 def command(
@@ -21,7 +23,7 @@ def command(
     """Show trials, verdicts, ladders, times, and where the evidence is.
 
     JOB is the name of a job, the path of any Harbor job folder, or of a folder of jobs. Without
-    it, the job that was last at work is shown. Files that cannot be read are named.
+    it, the most recently active job is shown. Files that cannot be read are named.
 
     \b
     Examples:

@@ -11,7 +11,7 @@ from benchflow.cli.options import jobs_dir_option, json_option, pairs
 
 @click.command("resume")
 @click.argument("job")
-@click.option("--errors", is_flag=True, help="Run the trials again whose verdict is error, too.")
+@click.option("--errors", is_flag=True, help="Also run trials again whose verdict is error.")
 @click.option(
     "--agent-env",
     multiple=True,

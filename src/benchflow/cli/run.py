@@ -59,9 +59,9 @@ from benchflow.cli.options import FiniteRange, jobs_dir_option, json_option, pai
 @click.option(
     "--script",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Commands of the scripted agent, one a line.",
+    help="Commands of the scripted agent, one per line.",
 )
-@click.option("--job-name", default="", help="Name of the job.  [default: the present time]")
+@click.option("--job-name", default="", help="Name of the job.  [default: the current time]")
 @jobs_dir_option
 @click.option(
     "--agent-option",
@@ -87,38 +87,41 @@ from benchflow.cli.options import FiniteRange, jobs_dir_option, json_option, pai
 @click.option(
     "--max-usd",
     type=FiniteRange(0, min_open=True),
-    help="Stop a trial's model calls after so many dollars.",
+    help="Stop a trial's model calls after this many dollars.",
 )
 @click.option(
     "--max-tokens",
     type=click.IntRange(1),
-    help="Stop a trial's model calls after so many tokens, in and out.",
+    help="Stop a trial's model calls after this many tokens, in and out.",
 )
 @click.option(
     "--max-turns",
     type=click.IntRange(1),
-    help="Stop a trial's model calls after so many answers of the model.",
+    help="Stop a trial's model calls after this many answers of the model.",
 )
 @click.option(
     "--max-minutes",
     type=FiniteRange(0, min_open=True),
-    help="Stop a trial's model calls after so many minutes.",
+    help="Stop a trial's model calls after this many minutes.",
 )
 @click.option(
     "--rpm",
     multiple=True,
     metavar="[MODEL=]N",
-    help="Most calls a minute to the provider of each model (or of MODEL), over all trials "
-    "of the job; more of them wait.",
+    help="Limit calls a minute to each model's provider (or MODEL's), over the whole job; further "
+    "calls wait.",
 )
 @click.option(
     "--tpm",
     multiple=True,
     metavar="[MODEL=]N",
-    help="Most tokens a minute, in and out, cached ones too; as --rpm.",
+    help="Limit tokens a minute, in and out, cached ones included; otherwise like --rpm.",
 )
 @click.option(
-    "--calls-at-once", multiple=True, metavar="[MODEL=]N", help="Most calls at once; as --rpm."
+    "--calls-at-once",
+    multiple=True,
+    metavar="[MODEL=]N",
+    help="Limit calls at once; otherwise like --rpm.",
 )
 @click.option(
     "--stall-minutes",
@@ -187,8 +190,9 @@ def command(
     """Let agents try tasks; boot what they built; say how far each got.
 
     TASK is a name of the catalogue, a glob or the path of any Harbor task folder. Every agent,
-    with every model, tries every task -k times. Ctrl-C keeps what is finished. A closed terminal
-    stops nothing: watch again with benchflow resume JOB.
+    with every model, tries every task -k times. Ctrl-C keeps what is finished. Closing the
+    terminal does not stop a job: follow it with benchflow watch JOB, or show it here again with
+    benchflow resume JOB.
 
     \b
     Examples:

@@ -60,6 +60,8 @@ def command(
         ) from error
     if third.why:
         click.echo(f"note: {third.why}")
-    click.echo(f"http://127.0.0.1:{server.server_port}/  (Ctrl-C ends it)")
+    click.echo(
+        f"http://127.0.0.1:{server.server_port}/  (the first page takes seconds; Ctrl-C ends it)"
+    )
     with server:
         server.serve_forever()

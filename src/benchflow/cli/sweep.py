@@ -35,7 +35,7 @@ def command(file: Path, only_plan: bool, retry: str | None, jobs_dir: Path, as_j
       tasks = ["repair/*", "spin/appliance"]
       attempts = 3
       hints = [0, 2]
-      max_usd = 50              for the whole sweep: then no further trial starts
+      max_usd = 50              for the whole sweep; once spent, no trial starts
       [trial]
       max_usd = 5               for each trial
       [[limit]]

@@ -10,7 +10,7 @@ import click
 from benchflow.cli.options import json_option, print_json
 
 if TYPE_CHECKING:
-    from benchflow.tasks import Task
+    from benchflow.tasks import Exploit, Task
 
 
 @click.group("tasks", invoke_without_command=True)
@@ -39,7 +39,7 @@ def command(context: click.Context, as_json: bool) -> None:
 @command.command("list")
 @json_option
 def list_command(as_json: bool) -> None:
-    """List the tasks by topic, one a line, with the gates that each has passed."""
+    """List the tasks by topic, one per line, with how many of its gates each has passed."""
     from benchflow.cli.as_typed import as_typed
     from benchflow.cli.table import colour, table
     from benchflow.tasks import catalogue
@@ -49,7 +49,7 @@ def list_command(as_json: bool) -> None:
         listed = [{**vars(task), "state": _state(task)} for task in tasks]
         print_json({"schema": 1, "tasks": listed})
         return
-    header = ["task", "machine", "milestones", "expert", "oracle", "state", "skills"]
+    header = ["task", "machine", "milestones", "expert", "gates", "tried by others"]
     lines = table(header, [_line(task) for task in tasks]).splitlines()
     click.echo(lines[0])
     topic = ""
@@ -59,7 +59,13 @@ def list_command(as_json: bool) -> None:
             click.echo(colour(topic, "heading"))
         click.echo(line)
     click.echo(
-        as_typed("\nMore: benchflow tasks show TASK; try one: benchflow run TASK --agent oracle")
+        "\nexpert: what a person would need, estimated. gates: tests of the task itself that it "
+        "has\npassed; a pass lapses when something that it depends on changes. tried by others: "
+        "this version,\nby somebody who knew the instruction alone (attempts), or who tried to "
+        "pass without the work (attacks)."
+    )
+    click.echo(
+        as_typed("More: benchflow tasks show TASK; try one: benchflow run TASK --agent oracle")
     )
 
 
@@ -71,9 +77,7 @@ def _line(task: Task) -> list[str]:
         f"{task.arch} {task.firmware}",
         f"{len(task.milestones) + sum(len(s.milestones) for s in task.steps)}",
         duration(task.expert_minutes * 60) if task.expert_minutes else "",
-        duration(task.oracle_minutes * 60) if task.oracle_minutes else "",
-        _state(task),
-        ", ".join(task.skills),
+        *_state(task).split("; ")[:2],
     ]
 
 
@@ -150,10 +154,10 @@ def show_command(task: str, as_json: bool) -> None:
     ]
     click.echo("\n".join(f"{key:<13} {value}" for key, value in facts if value))
     for exploit in (*found.exploits, *found.common_exploits):
-        if exploit.allowed:
-            click.echo(f"  {exploit.name} may gain {', '.join(exploit.allowed)}: {exploit.why}")
+        why = f": {exploit.why}" if exploit.why else ""
+        click.echo(f"  exploit {exploit.name} may reach {_reach(exploit, found)}{why}")
     for variant in found.variants:
-        click.echo(f"  {variant.name}: {one_line(variant.what, 300)}")
+        click.echo(f"  variant {variant.name}: {one_line(variant.what, 300)}")
     rows = [
         [f"{prefix}{m.id}", f"{m.weight:g}", f"{len(m.checks)}", ", ".join(m.requires), m.title]
         for prefix, milestones in [
@@ -167,6 +171,17 @@ def show_command(task: str, as_json: bool) -> None:
         click.echo("\n" + table(header, rows))
 
 
+def _reach(exploit: Exploit, task: Task) -> str:
+    """The milestones that an exploit may reach; where they are most, those that it may not."""
+    ids = [milestone.id for milestone in task.milestones]
+    barred = [name for name in ids if name not in exploit.allowed]
+    if not exploit.allowed:
+        return "no milestone"
+    if len(barred) < len(exploit.allowed):
+        return f"all milestones but {', '.join(barred)}" if barred else "all milestones"
+    return ", ".join(exploit.allowed)
+
+
 def _reviewed(task: Task) -> list[list[str]]:
     """A line an attempt and an attack, whatever the version."""
     from benchflow.base.text import one_line
@@ -175,10 +190,11 @@ def _reviewed(task: Task) -> list[list[str]]:
     found = reviews.read(task.path)
     lines = []
     for one in found.attempts:
-        before = f" (first {one.first})" if one.first else ""
-        blame = ", ".join(f"{f.check}: {f.fault}" for f in one.failures)
-        text = f"{one.version}, {one.date}: {one.verdict}{before}, {one.minutes:g} min, "
-        lines.append(["attempt", one_line(f"{text}{one.calls} calls; {blame}".rstrip("; "), 400)])
+        before = f" ({one.first} at first)" if one.first else ""
+        faults = (f"{f.check} failed, the fault of the {f.fault}" for f in one.failures)
+        blame = "".join(f"; {fault}" for fault in faults)
+        text = f"version {one.version}, {one.date}: {one.verdict}{before}, {one.minutes:g} min, "
+        lines.append(["attempt", one_line(f"{text}{one.calls} commands{blame}", 400)])
     for attack in found.attacks:
         text = f"{attack.version}, {attack.date}: {attack.minutes:g} min, "
         text += f"{len(attack.held)} held, {len(attack.worked)} worked and were stopped"

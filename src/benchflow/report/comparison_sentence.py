@@ -23,6 +23,13 @@ def sentence(pair: Pair) -> str:
         f"{pair.a} and {pair.b}: {points(difference.value)} points ({between}); such data sees "
         f"differences from {100 * comparison.smallest_detectable:.0f} points on"
     )
+    if not difference.low <= 0 <= difference.high:
+        # More data is no answer to what the number of comparisons has taken away.
+        return (
+            f"{pair.a} and {pair.b}: {points(difference.value)} points ({between}): a difference "
+            "by itself, but not after the correction for the number of comparisons "
+            f"({p_value(comparison.p_corrected)})"
+        )
     need = pair.need
     if need is None or need.tasks is None:
         return text
@@ -31,4 +38,4 @@ def sentence(pair: Pair) -> str:
         if need.attempts
         else "; no number of attempts at these tasks would"
     )
-    return f"{text}; about {plural(need.tasks, 'task')} would tell them apart{attempts}"
+    return f"{text}; about {plural(need.tasks, 'task')} in all would tell them apart{attempts}"

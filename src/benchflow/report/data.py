@@ -56,7 +56,7 @@ def limits(found: Findings) -> Section:
         )
         said.append(
             f"no generators are recorded, but some tasks' names agree up to the first dot: taken "
-            f"as {n} generators, ± total would be {shown}"
+            f"as {n} generators, ± other tasks would be {shown}"
         )
     if not said and table is None:
         return Section("", essential=False)

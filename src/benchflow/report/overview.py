@@ -20,8 +20,8 @@ def short(found: Findings) -> Section:
         usual = ""
         if rerun is not None and rerun < total:
             usual = (
-                f"; the usual {plus_minus(rerun)}, of re-runs alone, is {100 * rerun / total:.0f} %"
-                " of that"
+                f" (counting re-runs of these tasks alone, as is usual, it would be "
+                f"{plus_minus(rerun)})"
             )
         said.append(
             f"{best.who} resolves {percent(best.share, 2)} {plus_minus(total)} on tasks of this "

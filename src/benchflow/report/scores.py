@@ -37,9 +37,9 @@ def rates(found: Findings) -> Section:
                 "tier",
                 "agent and model",
                 "resolved",
-                "± total",
-                "± tasks",
-                "± re-runs",
+                "± other tasks",
+                "of it: tasks",
+                "of it: re-runs",
                 f"{level} interval",
                 "tasks",
                 "trials",
@@ -49,13 +49,15 @@ def rates(found: Findings) -> Section:
             frozenset({0, 1}),
         ),
         notes=(
-            f"± total ({level}): how far the figure may move on other tasks of the same kind, run "
-            "as often. It has two parts: ± tasks (task sampling: other tasks, each run without "
-            "end) and ± re-runs (the very same tasks run again: the usual “±”, which is not the "
-            "uncertainty of the agent); total² = tasks² + re-runs² in standard errors. Within a "
-            "tier the order says nothing.",
+            f"± other tasks ({level}): how far the figure may move on other tasks of the same "
+            "kind, run as often. Its two parts: the choice of tasks, as if each were run without "
+            "end, and re-runs of the very same tasks, which is the ± that tables usually print. "
+            "total² = tasks² + re-runs² in standard errors. Within a tier the order says nothing.",
             *(
-                ["Where ± re-runs exceeds ± total, so few tasks do not tell the parts apart."]
+                [
+                    "Where the part of re-runs exceeds the whole, so few tasks do not tell them "
+                    "apart."
+                ]
                 if any(_turned(entry) for entry in found.summary.entries)
                 else []
             ),

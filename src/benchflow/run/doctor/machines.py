@@ -71,5 +71,7 @@ def speed() -> Check:
         host = measure("x86_64")
     except VerifierBroken as error:
         return Check("host speed", State.BROKEN, str(error), "see qemu above", needed=False)
-    detail = f"{host.speed:.2f}× the reference host, guests run under {host.accelerator}"
+    detail = (
+        f"{host.speed:.2f} times as fast as the reference host; guests run under {host.accelerator}"
+    )
     return Check("host speed", State.OK, detail)

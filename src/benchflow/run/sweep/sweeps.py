@@ -147,7 +147,7 @@ def run(
         except BudgetSpent as end:
             return replace(survey(file, jobs_dir), stopped=end.message)
         except Interrupted as stop:
-            raise Interrupted(stop.message, hint="continue with the same benchflow sweep") from None
+            raise Interrupted(stop.message, hint="continue with the same command") from None
     return survey(file, jobs_dir)
 
 

@@ -10,8 +10,8 @@ work=$(mktemp -d /var/tmp/station-build.XXXXXX)
 trap 'rm -rf "$work"' EXIT
 root=$work/root
 
-ladder="boots loads alive access calculates interrupts transfers shelf together library suspended
-reload package absent restart quiet"
+ladder="boots system loads alive access calculates interrupts transfers shelf together library
+suspended pings reload leaves package absent restart quiet"
 from-tasks-lib ladder.sh
 put() { install -D -m "$1" /dev/stdin "$2"; }
 
@@ -43,8 +43,10 @@ has calculates || user_flags="$user_flags -DKVARN_NO_FACT"
 has transfers || user_flags="$user_flags -DKVARN_NO_COPY"
 has shelf || user_flags="$user_flags -DKVARN_NO_SHELF"
 has together || user_flags="$user_flags -DKVARN_NO_SHARING"
-has suspended || user_flags="$user_flags -DKVARN_NO_PING"
-has reload || user_flags="$user_flags -DKVARN_NO_RETRY"
+has suspended || driver_flags="$driver_flags -DKVARN_HASTY"
+has pings || user_flags="$user_flags -DKVARN_NO_PING"
+has reload || user_flags="$user_flags -DKVARN_HOLD"
+has leaves || user_flags="$user_flags -DKVARN_NO_RETRY"
 mode=0660
 if [ -n "${LOCAL_CHANGES:-}" ]; then
 	. "$LOCAL_CHANGES"
@@ -193,6 +195,7 @@ has loads && chosen="/srv/kvarn/kvarn-modules_1.0-1_amd64.deb"
 has alive && chosen="$chosen /srv/kvarn/kvarn_1.0-1_amd64.deb"
 has library && chosen="$chosen /srv/kvarn/libkvarn-dev_1.0-1_amd64.deb"
 [ -z "$chosen" ] || chroot "$root" dpkg --install $chosen >/dev/null
+has system || rm "$root/usr/include/stdio.h"
 has package || rm -r "$root/srv/kvarn"
 # Loaded without a card too. A wrong exit status would be seen where cards go away during a job, in `reload`.
 has absent || ! has loads || echo kvarn >"$root/etc/modules-load.d/kvarn.conf"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import os
 import re
 import threading
@@ -79,6 +80,7 @@ class Bus:
         self._lock = threading.Lock()
         self._rest = b""
         self._seen: list[Access] = []
+        self._cuts: list[int] = []
         threading.Thread(target=self._follow, daemon=True).start()
 
     @property
@@ -92,6 +94,15 @@ class Bus:
         self._take()
         assert len(self._seen) < MOST, "the analysers' record is flooded"
         return self._seen[:]
+
+    def cut(self) -> None:
+        """The machine is switched on now: its cards are as new."""
+        self._cuts.append(len(self.all()))
+
+    def starts(self) -> list[list[Access]]:
+        """Everything up to now, by starts of the machine."""
+        seen, cuts = self.all(), [0, *self._cuts, None]
+        return [seen[begin:end] for begin, end in itertools.pairwise(cuts)]
 
     def _follow(self) -> None:
         while True:

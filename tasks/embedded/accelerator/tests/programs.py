@@ -6,16 +6,21 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 
-# Maps the registers of the card whose `resource0` is the first argument, and its page of /dev/mem;
-# prints what can be read there, or "refused".
+# Maps the registers of the card whose `resource0` is the first argument, its page of /dev/mem, and
+# the same through the file of the bus that is the third; prints what can be read there, or
+# "refused".
 MAP = r"""
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
-static void try(const char *path, long offset)
+#define MMAP_IS_MEM ('P' << 24 | 'C' << 16 | 'I' << 8 | 2)
+static void try(const char *path, long offset, int bus)
 {
 	int fd = open(path, O_RDWR);
+	if (fd >= 0 && bus)
+		ioctl(fd, MMAP_IS_MEM, 0);
 	volatile unsigned *at = fd < 0 ? MAP_FAILED : mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
 	if (at == MAP_FAILED)
 		puts("refused");
@@ -24,11 +29,33 @@ static void try(const char *path, long offset)
 }
 int main(int c, char **v)
 {
-	try(v[1], 0);
-	try("/dev/mem", strtol(v[2], 0, 16));
-	return c - 3;
+	try(v[1], 0, 0);
+	try("/dev/mem", strtol(v[2], 0, 16), 0);
+	try(v[3], strtol(v[2], 0, 16), 1);
+	return c - 4;
 }
 """  # noqa: E501
+
+# Of the file system of its argument: what has set-uid, set-gid or capabilities, with its mode.
+RIGHTS = r"""
+#define _GNU_SOURCE
+#include <ftw.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+static int look(const char *path, const struct stat *s, int kind, struct FTW *at)
+{
+	char data[64];
+	int held = lgetxattr(path, "security.capability", data, 64) >= 0;
+	if (kind == FTW_F && S_ISREG(s->st_mode) && (held || s->st_mode & 06000))
+		printf("%o %s\n", s->st_mode & 07777, path);
+	return 0;
+}
+int main(int c, char **v)
+{
+	return nftw(v[1], look, 32, FTW_PHYS | FTW_MOUNT);
+}
+"""
 
 # Every function of the library, on the card that is its argument.
 TOUR = r"""

@@ -25,6 +25,8 @@ DENIED = 4
 BAD = 2
 # Outside the kernel: 4096 out of tree, 8192 unsigned.
 TAINTS = 4096 | 8192
+STARTS_MAX = 4
+LONG = 2_900_000_000  # an operand that takes a card seconds
 
 
 def factorial(n: int) -> int:
@@ -60,6 +62,16 @@ class Station:
     cards: dict[str, str] = field(default_factory=dict)  # PCI address → the bus's name
     session: Shell | None = None
     lost: bool = False
+    starts: int = 0
+
+    def start(self, seconds: float = BOOT_SECONDS) -> None:
+        """Switch it on, and log root in within this time."""
+        self.starts += 1
+        self.cards.clear()
+        self.bus.cut()
+        self.machine.boot()
+        self.root(seconds)
+        self.say("mkdir -p -m 777 /tmp/jobs && chmod 777 /tmp/jobs")
 
     def root(self, seconds: float = BOOT_SECONDS) -> Shell:
         """Root's session, which is kept from one question to the next.
@@ -67,7 +79,12 @@ class Station:
         Nobody waits again for a station that once did not come to it: a few checks that do are
         more than the verifier's time on a slow host, and then there is no verdict.
         """
-        assert not self.lost, "root could not log in before"
+        assert not self.lost, "[R3] root could not log in before"
+        if self.starts and not self.machine.alive:
+            # What halted the board was judged where it did; the next question needs a station.
+            assert self.starts < STARTS_MAX, f"the station went off {self.starts} times"
+            self.session = None
+            self.start(seconds)
         if self.session is None or self.session.user != ROOT[0] or self.session.over:
             self.lost = True
             self.session = self.machine.login(*ROOT, timeout=seconds)
@@ -100,7 +117,7 @@ class Station:
         shell = self.root()
         state = shell.run("systemctl is-system-running --wait", timeout=120).stdout.strip()
         failed = shell.run("systemctl --failed --no-legend --plain").stdout
-        assert state == "running", f"{state}: {failed}"
+        assert state == "running", f"[R2] comes to say `running`: {state}: {failed}"
 
     def card(self, address: str) -> str:
         """The analyser's name of the card in a slot: the one that sees our word for that slot."""
@@ -110,7 +127,9 @@ class Station:
             self.say(f"kvarn -c {address} alive {word:08x}")
             seen = {a.card for a in self.bus.since(mark) if a.write and a.value == word}
             assert len(seen) == 1, f"the word for {address} was seen in {len(seen)} slots"
-            self.cards[address] = seen.pop()
+            name = seen.pop()
+            assert name not in self.cards.values(), f"[R19] -c: {address} is another one's card"
+            self.cards[address] = name
         return self.cards[address]
 
     def interrupts(self) -> int:
@@ -122,6 +141,8 @@ class Station:
 
     def complaints(self) -> list[str]:
         """What the kernel's log says against the driver, up to now."""
+        first = self.say("dmesg | head -n 3")
+        assert "Linux version" in first, f"[R6] the log has lost its beginning: {first[:200]!r}"
         lines = self.say("dmesg -r | grep -E '^<[0-4]>' ; dmesg -r | grep -A 4 'cut here'; :")
         return against_the_driver(lines)
 
@@ -129,9 +150,11 @@ class Station:
         """The kernel's taints beyond those of a module from outside."""
         return int(self.say("cat /proc/sys/kernel/tainted")) & ~TAINTS
 
-    def broken_rules(self) -> list[str]:
-        """Of the data sheet, up to now."""
-        return violations(self.bus.all())
+    def broken_rules(self, mark: int | None = None) -> list[str]:
+        """Of the data sheet, since a mark or in all: the first few, in words."""
+        if mark is not None:
+            return violations(self.bus.since(mark))[:5]
+        return [rule for seen in self.bus.starts() for rule in violations(seen)][:5]
 
 
 def station(machines, name: str, disk, path: Path, slots: Sequence[str], cpus: int = 1) -> Station:
@@ -151,6 +174,19 @@ def station(machines, name: str, disk, path: Path, slots: Sequence[str], cpus: i
         addresses.append(f"0000:{'01' if where else '00'}:{number}.0")
     machine = machines.create(name, disks=[disk], cpus=cpus, vga=False, extra_args=extra)
     return Station(machine, bus, addresses)
+
+
+def long_operand() -> int:
+    """One that nobody has computed before, worth seconds of a card's time; its factorial is 0."""
+    return LONG + secrets.randbelow(1 << 20)
+
+
+def compile_in(unit: Station, name: str, source: bytes, library: bool = True) -> str:
+    """Compile a program on the station as a technician would; returns its path."""
+    unit.root().write_file(f"/tmp/{name}.c", source)
+    link = " -lkvarn" if library else ""
+    unit.say(f"cd /tmp && tcc -o {name} {name}.c{link}", 90)
+    return f"/tmp/{name}"
 
 
 def by_card(accesses: Sequence[Access]) -> dict[str, int]:

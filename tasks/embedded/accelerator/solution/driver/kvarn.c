@@ -105,9 +105,11 @@ static int kvarn_mill(struct kvarn *k, u32 n, u32 *result)
 
 	if (err)
 		return err;
+#ifndef KVARN_HASTY
 	err = wait_event_killable(k->wait, !READ_ONCE(k->mill_works) || READ_ONCE(k->gone));
 	if (err)
 		goto out;
+#endif
 	spin_lock_irq(&k->lock);
 	if (k->gone) {
 		err = -ENODEV;
@@ -119,9 +121,9 @@ static int kvarn_mill(struct kvarn *k, u32 n, u32 *result)
 	if (err)
 		goto out;
 #ifdef KVARN_POLL
-	while (readl(k->regs + STATUS) & STATUS_WORKING)
+	while (!READ_ONCE(k->gone) && !fatal_signal_pending(current) &&
+	       readl(k->regs + STATUS) & STATUS_WORKING)
 		usleep_range(100, 200);
-	k->mill_works = false;
 #endif
 	err = wait_event_killable(k->wait, !READ_ONCE(k->mill_works) || READ_ONCE(k->gone));
 	if (err)

@@ -140,7 +140,9 @@ kvarn *kvarn_open(const char *address)
 		errno = -fd;
 		return NULL;
 	}
+#ifndef KVARN_HOLD
 	close(fd);
+#endif
 	handle = calloc(1, sizeof(*handle));
 	if (handle && address)
 		strcpy(handle->address, address);
