@@ -1,7 +1,7 @@
 """RSA keys, certificates, signature lists and Authenticode's PKCS #7, in plain Python.
 
-The verifier's image has no library for them. Only as much of DER as is needed, with every length
-checked: the files come from a stranger.
+Signature lists and Authenticode are no library's. Only as much of DER as is needed, with every
+length checked: the files come from a stranger.
 """
 
 from __future__ import annotations
