@@ -73,7 +73,7 @@ def goes_on(task: Path, script: str) -> None:
     manifest = task / "task.toml"
     text = manifest.read_text()
     manifest.write_text(
-        text.replace("oracle_minutes = 1", "oracle_minutes = 1\noracle_goes_on = true")
+        text.replace("oracle_minutes = 1", "oracle_minutes = 1\noracle_incremental = true")
     )
     write(task / "solution" / "solve.sh", script)
 

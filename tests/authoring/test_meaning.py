@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -225,7 +226,25 @@ def at(commit: str) -> tarfile.TarFile:
 
 
 @pytest.mark.needs("time")
-def test_records_that_were_carried_over_meant_the_same(tmp_path: Path) -> None:
+def listed(sources: Path) -> Callable[[str, str], list[str]]:
+    """The verifier's packages as the program in `sources`, of before its modules moved, says."""
+    program = "import json, sys; from benchflow.boot.requirements import packages; "
+    program += "print(json.dumps(packages(*sys.argv[1:])))"
+
+    def packages(arch: str, firmware: str) -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "-c", program, arch, firmware],
+            check=True, capture_output=True, env={**os.environ, "PYTHONPATH": str(sources)},
+        )  # fmt: skip
+        found: list[str] = json.loads(done.stdout)
+        return found
+
+    return packages
+
+
+def test_records_that_were_carried_over_meant_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """At that commit the record held by the old rule, to the byte; what its tasks and `boot` meant
     then, by the present program, is what the record says now."""
     recorded = json.loads((ROOT / "tasks/gates.json").read_text())["tasks"]
@@ -239,6 +258,7 @@ def test_records_that_were_carried_over_meant_the_same(tmp_path: Path) -> None:
         digest = digest_of(folder, SCORED_PARTS)
         word = hashlib.sha256(f"2 {digest} {BYTES}".encode()).hexdigest()[:12]
         assert old["key"] == word, f"{name}: the old record did not hold"
+        monkeypatch.setattr(sys.modules["benchflow.tasks.stage"], "packages", listed(then / "src"))
         meant = parts_of(folder, then / "src", Renames())
         assert changed(meant, entry["meaning"]) == [], name
         assert entry["key"] == key_of(meant)

@@ -135,7 +135,7 @@ def test_due_gates_are_those_that_are_not_recorded_as_passed(top: Path) -> None:
     assert ran("coverage", "schema") == ["schema"], "what failed is still due"
     assert state(top) == f"1 of {ALL}, failed: schema"
     told = benchflow(top, "check", "test/words", "--gate", "coverage", "--due").stdout
-    assert "1 of 1 recorded as passed" in told
+    assert "1 of 1 gates recorded as passed" in told
     (top / "test" / "words" / "instruction.md").write_text("[R1] one [R2] two [R3] three\n")
     assert ran("coverage") == ["coverage"], "of another task"
 

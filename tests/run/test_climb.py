@@ -50,7 +50,9 @@ def climbing(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
     def write(solve: str) -> Path:
         folder = words(tmp_path)
         config = folder / "task.toml"
-        config.write_text(config.read_text().replace("= 0.1\n", "= 0.1\noracle_goes_on = true\n"))
+        config.write_text(
+            config.read_text().replace("= 0.1\n", "= 0.1\noracle_incremental = true\n")
+        )
         # Gates are remembered by content, so each test needs content of its own.
         (folder / "solution" / "solve.sh").write_text(f"{solve}# {uuid4()}\n")
         return folder
@@ -293,7 +295,7 @@ def test_variants_are_judged_alone_and_in_turn(climbing: Callable[[str], Path]) 
         script.write_text(f"#!/bin/bash\n# It is {name}.\nset -e\nmkdir -p /app/out\n{work}\n")
     with (folder / "task.toml").open("a") as file:
         for name in ("first", "second"):
-            file.write(f'[[metadata.benchflow.variants]]\nscript = "{name}"\ngoes_on = true\n')
+            file.write(f'[[metadata.benchflow.variants]]\nscript = "{name}"\nincremental = true\n')
     result = gate(folder, "variants")
     (finding,) = unexcused(result)
     assert finding.startswith("spaced stops at three by test_three: assert 'one two  three")

@@ -35,8 +35,7 @@ def test_a_person_sees_phases_a_table_and_what_to_do_next(tmp_path: Path) -> Non
     lines = done.stdout.splitlines()
     assert lines[0] == "job mine: 1 trial, 1 at once, in jobs/mine"
     limit = "(limit 1 min 00 s)"
-    image = "image (built the first time, which takes minutes)"
-    for phase in (image, f"agent {limit}", "hand-over", f"verifier {limit}"):
+    for phase in ("image", f"agent {limit}", "hand-over", f"verifier {limit}"):
         assert any(line.endswith(f"  {phase}") for line in lines), phase
     assert any("resolved, reward 1.00, in " in line for line in lines)
     assert "task  agent   verdict   reward" in done.stdout
