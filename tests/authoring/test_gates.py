@@ -71,7 +71,7 @@ def test_schema_knows_the_words_for_skills(edit: Edit) -> None:
 
 
 def test_schema_finds_memory_that_the_checks_fix(lamp: Path) -> None:
-    """Determinism would find it after four verifications; another machine's memory is its own."""
+    """Determinism would find it after two verifications; another machine's memory is its own."""
     memory = load(lamp).machine_memory_mb
     bench = lamp / "tests" / "bench.py"
     bench.write_text(f"def lit(make):\n    return make('a', memory_mb={memory + 1})\n")
@@ -154,7 +154,7 @@ def test_the_ladder_names_what_passes_early_and_what_never_does(task: Task) -> N
     assert "was not stopped there" in gate_rules.ladder(task, {"lit": good["lit"]}).findings[0]
 
 
-def test_a_exploit_gains_what_is_declared_no_more_and_no_less(task: Task) -> None:
+def test_an_exploit_gains_what_is_declared_no_more_and_no_less(task: Task) -> None:
     tried = {"painted": trial("exploit:painted", passed=("lit",))}
     assert gate_rules.exploits(task.exploits, tried).status is Status.PASSED
     undeclared = [replace(task.exploits[0], allowed=())]
@@ -164,7 +164,7 @@ def test_a_exploit_gains_what_is_declared_no_more_and_no_less(task: Task) -> Non
     assert "painted is declared to gain lit and does not" in early.findings[0]
 
 
-def test_a_exploit_whose_script_failed_was_not_tried(task: Task) -> None:
+def test_an_exploit_whose_script_failed_was_not_tried(task: Task) -> None:
     """A mirror that is down would make every exploit that fetches something gain nothing."""
     ended = msgspec.structs.replace(trial("exploit:painted"), cause="NonZeroAgentExitCodeError")
     honest = [replace(task.exploits[0], allowed=())]

@@ -225,7 +225,6 @@ def at(commit: str) -> tarfile.TarFile:
     return tarfile.open(fileobj=io.BytesIO(done.stdout))
 
 
-@pytest.mark.needs("time")
 def listed(sources: Path) -> Callable[[str, str], list[str]]:
     """The verifier's packages as the program in `sources`, of before its modules moved, says."""
     program = "import json, sys; from benchflow.boot.requirements import packages; "
@@ -242,6 +241,7 @@ def listed(sources: Path) -> Callable[[str, str], list[str]]:
     return packages
 
 
+@pytest.mark.needs("time")
 def test_records_that_were_carried_over_meant_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

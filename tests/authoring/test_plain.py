@@ -213,7 +213,7 @@ def test_a_plain_tasks_own_exploits_are_run(folder: Path) -> None:
         ("x=$(yes | head -c 400000000)", "", "the verifier needed more than its 256 MB"),
     ],
 )
-def test_a_verifier_that_a_exploit_has_use_it_all_up_is_kept_from_a_verdict(
+def test_a_verifier_that_an_exploit_has_use_it_all_up_is_kept_from_a_verdict(
     folder: Path, greedy: str, granted: str, told: str
 ) -> None:
     task = plain.separate(

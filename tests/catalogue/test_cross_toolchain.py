@@ -200,7 +200,7 @@ def test_the_oracles_specs(tmp_path: Path) -> None:
     )
     assert "--no-dynamic-linker -z text}" in text
     for words in (" -z now", " -z stack-size=1048576", " -latomic"):
-        assert words in text, f"a exploit or a rung takes{words} away"
+        assert words in text, f"an exploit or a rung takes{words} away"
 
 
 def test_what_the_oracle_and_its_exploits_edit_is_there() -> None:

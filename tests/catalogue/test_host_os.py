@@ -26,6 +26,7 @@ HELPERS = (
     "media",
     "questions",
     "confinement",
+    "bounds",
 )
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="unpacking gives files to others")
 
@@ -212,3 +213,34 @@ def test_more_files_have_room(helpers: dict[str, ModuleType]) -> None:
     files = helpers["media"].more_files()
     blocks = sum(-(-len(content) // 4096) * 4096 for content in files.values())
     assert len(files) == 15 and (900 << 10) < blocks <= (1 << 20) - 4096
+
+
+class Console:
+    """A container that used these hundredths of a processor's second in each window of ten."""
+
+    def __init__(self, *used: int) -> None:
+        self.left = list(used)
+
+    def ask_once(self, port: int, script: str, seconds: float) -> str:
+        return f"100.0 110.0 0 {self.left.pop(0)}"
+
+
+@pytest.mark.parametrize(("used", "left"), [((200,), 0), ((267, 229), 0), ((300, 240, 50), 0)])
+def test_a_share_that_load_raised_once_holds(
+    helpers: dict[str, ModuleType], used: tuple[int, ...], left: int
+) -> None:
+    console = Console(*used)
+    helpers["bounds"].processor(console)
+    assert len(console.left) == left
+
+
+@pytest.mark.parametrize(
+    ("used", "left"), [((267, 251, 240), 0), ((999, 200), 1), ((500, 200), 1), ((30, 200), 1)]
+)
+def test_a_share_that_never_holds_or_is_none_is_refused(
+    helpers: dict[str, ModuleType], used: tuple[int, ...], left: int
+) -> None:
+    console = Console(*used)
+    with pytest.raises(AssertionError, match=r"of 20 percent .*\[R"):
+        helpers["bounds"].processor(console)
+    assert len(console.left) == left

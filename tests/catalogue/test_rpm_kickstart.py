@@ -128,7 +128,19 @@ def test_each_mistake_is_found_where_it_is(
             Path(path).write_text(text)
         with pytest.raises(kickstart.Refused) as caught:
             kickstart.read(next(iter(wrong.files)))
-        assert any(str(caught.value).startswith(f"{where}: ") for where in wrong.where), wrong.name
+        assert wrong.told_by(str(caught.value)), wrong.name
+
+
+def test_what_a_file_includes_is_told_with_its_folder_or_without_and_itself_as_given(
+    helpers: dict[str, ModuleType],
+) -> None:
+    wrong = helpers["refusals"].Wrong
+    deep = wrong("deep", {}, ("parts/more.ks:3",))
+    assert deep.told_by("parts/more.ks:3: no") and deep.told_by("./parts/more.ks:3: no")
+    for line in ("more.ks:3: no", "../parts/more.ks:3: no", "parts/more.ks:31: no", "/parts/more"):
+        assert not deep.told_by(line), line
+    given = wrong("option", {}, ("option.ks:7",))
+    assert given.told_by("option.ks:7: no") and not given.told_by("./option.ks:7: no")
 
 
 def test_a_repository_of_a_run_has_all_that_is_offered(

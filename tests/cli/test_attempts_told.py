@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -55,6 +56,21 @@ def test_plain_lines_number_the_second_attempt() -> None:
     assert [line.split("  ")[-2:] for line in out.getvalue().splitlines()] == [
         ["nop", "agent"], ["nop #2", "agent"], ["nop", "agent"]
     ]  # fmt: skip
+
+
+def test_a_quiet_minute_says_what_is_waited_for_and_a_busy_one_nothing() -> None:
+    out = io.StringIO()
+    plain = Plain(out)
+    made = Board(planned=1)
+    state = made.trials["a"] = TrialState("a", "task", "nop", note="check of the network")
+    state.enter(Phase.BOOT)
+    plain.tick(made)
+    assert out.getvalue() == ""
+    plain._said -= 61
+    plain.tick(made)
+    plain.tick(made)
+    (line,) = out.getvalue().splitlines()
+    assert re.search(r"nop  … boot, \S+ s so far: check of the network$", line)
 
 
 def test_a_sweep_is_told_from_a_job(tmp_path: Path) -> None:

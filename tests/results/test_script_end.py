@@ -28,7 +28,7 @@ def ended(job: Path, agent: str, log: str, text: str, status: str = "", **more: 
 
 
 @pytest.mark.parametrize("agent", ["ladder:boots", "exploit:printed", "exploit:*", "variant:tin"])
-def test_a_milestone_or_a_exploit_that_failed(tmp_path: Path, agent: str) -> None:
+def test_a_milestone_or_an_exploit_that_failed(tmp_path: Path, agent: str) -> None:
     raised = "NonZeroAgentExitCodeError"
     said = ended(tmp_path, agent, "script.txt", f"one\n{WORDS}\n\n", exception=raised)
     assert said.startswith("its script ended with status other than 0, its last line: " + SAFE)

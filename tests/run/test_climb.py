@@ -157,6 +157,8 @@ def test_the_climb_is_the_oracles_third_time(climbing: Callable[[str], Path]) ->
     assert gate(folder, "budget")["status"] in ("passed", "failed")
     assert gate(folder)["status"] == "passed"
     assert [trial.name for trial in read_job(made["ladder"]).trials] == [jobs["ladder"][0].name]
+    assert gate(folder, "oracle", "--again")["status"] == "passed"
+    assert [trial.name for trial in read_job(made["ladder"]).trials] != [jobs["ladder"][0].name]
 
 
 def test_an_oracle_that_starts_over_is_its_own_last_rung(climbing: Callable[[str], Path]) -> None:
@@ -260,7 +262,7 @@ def test_exploits_that_go_on_share_a_sandbox_and_each_is_verified(
     assert {f"{job.name}.1", f"{job.name}-rungs.1"} <= aside, "old verdicts of what is built anew"
 
 
-def test_a_exploit_that_fails_where_others_have_built_is_named_and_none_after_it_was_tried(
+def test_an_exploit_that_fails_where_others_have_built_is_named_and_none_after_it_was_tried(
     climbing: Callable[[str], Path],
 ) -> None:
     folder = climbing(GOES_ON)

@@ -237,6 +237,8 @@ class _Gates:
             self.trials.memory(name).unlink(missing_ok=True)
         if gate in JOBS:
             self.trials.put_aside(gate)
+        if gate == "oracle":  # of an incremental one the third time is the ladder's
+            self.trials.put_aside("ladder")
 
     def remembered(self, gate: str) -> GateResult | None:
         try:

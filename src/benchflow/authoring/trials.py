@@ -27,10 +27,9 @@ if TYPE_CHECKING:
     from benchflow.run.verify.verification import VerifyRequest
 
 ORACLE_TIMES = 3
-#: Trials at once, a core, where no gate looks at how long they take. Their machines wait a good
-#: part of the time (benchmarks/gate_hours.py): of half-built ones to the end of a check's time, for
-#: what is not there.
-AT_ONCE_A_CORE = 2
+#: Milestones verified at once, a core. The machines of most wait, to the end of a check's time,
+#: for what a half-built system does not have. Whole ones gain nothing (benchmarks/gate_hours.py).
+HALF_BUILT_A_CORE = 2
 #: Gates that read or run the task's own exploits, which no other trial depends on.
 EXPLOITED = frozenset({"schema", "leaks", "image", "exploits"})
 #: Gates that read or run the task's variants.
@@ -161,15 +160,15 @@ class Trials:
         if shared.verdict is Verdict.ERROR:
             return dict.fromkeys(names, shared)
         below, last = self._in_turn(gate, shared, names)
-        verified = self.verified(list(below.values()), a_core=AT_ONCE_A_CORE)
+        verified = self.verified(list(below.values()), a_core=HALF_BUILT_A_CORE)
         return {**dict(zip(below, verified, strict=True)), last: shared}
 
     def _stopped(self, names: list[str]) -> dict[str, Trial]:
         agents = [f"ladder:{name}" for name in names]
-        return by_argument(self._job("ladder", agents, a_core=AT_ONCE_A_CORE).trials, names)
+        return by_argument(self._job("ladder", agents, a_core=HALF_BUILT_A_CORE).trials, names)
 
-    def shipped(self, gate: str, names: list[str]) -> dict[str, Trial]:
-        """The task's own exploits (`exploits`), or its `variants`, by name.
+    def shipped(self, gate: str, names: list[str], *, a_core: int = 1) -> dict[str, Trial]:
+        """The task's own exploits (`exploits`), or its `variants`, by name; `a_core` at once.
 
         Those that may share a sandbox have one, each is run where the one before has built, and
         each is verified by itself.
@@ -178,7 +177,7 @@ class Trials:
         alone = [name for name in names if name not in self._going_on(gate)]
         in_turn = [name for name in names if name in self._going_on(gate)]
         agents = [*([f"{kind}:*"] if in_turn else []), *(f"{kind}:{name}" for name in alone)]
-        trials = self._job(gate, agents, a_core=AT_ONCE_A_CORE).trials
+        trials = self._job(gate, agents, a_core=a_core).trials
         found = by_argument(trials, alone)
         shared = by_argument(trials, ["*"]).get("*")
         if shared is None:

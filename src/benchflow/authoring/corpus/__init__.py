@@ -14,7 +14,7 @@ stock-guest        Somebody else's system: Debian's own kernel and busybox, star
                    oracle's machine did, the first time only and only under QEMU.
 
 Each is one trial with one verification; the first two deliver what is refused before any boot. The
-guests are for x86-64. What a exploit may gain is declared in task.toml, with a reason:
+guests are for x86-64. What an exploit may gain is declared in task.toml, with a reason:
 
     [[metadata.benchflow.common_exploits]]
     exploit = "stock-guest"

@@ -1,4 +1,4 @@
-"""What a exploit may know: every word of the checks, and what the oracle's machine once said."""
+"""What an exploit may know: every word of the checks, and what the oracle's machine once said."""
 
 from __future__ import annotations
 

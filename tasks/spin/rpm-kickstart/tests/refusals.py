@@ -25,6 +25,15 @@ class Wrong:
     files: dict[str, str]
     where: tuple[str, ...] = field(default=())
 
+    def told_by(self, line: str) -> bool:
+        """Whether `line` begins with FILE:LINE and a colon.
+
+        The files are given without a folder, which is `.`: what they include may be told as
+        ./PATH or as PATH (KICKSTART.md: the folder, a slash, and the path).
+        """
+        included = (f"./{where}" for where in self.where if "/" in where)
+        return line.startswith(tuple(f"{where}: " for where in (*self.where, *included)))
+
 
 def texts(url: str, package: str) -> list[Wrong]:
     """Mistakes that reading alone finds; words and places of them are drawn."""
@@ -91,9 +100,7 @@ def refused(bench, place: str, *wrongs: Wrong) -> None:
         status, said, _ = bench.compose(main, "refused.img", 240)
         assert status != 0, f"{wrong.name} was not refused"
         line = (said.splitlines() or [""])[0]
-        # A file given without a folder lies in `.`: an include of it may be told with or without.
-        told = line.removeprefix("./") if "/" in line.partition(":")[0] else line
-        assert any(told.startswith(f"{where}: ") for where in wrong.where), (
+        assert wrong.told_by(line), (
             f"{wrong.name}: wanted {wrong.where[0]}, said {line[:200]!r} "
             "(KICKSTART.md: the folder of the file that includes it, a slash, and the path)"
         )
