@@ -1,6 +1,5 @@
 # Fetching what a task pins: `get download PACKAGE VERSION` and `get "source --download-only" PACKAGE
-# VERSION` fetch into the current folder. Wants `set -eu`, and moved-mirror.sh and source-packages.sh
-# before it.
+# VERSION` fetch into the current folder. Wants `set -eu`, and source-packages.sh before it.
 
 get() {
     command=$1 package=$2 version=$3

@@ -3,8 +3,6 @@
 set -eu
 cd "$(dirname "$0")"
 
-from-tasks-lib moved-mirror.sh
-
 from-tasks-lib source-packages.sh
 
 from-tasks-lib fetch.sh

@@ -3,7 +3,11 @@
 set -eu
 cd "$(dirname "$0")"
 
-from-tasks-lib moved-mirror.sh
+moved() {
+    echo "The Debian mirror no longer has $1 as it was when this task was written ($2)." >&2
+    echo "Point the build at a mirror or snapshot of Debian 12 that does; see SHA256SUMS." >&2
+    exit 1
+}
 
 apt-get update -q
 # NAME_VERSION_ARCH.deb, with %3a for a colon, is how apt names what it downloads.
