@@ -11,7 +11,14 @@ import pytest
 
 from benchflow.bench.delivered_files import sha256_of
 from benchflow.bench.media_disks import ext_disk
-from benchflow.bench.slot_bundles import HEAD, MANIFEST, BundleForm, NamedPartitions, Vendor
+from benchflow.bench.slot_bundles import (
+    HEAD,
+    MANIFEST,
+    BundleForm,
+    DeliveredSlots,
+    NamedPartitions,
+    Vendor,
+)
 from benchflow.boot import Image
 from benchflow.boot.inspect import ed25519
 from benchflow.boot.inspect.ext4 import Ext4
@@ -103,6 +110,21 @@ def test_partitions_are_known_by_their_names(tmp_path: Path) -> None:
         NamedPartitions.of(Image(disk(tmp_path / "two", ("slot-a", "slot-a", "slot-b", "data"))))
     with pytest.raises(AssertionError, match=r"no partition is called \['data'\]"):
         NamedPartitions.of(Image(disk(tmp_path / "none", ("slot-a", "slot-b"))))
+
+
+def test_what_is_wrong_with_delivered_slots_is_said(tmp_path: Path) -> None:
+    path = disk(tmp_path / "disk", ("boot", "slot-a", "slot-b", "data"))
+    slots = DeliveredSlots.of(Image(path))
+    assert not slots.faults and slots.numbers == {"slot-a": 2, "slot-b": 3, "data": 4}
+    assert slots.place("slot-b") == (3 * MIB, MIB)
+    assert slots.digest(path, "a") == sha256_of(path, 2 * MIB, MIB)
+    wrong = DeliveredSlots.of(Image(disk(tmp_path / "wrong", ("slot-a", "slot-a", "slot-b"))))
+    assert wrong.faults == ["2 partitions are called slot-a, and 1 is wanted",
+                            "0 partitions are called data, and 1 is wanted"]  # fmt: skip
+    with pytest.raises(AssertionError, match="no partition is called data"):
+        wrong.place("data")
+    (tmp_path / "none").write_bytes(b"x" * MIB)
+    assert DeliveredSlots.of(Image(tmp_path / "none")).faults
 
 
 def test_changed_sectors_are_found_outside_of_them(tmp_path: Path) -> None:

@@ -22,12 +22,13 @@ from typing import Any
 import pytest
 from tests.catalogue import checkers
 
+from benchflow.bench.packed_secrets import disk_has_secret, forms, has_secret
 from benchflow.boot.inspect import openpgp
 from benchflow.boot.inspect.ext4 import Ext4
 
 TASK = Path(__file__).parents[2] / "tasks/spin/derivative"
 HELPERS = (
-    "debs", "delivered", "owned", "packed", "publisher", "releases", "station", "site_data",
+    "debs", "delivered", "owned", "publisher", "releases", "station", "site_data",
 )  # fmt: skip
 
 
@@ -131,20 +132,20 @@ def test_a_key_that_ends_is_seen(helpers: dict[str, ModuleType], armour: str) ->
 def test_a_secret_is_found_in_what_is_packed(
     helpers: dict[str, ModuleType], key: Any, armour: str, tmp_path: Path
 ) -> None:
-    packed, debs = helpers["packed"], helpers["debs"]
-    secret = packed.forms(key, armour)
+    debs = helpers["debs"]
+    secret = forms(key, armour)
     assert key.seed.lstrip(b"\0") in secret
     wide = armour.replace("\n", "")
-    assert packed.has_secret(wide.encode(), secret), "lines of another length"
+    assert has_secret(wide.encode(), secret), "lines of another length"
     deb = debs.Deb("x", "1", {"/usr/share/x": armour}).pack()
-    assert packed.has_secret(deb, secret) and packed.has_secret(lzma.compress(deb), secret)
-    assert not packed.has_secret(debs.Deb("x", "1", {"/usr/share/x": "y"}).pack(), secret)
+    assert has_secret(deb, secret) and has_secret(lzma.compress(deb), secret)
+    assert not has_secret(debs.Deb("x", "1", {"/usr/share/x": "y"}).pack(), secret)
     disk = tmp_path / "disk"
     for content in (armour.encode(), gzip.compress(armour.encode()), lzma.compress(deb)):
         disk.write_bytes(bytes(1 << 20) + content + bytes(1 << 20))
-        assert packed.disk_has_secret(disk, secret)
+        assert disk_has_secret(disk, secret)
     disk.write_bytes(bytes(1 << 20) + gzip.compress(b"nothing")[:-3] + bytes(1 << 20))
-    assert not packed.disk_has_secret(disk, secret)
+    assert not disk_has_secret(disk, secret)
 
 
 @pytest.mark.skipif(not shutil.which("mke2fs"), reason="needs mke2fs")

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.catalogue import checkers
 
+from benchflow.bench.packed_secrets import disk_has_secret, has_secret
 from benchflow.boot.inspect import openpgp
 from benchflow.tasks.digest import files_below
 
@@ -202,14 +203,15 @@ def test_the_letter_names_the_password_and_the_sizes() -> None:
 def test_a_secret_is_found_in_a_package(
     helpers: dict[str, ModuleType], key: Any, tmp_path: Path
 ) -> None:
-    packed, rpms = helpers["packed"], helpers["rpms"]
+    formats, rpms = helpers["packed"].FORMATS, helpers["rpms"]
     secret = [key.seed.hex().encode()]
     one = rpms.Rpm("x", "1", {"/usr/share/x": key.seed.hex()}).pack(key)
-    assert packed.has_secret(one, secret)
-    assert not packed.has_secret(rpms.Rpm("x", "1", {"/usr/share/x": "y"}).pack(key), secret)
-    assert not packed.has_secret(one[:300], secret)
+    assert has_secret(one, secret, formats) and not has_secret(one, secret)
+    other = rpms.Rpm("x", "1", {"/usr/share/x": "y"}).pack(key)
+    assert not has_secret(other, secret, formats)
+    assert not has_secret(one[:300], secret, formats)
     (tmp_path / "disk").write_bytes(bytes(1 << 20) + one + bytes(1 << 20))
-    assert packed.disk_has_secret(tmp_path / "disk", secret)
+    assert disk_has_secret(tmp_path / "disk", secret, formats)
 
 
 @pytest.mark.parametrize(

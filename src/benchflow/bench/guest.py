@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Self, TypeVar
 
-from benchflow.boot import GuestExited, GuestPanic, GuestTimeout, Machine
+from benchflow.boot import GuestExited, GuestPanic, GuestTimeout, LoginFailed, Machine
 from benchflow.boot.machine.frames import Result
 
 T = TypeVar("T")
@@ -132,6 +132,19 @@ class Guest:
             except (AssertionError, GuestTimeout):
                 if not more or SPOILT not in self.machine.console.since(mark):
                     raise
+
+
+class GuestWithTries(Guest):
+    """One whose boot loader tries a version, and another one after tries that end in a panic."""
+
+    def log_in(self, seconds: float) -> None:
+        """Wait for a version that starts, through any number of tries that panic."""
+        try:
+            self.through_panics(super().log_in, seconds)
+        except LoginFailed:
+            # Programs that ask for a password first throw away what was typed before: on a busy
+            # host they throw away a part of it.
+            self.through_panics(super().log_in, seconds)
 
 
 def until(

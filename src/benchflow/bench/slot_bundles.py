@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 from benchflow.bench.delivered_files import sha256_of
 from benchflow.bench.ext4_edit import Ext4Editor
-from benchflow.boot import Image
+from benchflow.boot import BadDeliverable, Image
 from benchflow.boot.inspect import ed25519
 from benchflow.boot.inspect.ext4 import Ext4
 
@@ -181,3 +181,38 @@ class NamedPartitions:
                             found.append((position + at) // sector)
                 position = start + size
         return found
+
+
+@dataclass(frozen=True)
+class DeliveredSlots:
+    """Where the partitions of such a device lie, of a disk that may be wrong: name to (start,
+    size), in bytes, to the number by which the kernel calls it, and what is wrong."""
+
+    places: Mapping[str, tuple[int, int]]
+    faults: Sequence[str] = ()
+    numbers: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, image: Image) -> Self:
+        """What there is of `SLOTS`; `faults` has what is missing, there twice or not in a GPT."""
+        try:
+            partitions = image.partitions()
+        except BadDeliverable as error:
+            return cls({}, (f"its partitions cannot be read: {error.message}",))
+        names = [one.name for one in partitions]
+        faults = [f"{names.count(name)} partitions are called {name}, and 1 is wanted"
+                  for name in SLOTS if names.count(name) != 1]  # fmt: skip
+        faults += [f"partition {one.number} is of a table other than GPT"
+                   for one in partitions if one.table != "gpt"]  # fmt: skip
+        named = [one for one in partitions if one.name in SLOTS]
+        return cls({one.name: (one.start, one.size) for one in named}, faults,
+                   {one.name: one.number for one in named})  # fmt: skip
+
+    def place(self, name: str) -> tuple[int, int]:
+        """Start and size. AssertionError where there is no such partition."""
+        assert name in self.places, f"no partition is called {name}"
+        return self.places[name]
+
+    def digest(self, disk: Path, slot: str) -> str:
+        """SHA-256 of slot `a` or `b` as it is on `disk`."""
+        return sha256_of(disk, *self.place(f"slot-{slot}"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchflow.bench.delivered_files import sha256_of
 from benchflow.bench.slot_bundles import HEAD, MANIFEST, BundleForm, Release
 from benchflow.bench.slot_bundles import Vendor as AnyVendor
 
@@ -15,11 +14,6 @@ FORM = BundleForm("HOST-BUNDLE-1", "/etc/host-release")
 def manifest(version: int | str, digest: str, size: int) -> bytes:
     """The 1024 bytes that are signed."""
     return FORM.manifest(version, digest, size)
-
-
-def digest_of(path: Path, start: int, size: int) -> str:
-    """SHA-256 of `size` bytes of a file from `start`; of what there is when it ends before."""
-    return sha256_of(path, start, size)
 
 
 class Vendor(AnyVendor):
@@ -36,4 +30,4 @@ class Vendor(AnyVendor):
         return self.release(path, number, build, files)
 
 
-__all__ = ["HEAD", "MANIFEST", "Release", "Vendor", "digest_of", "manifest"]
+__all__ = ["HEAD", "MANIFEST", "Release", "Vendor", "manifest"]

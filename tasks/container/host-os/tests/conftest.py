@@ -17,10 +17,11 @@ from pathlib import Path
 
 import pytest
 from bundle import Vendor
-from host import Host, Layout, on_bench
+from host import Host, on_bench
 from media import Media
 from site_data import RUNNING, Site
 
+from benchflow.bench.slot_bundles import DeliveredSlots
 from benchflow.boot import BadDeliverable
 
 BUSYBOX = "3d9f2889d6782537624a4e1a10e68a2ddd53e0ee8bac02676f27308f42ec6bf6"
@@ -44,7 +45,7 @@ def disk(image):
 
 @pytest.fixture(scope="session")
 def layout(disk):
-    return Layout.of(disk)
+    return DeliveredSlots.of(disk)
 
 
 @pytest.fixture(scope="session")

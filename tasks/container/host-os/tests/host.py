@@ -5,21 +5,16 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from bundle import digest_of
 from programs import PORT
 
-from benchflow.bench.guest import Guest
+from benchflow.bench.guest import GuestWithTries
+from benchflow.bench.slot_bundles import DeliveredSlots
 from benchflow.boot import (
-    BadDeliverable,
     CheckMisuse,
     Disk,
     GuestError,
-    Image,
-    LoginFailed,
     Machine,
     Nic,
 )
@@ -28,43 +23,10 @@ from benchflow.boot.inspect.bounded_run import run_tool
 PASSWORD = "Quay-Ladder-4"
 #: Declared or not: what the verifier may try from outside.
 PORTS = (22, 80, 2375, PORT, 8001, 8002, 8003, 8004, 8005, 8006, 8009, 9000)
-NAMES = ("slot-a", "slot-b", "data")
 STATES = ("running", "waiting", "exited", "failed", "refused")
 HOST = ("version", "slot", "state", "other", "other_version", "carrier")
 CONTAINER = ("state", "reason", "restarts", "oom_kills", "exit", "image")
 LONGEST = 4 << 20
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where the named partitions lie, in bytes."""
-
-    places: Mapping[str, tuple[int, int]]
-    numbers: Mapping[str, int]
-    faults: Sequence[str]
-
-    @classmethod
-    def of(cls, image: Image) -> Layout:
-        """What there is; `faults` says what [R1] asks for besides."""
-        try:
-            partitions = image.partitions()
-        except BadDeliverable as error:
-            return cls({}, {}, (f"its partitions cannot be read: {error.message}",))
-        names = [one.name for one in partitions]
-        faults = [f"{names.count(name)} partitions are called {name}, and 1 is wanted"
-                  for name in NAMES if names.count(name) != 1]  # fmt: skip
-        faults += [f"partition {one.number} is of a table other than GPT"
-                   for one in partitions if one.table != "gpt"]  # fmt: skip
-        named = [one for one in partitions if one.name in NAMES]
-        return cls({one.name: (one.start, one.size) for one in named},
-                   {one.name: one.number for one in named}, faults)  # fmt: skip
-
-    def place(self, name: str) -> tuple[int, int]:
-        assert name in self.places, f"no partition is called {name} [R1]"
-        return self.places[name]
-
-    def digest(self, disk: Path, slot: str) -> str:
-        return digest_of(disk, *self.place(f"slot-{slot}"))
 
 
 def on_bench(machines, name: str, disk: Path, carrier: Path | None) -> Machine:
@@ -72,22 +34,13 @@ def on_bench(machines, name: str, disk: Path, carrier: Path | None) -> Machine:
     return machines.create(name, disks=disks, nics=[Nic(forwards=PORTS)])
 
 
-class Host(Guest):
+class Host(GuestWithTries):
     """`machine`, and what is asked of it."""
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine, PASSWORD)
 
     # -- life ---------------------------------------------------------------------------------
-
-    def log_in(self, seconds: float) -> None:
-        """Wait for a confirmed version, through any number of tries that panic."""
-        try:
-            self.through_panics(super().log_in, seconds)
-        except LoginFailed:
-            # Programs that ask for a password first throw away what was typed before: on a busy
-            # host they throw away a part of it.
-            self.through_panics(super().log_in, seconds)
 
     def up(self, seconds: float = 120) -> None:
         """See to it that somebody is logged in, whatever an earlier check has come to."""
@@ -209,7 +162,7 @@ class Host(Guest):
 
     # -- its disk -----------------------------------------------------------------------------
 
-    def slots(self, layout: Layout) -> dict[str, str]:
+    def slots(self, layout: DeliveredSlots) -> dict[str, str]:
         """The SHA-256 of either slot as it now is."""
         copy = self.machine.flatten()
         try:

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from bundle import SLOT, Release, digest_of
 
-from benchflow.bench.guest import Guest
+from benchflow.bench.guest import GuestWithTries
+from benchflow.bench.slot_bundles import SLOTS, DeliveredSlots, NamedPartitions
 from benchflow.boot import (
-    BadDeliverable,
     CheckMisuse,
     Disk,
     GuestError,
-    Image,
-    LoginFailed,
     Machine,
 )
 
 PASSWORD = "Lock-Chamber-7"
-SLOTS = ("slot-a", "slot-b")
-NAMES = (*SLOTS, "data")
 #: Reference seconds from power-on to the login prompt of a confirmed version. [R5]
 START_SECONDS = 30
 WATCHDOG = ["-device", "i6300esb"]
@@ -53,33 +49,8 @@ def parse_status(text: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Layout:
+class Layout(DeliveredSlots):
     """Where the named partitions lie, in bytes."""
-
-    places: Mapping[str, tuple[int, int]]
-    faults: Sequence[str] = ()
-    #: The numbers by which the kernel calls them.
-    numbers: Mapping[str, int] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, image: Image) -> Layout:
-        """What there is; `faults` says what [R1] asks for besides."""
-        try:
-            partitions = image.partitions()
-        except BadDeliverable as error:
-            return cls({}, (f"its partitions cannot be read: {error.message}",))
-        names = [one.name for one in partitions]
-        faults = [f"{names.count(name)} partitions are called {name}, and 1 is wanted"
-                  for name in NAMES if names.count(name) != 1]  # fmt: skip
-        faults += [f"partition {one.number} is of a table other than GPT"
-                   for one in partitions if one.table != "gpt"]  # fmt: skip
-        return cls({one.name: (one.start, one.size) for one in partitions
-                    if one.name in NAMES}, faults,
-                   {one.name: one.number for one in partitions if one.name in NAMES})  # fmt: skip
-
-    def place(self, name: str) -> tuple[int, int]:
-        assert name in self.places, f"no partition is called {name} [R1]"
-        return self.places[name]
 
     def digest(self, disk: Path, slot: str) -> str:
         return digest_of(disk, self.place(f"slot-{slot}")[0], SLOT)
@@ -94,23 +65,11 @@ class Layout:
 
     def changed(self, before: Path, after: Path) -> list[int]:
         """The sectors outside of slots and data that differ between two copies of a disk."""
-        found: list[int] = []
-        places = [self.place(name) for name in NAMES]
-        with before.open("rb") as one, after.open("rb") as two:
-            position = 0
-            for start, size in [*sorted(places), (before.stat().st_size, 0)]:
-                one.seek(position)
-                two.seek(position)
-                left, right = one.read(start - position), two.read(start - position)
-                if left != right:
-                    for at in range(0, len(left), SECTOR):
-                        if left[at : at + SECTOR] != right[at : at + SECTOR]:
-                            found.append((position + at) // SECTOR)
-                position = start + size
-        return found
+        places = {name: self.place(name) for name in SLOTS}
+        return NamedPartitions(places).changed_outside(before, after)
 
 
-class Unit(Guest):
+class Unit(GuestWithTries):
     """`machine` with what is known of its disk, its releases and its records."""
 
     def __init__(
@@ -122,15 +81,6 @@ class Unit(Guest):
         self.records = records
 
     # -- life ---------------------------------------------------------------------------------
-
-    def log_in(self, seconds: float) -> None:
-        """Wait for a confirmed version, through any number of tries that panic."""
-        try:
-            self.through_panics(super().log_in, seconds)
-        except LoginFailed:
-            # Programs that ask for a password first throw away what was typed before: on a busy
-            # host they throw away a part of it.
-            self.through_panics(super().log_in, seconds)
 
     def up(self, seconds: float = 90) -> None:
         """See to it that somebody is logged in, whatever an earlier check has come to."""

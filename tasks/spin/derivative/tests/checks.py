@@ -9,11 +9,11 @@ from cutting import START_SECONDS, UPGRADE_SECONDS
 from debs import Deb
 from delivered import SUITES, never_ends
 from owned import not_a_packages
-from packed import disk_has_secret, forms, has_secret
 from refusing import hold_from, spoil, still_one, tampered
 from releases import ALKE, CONTENT, debians, not_as_ordered, not_the_content, not_unchanged
 from station import PORT
 
+from benchflow.bench.packed_secrets import disk_has_secret, forms, has_secret
 from benchflow.boot import Initramfs, check, milestone
 
 

@@ -10,11 +10,12 @@ import known
 import refusals
 from aside import Aside
 from bench import COMPOSE_SECONDS, PLACE, START_SECONDS
-from packed import disk_has_secret, forms, has_secret
+from packed import FORMATS
 from rootfs import RootFs
 from rpms import Rpm
 from second import open_accounts
 
+from benchflow.bench.packed_secrets import disk_has_secret, forms, has_secret
 from benchflow.boot import check, milestone
 
 
@@ -31,9 +32,10 @@ def test_no_secret_key_is_given_away(key, armour, repository, deliverable):
     secret = forms(key, armour)
     for path in sorted(repository.root.rglob("*")):
         if path.is_file():
-            assert not has_secret(path.read_bytes(), secret), f"the secret key: {path.name} [R1]"
+            found = has_secret(path.read_bytes(), secret, FORMATS)
+            assert not found, f"the secret key: {path.name} [R1]"
     image = deliverable("/app/out/machine.img")
-    assert not disk_has_secret(image, secret), "the secret key is on machine.img [R1]"
+    assert not disk_has_secret(image, secret, FORMATS), "the secret key is on machine.img [R1]"
 
 
 @check("repository", proves=["R3"])

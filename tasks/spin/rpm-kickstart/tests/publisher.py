@@ -7,43 +7,33 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from urllib.parse import unquote
 from xml.sax.saxutils import escape, quoteattr
 
 from metadata import Repository
 from rpms import Rpm
 
+from benchflow.bench.http_files import HttpFiles
 from benchflow.boot.inspect.openpgp import Key
 
-HOST = "10.0.2.2"
-CONNECTIONS_MAX = 64
 _RELATION = {2: "LT", 4: "GT", 8: "EQ", 10: "LE", 12: "GE"}
 
 
-class Publisher:
+class Publisher(HttpFiles):
     """What `offer` adds is known after `publish`."""
 
     def __init__(self, repository: Repository) -> None:
+        super().__init__()
         self.repository = repository
         self.key = repository.key
-        self.folder = secrets.token_hex(6)
-        self.files: dict[str, bytes | Path] = {}
         self.own: dict[str, tuple[Rpm, bytes]] = {}
         for one in repository.packages:
             self.put(one.href, repository.root / one.href)
-        self._server = _Server(("127.0.0.1", 0), _handler(self))
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     @property
     def url(self) -> str:
-        return f"http://{HOST}:{self._server.server_address[1]}/{self.folder}/"
-
-    def put(self, name: str, data: bytes | Path) -> None:
-        self.files[f"/{self.folder}/{name}"] = data
+        """The repository, as a guest names it: with the slash that its settings have."""
+        return f"{super().url}/"
 
     def offer(self, *packages: Rpm, key: Key | None = None, signed: bool = True) -> None:
         """Add packages, signed with the repository's key, another one, or not at all."""
@@ -83,11 +73,7 @@ class Publisher:
         if signed:
             self.put("repodata/repomd.xml.asc", (key or self.key).detached(raw))
         else:
-            self.files.pop(f"/{self.folder}/repodata/repomd.xml.asc", None)
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+            self.remove("repodata/repomd.xml.asc")
 
 
 def _merged(delivered: bytes, added: list[str]) -> bytes:
@@ -132,47 +118,3 @@ def _filelist(one: Rpm, data: bytes) -> str:
         f'<package pkgid="{hashlib.sha256(data).hexdigest()}" name="{one.name}" arch="noarch">'
         f'<version epoch="0" ver="{one.version}" rel="{one.release}"/>{files}</package>'
     )
-
-
-class _Server(ThreadingHTTPServer):
-    """Each connection has a thread; a guest that opens them without end gets no more of them."""
-
-    daemon_threads = True
-
-    def __init__(self, *arguments) -> None:
-        super().__init__(*arguments)
-        self._room = threading.BoundedSemaphore(CONNECTIONS_MAX)
-
-    def process_request(self, request, client_address) -> None:
-        if self._room.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
-
-    def process_request_thread(self, request, client_address) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._room.release()
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A guest that hangs up is nobody's error."""
-
-
-def _handler(publisher: Publisher) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        timeout = 900
-
-        def do_GET(self) -> None:
-            held = publisher.files.get(unquote(self.path[:500]))
-            body = held.read_bytes() if isinstance(held, Path) else held
-            self.send_response(200 if body is not None else 404)
-            self.send_header("Content-Length", str(len(body or b"")))
-            self.end_headers()
-            self.wfile.write(body or b"")
-
-        def log_message(self, *arguments: object) -> None:
-            """Nothing on standard error."""
-
-    return Handler

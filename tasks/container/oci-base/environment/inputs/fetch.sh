@@ -3,6 +3,8 @@
 set -eu
 cd "$(dirname "$0")"
 
+from-tasks-lib source-packages.sh
+
 from-tasks-lib fetch.sh
 get download linux-image-6.1.0-50-cloud-amd64 6.1.176-1
 get download busybox-static 1:1.35.0-4+deb12u1+b1

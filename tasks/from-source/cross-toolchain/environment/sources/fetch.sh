@@ -3,6 +3,8 @@
 set -eu
 cd "$(dirname "$0")"
 
+from-tasks-lib source-packages.sh
+
 from-tasks-lib fetch.sh
 get download gcc-12-source 12.2.0-14+deb12u1
 get download binutils-source 2.40-2

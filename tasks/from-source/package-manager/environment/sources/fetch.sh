@@ -3,6 +3,8 @@
 set -eu
 cd "$(dirname "$0")"
 
+from-tasks-lib source-packages.sh
+
 from-tasks-lib fetch.sh
 get download linux-image-6.1.0-50-cloud-amd64 6.1.176-1
 get "source --download-only" musl 1.2.3-1
