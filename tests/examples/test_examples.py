@@ -74,6 +74,17 @@ def test_the_agent_solves_the_task_with_the_endpoint(endpoint: str, tmp_path: Pa
     assert "echo hello > /app/hello.txt" in trajectory.read_text()
 
 
+def test_the_sweep_of_small_models_plans_what_serve_serves(tmp_path: Path) -> None:
+    source = (EXAMPLES / "small-models" / "serve.py").read_text()
+    served = set(re.findall(r'"([a-z0-9.-]+)",\s+(\d{4}),', source))
+    jobs = ("--jobs-dir", str(tmp_path))
+    plan = benchflow("sweep", "examples/small-models/sweep.toml", "--plan", *jobs, cwd=ROOT)
+    assert plan.returncode == 0, plan.stdout + plan.stderr
+    assert "0 of 18 trials finished" in plan.stdout
+    planned = set(re.findall(r"http://127.0.0.1:(\d+)/v1#([a-z0-9.-]+)", plan.stdout))
+    assert {(name, port) for port, name in planned} == served and len(served) == 2
+
+
 @pytest.mark.needs("sandbox")
 def test_the_sweep_runs_what_it_plans_and_nothing_twice(tmp_path: Path) -> None:
     shutil.copytree(EXAMPLES, tmp_path / "examples")

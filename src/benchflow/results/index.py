@@ -47,7 +47,7 @@ def export(collection: Collection, folder: Path, *, with_steps: bool = True) -> 
     Every file is written beside its place and then moved there: a crash leaves the old or the new.
     Raises MissingTool without DuckDB, UsageError where `folder` cannot be written to.
     """
-    duck = _duckdb()
+    duck = duckdb_module()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         work = tempfile.TemporaryDirectory(prefix=".export-", dir=folder)
@@ -60,14 +60,15 @@ def export(collection: Collection, folder: Path, *, with_steps: bool = True) -> 
             for table in TABLES:
                 for suffix, options in (("parquet", "FORMAT parquet, COMPRESSION zstd"),
                                         ("csv", "FORMAT csv, HEADER")):  # fmt: skip
-                    to = _quoted(made / f"{table.name}.{suffix}")
+                    to = quoted(made / f"{table.name}.{suffix}")
                     connection.execute(f"COPY {table.name} TO {to} ({options})")
-        files = [_moved(path, folder) for path in sorted(made.iterdir()) if path.is_file()]
+        files = [moved(path, folder) for path in sorted(made.iterdir()) if path.is_file()]
     atomic.write(folder / DICTIONARY, schema.dictionary())
     return Exported(folder, (*files, folder / DICTIONARY), rows)
 
 
-def _duckdb() -> Any:
+def duckdb_module() -> Any:
+    """DuckDB. Raises MissingTool where it is not installed."""
     try:
         import duckdb
     except ImportError:
@@ -148,7 +149,7 @@ def _load(connection: duckdb.DuckDBPyConnection, table: Table[Any], paths: list[
     connection.execute(f"CREATE TABLE {table.name} ({described})")
     if paths:
         columns = ", ".join(f"'{column.name}': '{column.type}'" for column in table.columns)
-        files = ", ".join(map(_quoted, paths))
+        files = ", ".join(map(quoted, paths))
         connection.execute(
             f"INSERT INTO {table.name} SELECT * FROM read_csv([{files}], columns = {{{columns}}}, "
             "header = false, auto_detect = false, delim = ',', quote = '\"', escape = '\"', "
@@ -160,11 +161,13 @@ def _load(connection: duckdb.DuckDBPyConnection, table: Table[Any], paths: list[
     return int(found[0]) if found else 0
 
 
-def _quoted(path: Path) -> str:
+def quoted(path: Path) -> str:
+    """A path as SQL text."""
     return "'" + str(path).replace("'", "''") + "'"
 
 
-def _moved(path: Path, folder: Path) -> Path:
+def moved(path: Path, folder: Path) -> Path:
+    """Where `path` is now: in `folder` under its own name, its content on the disk before."""
     return _synced(path).replace(folder / path.name)
 
 

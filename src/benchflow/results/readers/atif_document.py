@@ -28,6 +28,9 @@ class Metrics(Struct):
     prompt_tokens: Any = None
     completion_tokens: Any = None
     cost_usd: Any = None
+    prompt_token_ids: Any = None
+    completion_token_ids: Any = None
+    logprobs: Any = None
 
 
 class FinalMetrics(Struct):
