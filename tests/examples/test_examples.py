@@ -76,7 +76,7 @@ def test_the_agent_solves_the_task_with_the_endpoint(endpoint: str, tmp_path: Pa
 
 def test_the_sweep_of_small_models_plans_what_serve_serves(tmp_path: Path) -> None:
     source = (EXAMPLES / "small-models" / "serve.py").read_text()
-    served = set(re.findall(r'"([a-z0-9.-]+)",\s+(\d{4}),', source))
+    served = set(re.findall(r'Model\("([a-z0-9.-]+)", (\d{4}),', source))
     jobs = ("--jobs-dir", str(tmp_path))
     plan = benchflow("sweep", "examples/small-models/sweep.toml", "--plan", *jobs, cwd=ROOT)
     assert plan.returncode == 0, plan.stdout + plan.stderr
