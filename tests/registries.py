@@ -73,6 +73,8 @@ def proxy(target: str, *, most_bytes: int = 1 << 40, no_upload: bool = False) ->
                         b"HTTP/1.1 413 Request Entity Too Large\r\nContent-Length: 0\r\n"
                         b"Connection: close\r\n\r\n"
                     )
+                    while source.recv(1 << 16):  # as servers do, so that the answer is read
+                        pass
                     break
                 sent += len(data) if counted else 0
                 if sent > most_bytes:

@@ -15,13 +15,21 @@ from tests.lamp import lamp
 
 from benchflow.authoring.publish import dataset, pair
 from benchflow.authoring.publish.pair import Wanted
-from benchflow.base.home import home
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.sandbox.image.registry import Repository, check_prefix
 from benchflow.tasks import load, stage
 
 __all__ = ["lamp"]
 pytestmark = pytest.mark.needs("sandbox", "docker-registry")
+
+
+@pytest.fixture(autouse=True)
+def records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Records of pushes here; the images stay where all tests have theirs."""
+    folder = tmp_path / "records"
+    folder.mkdir()
+    monkeypatch.setattr(pair, "home", lambda: folder)
+    return folder / "pushed"
 
 
 @pytest.fixture
@@ -86,7 +94,7 @@ def test_an_image_that_somebody_replaced_is_not_referenced(tmp_path: Path, place
 
 
 def test_credentials_of_the_ordinary_places_and_no_copy_of_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     users = registries.htpasswd(tmp_path / "users", "me", "open-sesame")
     (tmp_path / "registry").mkdir()
@@ -107,7 +115,7 @@ def test_credentials_of_the_ordinary_places_and_no_copy_of_them(
         (tmp_path / "auth.json").write_text("{")
         with pytest.raises(InfrastructureError, match=r"auth\.json: these credentials"):
             push(wanted)
-    written = [*(home() / "pushed").iterdir()]
+    written = [*records.iterdir()]
     assert written and not any(secret in path.read_text() for path in written)
 
 
@@ -179,6 +187,8 @@ def test_a_task_that_changed_since_its_push(lamp: Path, tmp_path: Path, place: s
     assert named == made.images["embedded/lamp"][1].reference
     assert named.startswith(f"{place}/bench/embedded-lamp-verifier@sha256:")
     assert (made.folders[0] / "environment/Dockerfile").is_file()
+    listed = json.loads((made.folders[0] / "sbom/verifier.spdx.json").read_text())
+    assert listed["packages"][0]["versionInfo"] == named.partition("@")[2]
 
     from harbor.models.task.task import Task
     from harbor.models.task.verifier_mode import resolve_verifier_environment_definition

@@ -68,6 +68,10 @@ def _name_images(
         made.missing += [one.reference for one in wanted]
         return
     made.images[task.name] = found
+    for one in wanted:
+        if text := pair.packages(one):
+            (folder / "sbom").mkdir(exist_ok=True)
+            (folder / "sbom" / f"{one.role}.spdx.json").write_text(text, encoding="utf-8")
     _write_references(folder / "task.toml", {one.role: one.reference for one in found})
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from benchflow.authoring.publish import sbom
 from benchflow.base.atomic import write_json
 from benchflow.base.home import home
 from benchflow.errors import InfrastructureError, UsageError
@@ -146,10 +147,17 @@ def push(images_of_task: list[Wanted], on_progress: OnProgress) -> list[Pinned]:
             digest = publish.push(image, one.name, one.tag, one.labels, on_progress=on_progress)
             record = _record(one)
             record.parent.mkdir(exist_ok=True)
+            write_json(record.with_suffix(".spdx"), sbom.document(one.name, digest, image.layers))
             write_json(record, {"reference": one.reference, "digest": digest})
             pinned = Pinned(one.role, f"{one.name}@{digest}", pushed=True)
         found.append(pinned)
     return found
+
+
+def packages(one: Wanted) -> str:
+    """The SPDX document of an image that was pushed from here, as text; "" for any other."""
+    found = _record(one).with_suffix(".spdx")
+    return found.read_text() if found.is_file() else ""
 
 
 def _record(one: Wanted) -> Path:

@@ -33,7 +33,7 @@ def push(
         )
     if status or not re.fullmatch(r"sha256:[0-9a-f]{64}", digest):
         lines = [line for line in said.splitlines() if line.strip()]
-        last = lines[-1][-400:] if lines else "nothing was said"
+        last = lines[-1] if lines else "nothing was said"
         raise registry.refused(f"{name}:{tag}", last)
     there = place.find(tag)
     if there is None or there.digest != digest:

@@ -159,7 +159,7 @@ _REFUSALS = (
 
 def refused(name: str, said: str) -> InfrastructureError:
     """The error for what a registry (or its client) said of the image `name`."""
-    told = one_line(said, 400)
+    told = one_line(re.sub(r"\?[^\s\"]+", "", said[-4000:]), 600)  # without what URLs carry
     for words, what, hint in _REFUSALS:
         if re.search(words, told, re.IGNORECASE):
             return InfrastructureError(f"the registry {what}: {name}: {told}", hint=hint)
