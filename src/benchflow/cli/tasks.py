@@ -253,6 +253,8 @@ def export_command(
 ) -> None:
     """Write tasks as a self-contained Harbor dataset that runs without us.
 
+    Each has a DATASHEET.md (benchflow tasks datasheet TASK). Nothing is overwritten.
+
     With --images the agent's and the verifier's image of each task are named in its task.toml, by
     the digest that the registry has, as trainers want it. Without --push nothing is built or sent:
     references are written for the tasks of which the registry has both images, and what it lacks
@@ -291,3 +293,27 @@ def export_command(
     for reference in made.missing:
         click.echo(f"not in the registry: {reference} (--push sends it)", err=True)
     click.echo(f"\nTry it: harbor run -p {directory} --agent oracle", err=True)
+
+
+@command.command("datasheet")
+@click.argument("task")
+@json_option
+def datasheet_command(task: str, as_json: bool) -> None:
+    """Print what is proved of a task and what is not, with the command that computes each line.
+
+    It is made from records: gates with their days, exploits with declared gains, variants,
+    attempts by others, measured trials, limits. Each exported task has it as DATASHEET.md.
+
+    \b
+    Example:
+      benchflow tasks datasheet repair/dead-server
+    """
+    from benchflow.authoring.publish.datasheet import datasheet
+    from benchflow.tasks import find
+
+    found = find(task)
+    text = datasheet(found)
+    if as_json:
+        print_json({"schema": 1, "task": found.name, "markdown": text})
+    else:
+        click.echo(text, nl=False)

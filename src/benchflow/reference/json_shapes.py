@@ -62,6 +62,7 @@ DOCUMENTS: dict[str, dict[str, str]] = {
         "valid": "names of the tasks in which nothing is wrong",
         "problems": "of the others: `task`, `message`, `hint` or `is_fatal` and what was found",
     },
+    "tasks datasheet": {"task": "its name", "markdown": "the datasheet"},
     "tasks export": {
         "exported": "the folders that were written",
         "images": "task → `agent`, `verifier`: references by digest, as in its task.toml",

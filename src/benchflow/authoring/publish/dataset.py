@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchflow.authoring.publish import pair
+from benchflow.authoring.publish.datasheet import datasheet
 from benchflow.authoring.publish.pair import Pinned
 from benchflow.sandbox.image.registry import check_prefix
 from benchflow.tasks import Task, export, stage
@@ -33,7 +34,7 @@ def write(
     push: bool = False,
     on_progress: OnProgress = lambda line: None,
 ) -> Dataset:
-    """Export `tasks` below `destination`, with references to images below the prefix `images`.
+    """Export `tasks` below `destination`, a datasheet in each, with references below `images`.
 
     References are by digest and stand only where the registry has both images of a task. Tasks are
     exported one after another: where one fails, those before it are whole, and calling it again
@@ -45,6 +46,7 @@ def write(
     for task in tasks:
 
         def finish(task: Task, folder: Path) -> None:
+            (folder / "DATASHEET.md").write_text(datasheet(task), encoding="utf-8")
             if prefix:
                 _name_images(task, folder, prefix, push, made, on_progress, hint)
 

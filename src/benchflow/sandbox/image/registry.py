@@ -14,6 +14,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +63,7 @@ class Repository:
         host = "registry-1.docker.io" if self._host == "docker.io" else self._host
         self._base = f"{scheme}://{host}/v2/{self._path}"
         self._token = ""
-        # What is on this machine is not behind its proxy.
-        handlers = [urllib.request.ProxyHandler({})] if self.is_loopback else []
-        self._opener = urllib.request.build_opener(*handlers)
+        self._opener = _opener(self.is_loopback)
 
     def find(self, reference: str) -> Remote | None:
         """The image under a tag or a digest; None when there is none."""
@@ -141,6 +140,14 @@ class Repository:
             return f"Bearer {told.get('token') or told['access_token']}"
         except (OSError, ValueError, KeyError, AttributeError) as error:
             raise refused(self.name, f"unauthorized, no token was given: {error}") from error
+
+
+@cache
+def _opener(is_loopback: bool) -> urllib.request.OpenerDirector:
+    """One for all, because reading the machine's certificates takes long."""
+    # What is on this machine is not behind its proxy.
+    handlers = [urllib.request.ProxyHandler({})] if is_loopback else []
+    return urllib.request.build_opener(*handlers)
 
 
 #: What registries say, in the words of their clients, what it means, and what to do about it.
