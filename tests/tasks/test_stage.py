@@ -106,6 +106,12 @@ def test_hints_are_added_up_to_the_level_asked_for(lamp: Path) -> None:
         stage(task, hint=3)
 
 
+def test_a_result_is_found_by_the_folders_name(lamp: Path) -> None:
+    staged = stage(load(lamp)).folder
+    named = tomllib.loads((staged / "task.toml").read_text())["task"]["name"]
+    assert (staged.name, named) == ("embedded-lamp", "benchflow/embedded-lamp")
+
+
 def test_export_never_overwrites(lamp: Path, tmp_path: Path) -> None:
     task = load(lamp)
     (folder,) = export([task], tmp_path / "dataset")

@@ -26,7 +26,7 @@ from benchflow.tasks import includes
 from benchflow.tasks.digest import files_below
 from benchflow.tasks.model import Resources, Staged, Task
 
-_FORMAT = 3
+_FORMAT = 4
 _SUITE = "bookworm"
 #: What checks themselves write at most where the task says nothing, in MiB: blank disks of theirs
 #: that a guest fills, archives unpacked, partitions cut out.
@@ -248,6 +248,8 @@ def _staged_toml(task: Task) -> str:
 
     data: Any = tomlkit.parse((task.path / "task.toml").read_text(encoding="utf-8"))
     granted = verifier_resources(task)
+    # Consumers look for results by the folder's name, and Harbor writes them under this one.
+    data["task"]["name"] = f"{data['task']['name'].rpartition('/')[0]}/{task.slug}".lstrip("/")
     data["verifier"]["timeout_sec"] = task.verifier_ended_sec
     data["verifier"]["environment_mode"] = "separate"
     data["verifier"]["environment"] = {
