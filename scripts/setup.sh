@@ -47,6 +47,7 @@ git:git
 # Used by the tests only.
 BENCHFLOW_TEST_PACKAGES='
 debootstrap:debootstrap
+docker-registry:docker-registry
 busybox:busybox-static
 qemu-aarch64-static:qemu-user-static
 /usr/lib/python3/dist-packages/pytest/__init__.py:python3-pytest

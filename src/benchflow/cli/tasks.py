@@ -240,21 +240,54 @@ def validate_command(task: tuple[str, ...], as_json: bool) -> int:
     default=0,
     help="Number of hints to add to the instruction (0-3).",
 )
+@click.option(
+    "--images",
+    default="",
+    metavar="REGISTRY/PREFIX",
+    help="Name both images of each task by digest, below this prefix, in its task.toml.",
+)
+@click.option("--push", is_flag=True, help="Build and push the images that the registry lacks.")
 @json_option
-def export_command(directory: Path, task: tuple[str, ...], hint: int, as_json: bool) -> None:
+def export_command(
+    directory: Path, task: tuple[str, ...], hint: int, images: str, push: bool, as_json: bool
+) -> None:
     """Write tasks as a self-contained Harbor dataset that runs without us.
+
+    With --images the agent's and the verifier's image of each task are named in its task.toml, by
+    the digest that the registry has, as trainers want it. Without --push nothing is built or sent:
+    references are written for the tasks of which the registry has both images, and what it lacks
+    is said. Credentials are those of buildah, podman or docker login. A registry on localhost is
+    spoken to without TLS.
 
     \b
     Examples:
       benchflow tasks export ./dataset
       benchflow tasks export ./dataset repair/dead-server --hint 1
+      benchflow tasks export ./dataset --images localhost:5000/benchflow --push
     """
-    from benchflow.tasks import catalogue, export, select
+    from benchflow.authoring.publish import dataset
+    from benchflow.tasks import catalogue, select
 
-    written = export(select([*task]) if task else catalogue(), directory, hint)
+    if push and not images:
+        raise click.UsageError("--push needs a place: --images REGISTRY/PREFIX")
+    made = dataset.write(
+        select([*task]) if task else catalogue(),
+        directory,
+        hint,
+        images=images,
+        push=push,
+        on_progress=lambda line: click.echo(line, err=True),
+    )
     if as_json:
-        print_json({"schema": 1, "exported": written})
+        named = {
+            name: {one.role: one.reference for one in pair} for name, pair in made.images.items()
+        }
+        print_json(
+            {"schema": 1, "exported": made.folders, "images": named, "missing": made.missing}
+        )
         return
-    for path in written:
+    for path in made.folders:
         click.echo(str(path))
+    for reference in made.missing:
+        click.echo(f"not in the registry: {reference} (--push sends it)", err=True)
     click.echo(f"\nTry it: harbor run -p {directory} --agent oracle", err=True)

@@ -62,7 +62,11 @@ DOCUMENTS: dict[str, dict[str, str]] = {
         "valid": "names of the tasks in which nothing is wrong",
         "problems": "of the others: `task`, `message`, `hint` or `is_fatal` and what was found",
     },
-    "tasks export": {"exported": "the folders that were written"},
+    "tasks export": {
+        "exported": "the folders that were written",
+        "images": "task → `agent`, `verifier`: references by digest, as in its task.toml",
+        "missing": "images that the registry lacks (without `--push`)",
+    },
     "check": {"tasks": "name → [GateResult]"},
     "check --matrix": {"tasks": "name → `requirements`, `checks` (`check`, `milestone`, `proves`)"},
     "review": {

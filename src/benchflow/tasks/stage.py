@@ -13,6 +13,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -76,25 +77,47 @@ def stage(task: Task, hint: int = 0) -> Staged:
     return staged
 
 
-def export(tasks: list[Task], destination: Path, hint: int = 0) -> list[Path]:
+Finish = Callable[[Task, Path], None]
+
+
+def export(
+    tasks: list[Task], destination: Path, hint: int = 0, *, finish: Finish | None = None
+) -> list[Path]:
     """Copies the staged folders of `tasks` below `destination`; returns their paths.
 
-    Raises UsageError when a folder of that name exists and differs: nothing is overwritten.
+    `finish` may change a task's task.toml in its copy, and add files, before the copy takes its
+    name. Raises UsageError when a folder of that name exists and differs: nothing is overwritten.
     """
     destination.mkdir(parents=True, exist_ok=True)
     written = []
     for task in tasks:
         source, target = stage(task, hint).folder, destination / task.slug
         if target.exists():
-            if _content(target) != _content(source):
-                raise UsageError(
-                    f"{target} exists and is not the same",
-                    hint="choose another folder or remove it",
-                )
-        else:
-            shutil.copytree(source, target)
+            # Before anything is built or pushed for it.
+            own = _content(source)
+            own.pop("task.toml", None)
+            if not own.items() <= _content(target).items():
+                raise _differs(target)
+        scratch = Path(tempfile.mkdtemp(prefix=".exporting-", dir=destination))
+        try:
+            copy = scratch / task.slug
+            shutil.copytree(source, copy)
+            if finish:
+                finish(task, copy)
+            if not target.exists():
+                copy.rename(target)
+            elif _content(target) != _content(copy):
+                raise _differs(target)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
         written.append(target)
     return written
+
+
+def _differs(target: Path) -> UsageError:
+    return UsageError(
+        f"{target} exists and is not the same", hint="choose another folder or remove it"
+    )
 
 
 @functools.cache

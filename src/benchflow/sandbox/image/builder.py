@@ -11,7 +11,7 @@ import shutil
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +32,29 @@ _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 #: something else holds one of its pages (memfd_wait_for_pins in mm/memfd.c).
 _BUSY = b"sealing memfd copy: Device or resource busy"
 _BUSY_TRIES = 4
+_STORE = ("buildah", "--root=/mnt/place/root", "--runroot=/mnt/place/run")
 #: What buildah writes below the words of a program that failed.
 _EPILOGUE = re.compile(r".*\b(?:exited with|exit) status \d+$")
 _PASSED_ON = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+
+#: $1 reference, $2 image, $3 whether TLS is verified, then labels. Credentials go into the memory
+#: that covers /var/cache.
+_PUSH = """set -e
+reference=$1 image=$2 tls=$3; shift 3
+auth=/var/cache/auth.json
+[ -n "$CREDENTIALS" ] || CREDENTIALS={}
+printf %s "$CREDENTIALS" >$auth
+unset CREDENTIALS
+builder() { buildah $STORE "$@"; }
+made=$(builder from --pull-never "$image")
+out=localhost/$made:out
+trap 'builder rm "$made" >/dev/null; builder rmi "$out" >/dev/null 2>&1 || :' EXIT
+builder config "$@" "$made" >&2
+builder commit -q --format=oci --timestamp=0 "$made" "$out" >&2
+builder push -q --format=oci --tls-verify=$tls --authfile=$auth --digestfile=/var/cache/digest \
+    "$out" "docker://$reference" >&2
+printf '\nDIGEST %s\n' "$(cat /var/cache/digest)"
+"""
 
 
 class Builder:
@@ -138,6 +158,31 @@ class Builder:
             )
         return self._image(tag)
 
+    def push(
+        self,
+        image_id: str,
+        reference: str,
+        labels: Mapping[str, str],
+        *,
+        credentials: str,
+        verify_tls: bool,
+    ) -> tuple[int, str, str]:
+        """Push an image with labels: exit status, what was said, and its digest there.
+
+        The labels are a commit of their own with a time that is none, so that the same image and
+        labels are the same digest.
+        """
+        pairs = [f"--label={name}={value}" for name, value in sorted(labels.items())]
+        store = " ".join([*_STORE[1:], "--storage-driver=overlay"])
+        env = {"CREDENTIALS": credentials, "STORE": store}
+        tls = "true" if verify_tls else "false"
+        status, output = self._in_builder(
+            ["sh", "-c", _PUSH, "sh", reference, image_id, tls, *pairs], env
+        )
+        text = output.decode("utf-8", "replace")
+        said, _, digest = text.rpartition("DIGEST ")
+        return status, said or text, digest.strip()
+
     def share(self, image: Image) -> None:
         """Store once what this new image's layers and those of others hold alike."""
         own = [f"/mnt/place/root/overlay/{layer.parent.name}/diff" for layer in image.layers]
@@ -237,7 +282,15 @@ class Builder:
                 if _STEP.match(line):
                     self._progress(line.decode("utf-8", "replace"))
 
-        command = ["buildah", "--root=/mnt/place/root", "--runroot=/mnt/place/run"]
+        return self._in_builder([*_STORE, "--storage-driver=overlay", *arguments], {}, lines)
+
+    def _in_builder(
+        self,
+        command: list[str],
+        more: Mapping[str, str],
+        on_output: Callable[[bytes], None] | None = None,
+    ) -> tuple[int, bytes]:
+        """Run `command` where buildah finds its storage, with `more` in its environment."""
         env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
         env |= {
             "PATH": _PATH,
@@ -245,6 +298,7 @@ class Builder:
             "TMPDIR": "/mnt/place/tmp",
             "XDG_RUNTIME_DIR": "/mnt/place/run",
             "_CONTAINERS_USERNS_CONFIGURED": "1",
+            **more,
         }
         # buildah keeps short image names under /var/cache, which is not ours to write.
         script = (
@@ -252,11 +306,11 @@ class Builder:
             ' && exec "$@"'
         )
         return userns.run(
-            ["sh", "-c", script, "sh", *command, "--storage-driver=overlay", *arguments],
+            ["sh", "-c", script, "sh", *command],
             self.id_map,
             shown={"place": self.place},
             env=env,
-            on_output=lines,
+            on_output=on_output,
         )
 
 

@@ -51,7 +51,7 @@ def build(
     if record is not None and (image := _load(record)):
         return image
     progress = on_progress or (lambda line: None)
-    with _storage(id_map, progress) as builder:
+    with storage(id_map, progress) as builder:
         with _turn(id_map, "bases", progress):
             for reference in references:
                 _ensure_base(reference, builder)
@@ -91,7 +91,7 @@ def debian(suite: str = "bookworm", *, on_progress: OnProgress | None = None) ->
     if image := _load(_base_record(reference, id_map)):
         return image
     progress = on_progress or (lambda line: None)
-    with _storage(id_map, progress) as builder, _turn(id_map, "bases", progress):
+    with storage(id_map, progress) as builder, _turn(id_map, "bases", progress):
         return _ensure_base(reference, builder)
 
 
@@ -151,7 +151,7 @@ def _save(record: Path, image: Image) -> None:
 
 
 @contextmanager
-def _storage(id_map: IdMap, progress: OnProgress) -> Iterator[Builder]:
+def storage(id_map: IdMap, progress: OnProgress) -> Iterator[Builder]:
     """The builder; several build side by side. One that is alone at work cleans up what a
     killed build left behind. All locks here die with their holders."""
     builder = Builder(id_map, progress)

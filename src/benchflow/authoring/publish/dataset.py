@@ -1,0 +1,80 @@
+"""Tasks exported with their images named: what `benchflow tasks export --images` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchflow.authoring.publish import pair
+from benchflow.authoring.publish.pair import Pinned
+from benchflow.sandbox.image.registry import check_prefix
+from benchflow.tasks import Task, export, stage
+
+OnProgress = Callable[[str], None]
+
+
+@dataclass
+class Dataset:
+    """What was exported. `images`: of each task by its name; `missing`: what the registry lacks."""
+
+    folders: list[Path] = field(default_factory=list)
+    images: dict[str, list[Pinned]] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+
+
+def write(
+    tasks: list[Task],
+    destination: Path,
+    hint: int = 0,
+    *,
+    images: str = "",
+    push: bool = False,
+    on_progress: OnProgress = lambda line: None,
+) -> Dataset:
+    """Export `tasks` below `destination`, with references to images below the prefix `images`.
+
+    References are by digest and stand only where the registry has both images of a task. Tasks are
+    exported one after another: where one fails, those before it are whole, and calling it again
+    continues. Raises UsageError (as `export` does; a task that changed since its push, without
+    `push`), TaskError, InfrastructureError.
+    """
+    prefix = check_prefix(images) if images else ""
+    made = Dataset()
+    for task in tasks:
+
+        def finish(task: Task, folder: Path) -> None:
+            if prefix:
+                _name_images(task, folder, prefix, push, made, on_progress, hint)
+
+        made.folders += export([task], destination, hint, finish=finish)
+    return made
+
+
+def _name_images(
+    task: Task,
+    folder: Path,
+    prefix: str,
+    push: bool,
+    made: Dataset,
+    on_progress: OnProgress,
+    hint: int,
+) -> None:
+    wanted = pair.wanted(task, stage(task, hint).folder, prefix)
+    found = pair.push(wanted, on_progress) if push else pair.have(wanted)
+    if found is None:
+        pair.refuse_changed(task, wanted)
+        made.missing += [one.reference for one in wanted]
+        return
+    made.images[task.name] = found
+    _write_references(folder / "task.toml", {one.role: one.reference for one in found})
+
+
+def _write_references(path: Path, references: dict[str, str]) -> None:
+    import tomlkit
+
+    data: Any = tomlkit.parse(path.read_text(encoding="utf-8"))
+    data["environment"]["docker_image"] = references["agent"]
+    data["verifier"]["environment"]["docker_image"] = references["verifier"]
+    path.write_text(tomlkit.dumps(data), encoding="utf-8")
