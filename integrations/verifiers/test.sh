@@ -1,7 +1,7 @@
 #!/bin/sh
 # The tests of this package, in an environment of their own: verifiers 0.4.0 with Python 3.12 or newer.
 # They need a checkout with `benchflow` (../../.venv).
-# Arguments go to pytest: ./test.sh tests/test_load.py
+# What needs Docker is skipped without it, with the reason. Arguments go to pytest: ./test.sh tests/test_load.py
 set -eu
 cd "$(dirname "$0")"
 venv=${BENCHFLOW_VERIFIERS_VENV:-${XDG_CACHE_HOME:-$HOME/.cache}/benchflow-verifiers-0.4.0}

@@ -1,4 +1,7 @@
-"""What the tests need: `benchflow` of this checkout, or the command that BENCHFLOW names."""
+"""What the tests need: `benchflow` of this checkout, or the command that BENCHFLOW names.
+
+Those that run also need Docker, and a data set exported with images, BENCHFLOW_DATASET.
+"""
 
 from __future__ import annotations
 
@@ -38,3 +41,37 @@ def named(unpushed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         tables = r"^(\[environment\]|\[verifier\.environment\])$"
         file.write_text(re.sub(tables, rf"\1\n{line}", file.read_text(), flags=re.MULTILINE))
     return folder
+
+
+@pytest.fixture(scope="session")
+def engine() -> None:
+    """Skips without a Docker daemon that answers."""
+    if shutil.which("docker") is None:
+        pytest.skip("needs docker (apt-get install docker.io)")
+    asked = subprocess.run(["docker", "info"], capture_output=True, text=True)
+    if asked.returncode:
+        pytest.skip(f"needs a Docker daemon: {asked.stderr.strip()[-200:]}")
+
+
+@pytest.fixture(scope="session")
+def dataset(engine: None) -> Path:
+    """A data set with repair/dead-server whose images a registry has, where the engine can push."""
+    given = os.environ.get("BENCHFLOW_DATASET")
+    if not given:
+        pytest.skip("needs BENCHFLOW_DATASET, a data set that was exported with --images --push")
+    return Path(given)
+
+
+def build(tag: str, dockerfile: str, context: Path) -> None:
+    (context / "Dockerfile").write_text(dockerfile)
+    run("docker", "build", "--quiet", "--tag", tag, str(context))
+
+
+def verifier_image(task: Path) -> str:
+    found = re.search(
+        r'^\[verifier\.environment\]$.*?^docker_image = "([^"]+)"$',
+        (task / "task.toml").read_text(),
+        re.MULTILINE | re.DOTALL,
+    )
+    assert found
+    return found[1]
