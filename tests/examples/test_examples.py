@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,35 @@ def test_the_agent_solves_the_task_with_the_endpoint(endpoint: str, tmp_path: Pa
     assert (counted["turns"], counted["uncounted_answers"]) == (2, 0)
     (trajectory,) = tmp_path.glob("jobs/*/*/agent/trajectory.json")
     assert "echo hello > /app/hello.txt" in trajectory.read_text()
+
+
+@pytest.mark.slow()
+@pytest.mark.needs("mirror")
+def test_both_small_models_answer(tmp_path: Path) -> None:
+    said = tmp_path / "said.txt"
+    with (
+        said.open("wb") as file,
+        subprocess.Popen(
+            [sys.executable, str(EXAMPLES / "small-models" / "serve.py")], stdout=file
+        ) as process,
+    ):
+        try:
+            end = time.monotonic() + 900
+            while len(found := re.findall(r"(http://\S+)/v1#(\S+)\n", said.read_text())) < 2:
+                assert process.poll() is None and time.monotonic() < end, said.read_text()
+                time.sleep(0.5)
+            for address, name in found:
+                messages = [{"role": "user", "content": "List the files."}]
+                question = {"model": name, "max_tokens": 4, "messages": messages}
+                request = urllib.request.Request(
+                    f"{address}/v1/chat/completions",
+                    json.dumps(question).encode(),
+                    {"content-type": "application/json"},
+                )
+                with urllib.request.urlopen(request, timeout=300) as answer:
+                    assert json.load(answer)["usage"]["completion_tokens"] > 0
+        finally:
+            process.terminate()
 
 
 def test_the_sweep_of_small_models_plans_what_serve_serves(tmp_path: Path) -> None:
