@@ -73,10 +73,10 @@ def _listed(folder: Path) -> Path:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Tests wait more than they compute: twice the processors, half as many more if quick."""
+    """One a processor, since machines that boot compute; half as many more if quick."""
     processors = len(os.sched_getaffinity(0))
     gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 30
-    wanted = processors + (processors + 1) // 2 if config.getoption("quick") else 2 * processors
+    wanted = processors + (processors + 1) // 2 if config.getoption("quick") else processors
     return max(1, min(wanted, gib // _GIB_A_WORKER))
 
 
