@@ -73,11 +73,12 @@ class Repository:
         body, digest = found
         try:
             config = json.loads(body)["config"]["digest"]
-            assert _DIGEST.fullmatch(config) and _DIGEST.fullmatch(digest)
+            if not (_DIGEST.fullmatch(config) and _DIGEST.fullmatch(digest)):
+                raise ValueError("no digest")
             read = self._get(f"blobs/{config}", {})
             labels = (json.loads(read[0]).get("config") or {}).get("Labels") or {} if read else {}
             return Remote(digest, {str(key): str(value) for key, value in labels.items()})
-        except (ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InfrastructureError(
                 f"{self.name}:{reference} in the registry is no image of this kind",
                 hint="choose another prefix, or remove it there",
