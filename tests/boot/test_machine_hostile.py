@@ -106,6 +106,10 @@ ECHO = "printf 'Password: '; read password; sleep 7"
 HALF_A_LINE = """\
 stty -echo; printf 'Password: '; read password; stty echo
 echo; printf '[    5.21'; sleep 7; echo '0745] eth0: link up'"""
+HALF_A_STAMP = HALF_A_LINE.replace("5.21'", "5.210745]'").replace("0745] ", " ")
+BEGUN_BEFORE = """\
+stty -echo; printf 'Password: [    5.21'; read password; stty echo
+echo '0745] eth0: link up'; sleep 7"""
 
 
 @pytest.mark.parametrize(
@@ -113,6 +117,8 @@ echo; printf '[    5.21'; sleep 7; echo '0745] eth0: link up'"""
     [
         pytest.param(ECHO, "Password: wrong password\n", id="echo"),
         pytest.param(HALF_A_LINE, "Password: \n[    5.210745] eth0", id="half-a-line"),
+        pytest.param(HALF_A_STAMP, "Password: \n[    5.210745] eth0", id="half-a-stamp"),
+        pytest.param(BEGUN_BEFORE, "Password: [    5.210745] eth0", id="begun-before"),
     ],
 )
 def test_neither_an_echo_nor_half_a_line_is_an_answer(start: Start, asked: str, seen: str) -> None:

@@ -47,7 +47,9 @@ _ASKED = re.compile(r"^.* stty -echo .*\n?", re.MULTILINE)
 _CONTINUED = re.compile(r"(?:^|\n)> \Z")
 PRINTK = re.compile(r"^\[ *\d+\.\d{6}\](?:\[ *[TC]\d+\])? .*\n?", re.MULTILINE)
 _PRINTK_BEHIND = re.compile(r"\[ *\d+\.\d{6}\](?:\[ *[TC]\d+\])? .*(?:\n|\Z)")
-_PRINTK_HEAD = re.compile(r"^\[[ \d.]*\Z", re.MULTILINE)  # of which the rest is on its way
+# Of which the rest is on its way; and one that was on its way when something was typed behind it.
+_PRINTK_HEAD = re.compile(r"^\[[ \d.]*(?:\](?:\[[ TC\d]*\]?)?)?\Z", re.MULTILINE)
+_PRINTK_BEGUN = re.compile(r"\[[ \d.]*(?:\][^\n]*)?\Z")
 
 
 def open_line(text: str) -> str:
@@ -172,7 +174,7 @@ class Login:
         self._answers: list[str] = []
         self._asked_at = self._hidden_at = -1
         self._given = self._password is None
-        self._again = self._no_login = False
+        self._again = self._no_login = self._printk_begun = False
         self._patience = self._watch.deadline(CHECKED_SECONDS)
         self._pause = ASK_AGAIN / 2
         try:
@@ -245,6 +247,8 @@ class Login:
                 time.sleep(left)
         self._given, self._again = True, False
         self._start = self._console.end
+        before = self._console.since(max(0, self._start - 200))[: min(200, self._start)]
+        self._printk_begun = bool(_PRINTK_BEGUN.search(before))
         self._patience = self._watch.deadline(CHECKED_SECONDS)
         self._send(f"{self._password if typed is None else typed}\n")
 
@@ -277,7 +281,8 @@ class Login:
         # when it is wrong, and a question typed meanwhile would be the next name.
         if self._password is None:
             return True
-        text = _ASKED.sub("", _PRINTK_HEAD.sub("", PRINTK.sub("", self._text()))).strip()
+        text = self._text().partition("\n")[2] if self._printk_begun else self._text()
+        text = _ASKED.sub("", _PRINTK_HEAD.sub("", PRINTK.sub("", text))).strip()
         rest = text.replace(self._password, "", 1).strip()
         if not self._password.startswith(text) and rest:
             return True
