@@ -176,7 +176,9 @@ def test_without_push_nothing_is_built_and_what_lacks_is_told(
 
 
 def test_a_task_that_changed_since_its_push(lamp: Path, tmp_path: Path, place: str) -> None:
-    agent, verifier = pair.wanted(load(lamp), stage(load(lamp)).folder, f"{place}/bench")
+    agent, verifier = pair.wanted(
+        load(lamp), stage(load(lamp), packed=True).folder, f"{place}/bench"
+    )
     for one in (agent, verifier):
         context = small(tmp_path, place, one.role).context
         push(Wanted(one.role, context, one.name, one.tag, one.labels))

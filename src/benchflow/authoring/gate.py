@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -21,6 +21,7 @@ class GateResult:
     """One gate of one task: `findings` say what is weak and what fixes it; empty when passed.
 
     `evidence`: where to look (a job folder, a file), "" for none. `seconds` of work it took.
+    `figures`: what was measured, by name with its unit; in JSON only where there are any.
     """
 
     gate: str
@@ -30,10 +31,14 @@ class GateResult:
     evidence: str = ""
     seconds: float = 0.0
     cached: bool = False
+    figures: dict[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object; `from_json` reads it back."""
-        return asdict(self)
+        told = asdict(self)
+        if not self.figures:
+            del told["figures"]
+        return told
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> GateResult:
@@ -46,6 +51,7 @@ class GateResult:
             evidence=str(data["evidence"]),
             seconds=float(data["seconds"]),
             cached=True,
+            figures={str(name): float(one) for name, one in data.get("figures", {}).items()},
         )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchflow.authoring.gate import GateResult, judged
@@ -14,6 +15,8 @@ from benchflow.results.model import Trial
 from benchflow.tasks import Task
 
 MIB = 1 << 20
+#: What verifiers 0.4.0 lets an episode's artifacts take unless told otherwise.
+TRAINERS_MB = 32
 _A_SIZE = re.compile(r"\d[\d ,.]*\s*(?:[KMGT]i?B|bytes|kilobytes|megabytes|gigabytes)\b", re.I)
 
 
@@ -41,6 +44,19 @@ def measure(path: Path) -> Bytes:
     return Bytes(apparent, stored)
 
 
+def packed(top: Path, paths: Sequence[str]) -> int:
+    """Bytes of the archive in which what lies at `paths` below `top` crosses to a verifier that is
+    elsewhere (benchflow.tasks.packing)."""
+    there = [path.lstrip("/") for path in paths if os.path.lexists(top / path.lstrip("/"))]
+    if not there:
+        return 0
+    script = 'tar --create --sparse --numeric-owner -C "$0" -- "$@" | gzip -1 | wc -c'
+    done = subprocess.run(
+        ["sh", "-c", script, str(top), *there], capture_output=True, text=True, check=True
+    )
+    return int(done.stdout)
+
+
 def stored(layers: Sequence[Path]) -> int:
     """Bytes that the layers of an image take on this host."""
     return sum(measure(layer).stored for layer in layers)
@@ -62,6 +78,7 @@ def size(task: Task, image_bytes: int, oracles: Sequence[Trial]) -> GateResult:
             f"storage_mb = {task.resources.storage_mb}: deliverables may take {room} MiB"
         )
     largest = []
+    figures = {"delivered_apparent_mb": 0.0, "delivered_stored_mb": 0.0}
     for deliverable in task.deliverables:
         sizes = [measure(t.path / "artifacts" / deliverable.path.lstrip("/")) for t in oracles]
         apparent = max((found.apparent for found in sizes), default=0) / MIB
@@ -72,10 +89,33 @@ def size(task: Task, image_bytes: int, oracles: Sequence[Trial]) -> GateResult:
                 f"max_mb = {deliverable.max_mb}, max_stored_mb = {deliverable.max_stored_mb}"
             )
         largest.append(f"{deliverable.path} {apparent:.0f} of {deliverable.max_mb} MiB")
+        figures["delivered_apparent_mb"] += apparent
+        figures["delivered_stored_mb"] += allocated
     texts = [task.path / "instruction.md", *task.path.glob("steps/*/instruction.md")]
     if not any(
         _A_SIZE.search(text.read_text(encoding="utf-8")) for text in texts if text.is_file()
     ):
         findings.append("the instruction names no size: say how large what is delivered may be")
+    paths = [deliverable.path for deliverable in task.deliverables]
+    figures["delivered_packed_mb"] = max(
+        (packed(t.path / "artifacts", paths) / MIB for t in oracles), default=0.0
+    )
     summary = f"image {image:.0f} of {task.image_mb} MiB, {', '.join(largest)}"
-    return errors("size", oracles) or judged("size", summary, findings)
+    found = errors("size", oracles) or judged("size", summary, findings)
+    rounded = {name: round(figure, 2) for name, figure in figures.items()}
+    return replace(found, figures=rounded if oracles else {})
+
+
+def delivered(found: GateResult | None) -> str:
+    """What the oracle delivered, in words, from what the gate recorded; "" where nothing is."""
+    figures = found.figures if found else {}
+    if "delivered_packed_mb" not in figures:
+        return ""
+    apparent, held, archive = (
+        figures[f"delivered_{name}_mb"] for name in ("apparent", "stored", "packed")
+    )
+    fits = "fits" if archive <= TRAINERS_MB else "does not fit"
+    return (
+        f"{apparent:,.0f} MiB long, {held:,.0f} MiB stored, {archive:,.1f} MiB as one archive, "
+        f"which {fits} {TRAINERS_MB} MiB"
+    )

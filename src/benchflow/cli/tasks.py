@@ -114,6 +114,14 @@ def _state(task: Task) -> str:
     return f"{recorded}; {counted}{older}" + ("; verified" if whole else "")
 
 
+def _sizes(task: Task) -> str:
+    from benchflow.authoring import size
+    from benchflow.authoring.gate_record import standing
+
+    found = standing(task) if task.is_benchflow else None
+    return size.delivered(found.gates.get("size")) if found and not found.stale else ""
+
+
 @command.command("show")
 @click.argument("task")
 @json_option
@@ -144,6 +152,7 @@ def show_command(task: str, as_json: bool) -> None:
         ["oracle", duration(found.oracle_minutes * 60) if found.oracle_minutes else ""],
         ["needs", ", ".join(found.needs)],
         ["deliverables", ", ".join(f"{d.path} ({d.kind})" for d in found.deliverables)],
+        ["oracle's are", _sizes(found)],
         ["hints", str(len(found.hints)) if found.hints else ""],
         ["exploits", ", ".join(exploit.name for exploit in found.exploits)],
         ["variants", ", ".join(variant.name for variant in found.variants)],

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchflow.authoring import size
 from benchflow.authoring.check import GATES
 from benchflow.authoring.gate_record import dates, standing
 from benchflow.base.numbers import duration, plural
@@ -79,16 +80,35 @@ def _index(tasks: list[Task]) -> str:
             str(len(task.milestones)),
             str(task.n_checks),
             duration(task.expert_minutes * 60),
+            _archive_mb(task),
             str(standing(task) or "no gates recorded"),
         ]
         for task in tasks
     ]
-    header = ["task", "in one sentence", "machine", "milestones", "checks", "expert", "gates"]
+    header = [
+        "task",
+        "in one sentence",
+        "machine",
+        "milestones",
+        "checks",
+        "expert",
+        "MiB to carry",
+    ]
+    header.append("gates")
     return (
         "# All tasks\n\nFor readers who look for a task. Made from the tasks' own files.\n\n"
         + table(header, rows)
-        + "\nAn expert's time is an estimate unless the task's page says that somebody was timed.\n"
+        + "\nAn expert's time is an estimate unless the task's page says that somebody was timed. "
+        "*MiB to carry*: what the oracle delivered, as the one archive in which exported tasks "
+        f"carry it; verifiers takes {size.TRAINERS_MB} MiB unless told otherwise.\n"
     )
+
+
+def _archive_mb(task: Task) -> str:
+    found = standing(task)
+    result = found.gates.get("size") if found and not found.stale else None
+    figure = result.figures.get("delivered_packed_mb") if result else None
+    return "not measured" if figure is None else f"{figure:.1f}"
 
 
 def page(task: Task, sources: Sources, trials: list[Record]) -> str:

@@ -2,7 +2,8 @@
 
 The staged folder holds what the agent's and the verifier's images are built from, `boot` as one
 file included. It is content-addressed (`<home>/staged/<key>/<slug>`), so that equal inputs are
-staged once, and what `benchflow run` runs is byte for byte what `benchflow tasks export` writes.
+staged once, and what `benchflow run` runs is byte for byte what `benchflow tasks export` writes;
+with --images the latter carries deliverables over as one archive (`packing`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from benchflow.base.numbers import plural
 from benchflow.boot.memory import OWN_MB, QEMU_MB, TOOL_MB
 from benchflow.boot.runner.debian_packages import packages
 from benchflow.errors import UsageError
-from benchflow.tasks import includes
+from benchflow.tasks import includes, packing
 from benchflow.tasks.digest import files_below
 from benchflow.tasks.model import Resources, Staged, Task
 
@@ -37,13 +38,15 @@ _TEST_SH = """#!/bin/sh
 # the verifier itself broke and that no reward was written.
 exec python3 -I /tests/boot.pyz verify --tests /tests --logs /logs/verifier
 """
+_UNPACK_FIRST = f"python3 -I /tests/{packing.UNPACK} || exit 3\nexec "
 
 
-def stage(task: Task, hint: int = 0) -> Staged:
+def stage(task: Task, hint: int = 0, *, packed: bool = False) -> Staged:
     """`task` as a Harbor folder with hints 1..`hint` in its instruction; cached.
 
-    A plain Harbor folder is already what Harbor runs: its own path is returned.
-    Raises UsageError when the task has no hint of that level.
+    `packed`: deliverables cross as one archive. A plain Harbor folder is already what Harbor runs:
+    its own path is returned. Raises UsageError when the task has no hint of that level, and for one
+    with several steps that is to be packed.
     """
     if not task.is_benchflow:
         if hint:
@@ -56,8 +59,13 @@ def stage(task: Task, hint: int = 0) -> Staged:
             f"{task.name} has {plural(len(task.hints), 'hint')}",
             hint=f"use --hint 0-{len(task.hints)}",
         )
+    if packed and task.steps:
+        raise UsageError(f"{task.name} has several steps: its deliverables cannot be packed")
     boot = boot_zipapp()
-    key = hashlib.sha256(f"{_FORMAT} {task.digest} {boot.stem} {hint}".encode()).hexdigest()[:20]
+    made_of = f"{_FORMAT} {task.digest} {boot.stem} {hint}"
+    if packed:
+        made_of += f" {packing.pack_command(task)} {packing.unpack_script()}"
+    key = hashlib.sha256(made_of.encode()).hexdigest()[:20]
     final = home() / "staged" / key / task.slug
     staged = Staged(task, final, hint)
     if final.is_dir():
@@ -66,6 +74,8 @@ def stage(task: Task, hint: int = 0) -> Staged:
     scratch = Path(tempfile.mkdtemp(prefix=".staging-", dir=final.parent.parent))
     try:
         write_staged(task, scratch / task.slug, boot, hint)
+        if packed:
+            _pack(task, scratch / task.slug)
         scratch.chmod(0o755)
         try:
             scratch.rename(final.parent)
@@ -81,17 +91,23 @@ Finish = Callable[[Task, Path], None]
 
 
 def export(
-    tasks: list[Task], destination: Path, hint: int = 0, *, finish: Finish | None = None
+    tasks: list[Task],
+    destination: Path,
+    hint: int = 0,
+    *,
+    packed: bool = False,
+    finish: Finish | None = None,
 ) -> list[Path]:
     """Copies the staged folders of `tasks` below `destination`; returns their paths.
 
-    `finish` may change a task's task.toml in its copy, and add files, before the copy takes its
-    name. Raises UsageError when a folder of that name exists and differs: nothing is overwritten.
+    `packed` is as in `stage`; `finish` may change a task's task.toml in its copy, and add files,
+    before the copy takes its name. Raises UsageError when a folder of that name exists and differs:
+    nothing is overwritten.
     """
     destination.mkdir(parents=True, exist_ok=True)
     written = []
     for task in tasks:
-        source, target = stage(task, hint).folder, destination / task.slug
+        source, target = stage(task, hint, packed=packed).folder, destination / task.slug
         if target.exists():
             # Before anything is built or pushed for it.
             own = _content(source)
@@ -176,6 +192,19 @@ def _write_tests(task: Task, source: str, target: Path, boot: Path) -> None:
     (target / "Dockerfile").write_text(
         verifier_dockerfile(task.arch, task.firmware, task.further_arches)
     )
+
+
+def _pack(task: Task, folder: Path) -> None:
+    import tomlkit
+
+    tests = folder / "tests"
+    (tests / packing.UNPACK).write_text(packing.unpack_script())
+    told = {**manifest(task), "archive": packing.ARCHIVE}
+    (tests / "task.json").write_text(json.dumps(told, indent=1) + "\n")
+    (tests / "test.sh").write_text(_TEST_SH.replace("exec ", _UNPACK_FIRST))
+    data: Any = tomlkit.parse((folder / "task.toml").read_text(encoding="utf-8"))
+    packing.name_archive(data, task)
+    (folder / "task.toml").write_text(tomlkit.dumps(data))
 
 
 def manifest(task: Task) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def write(
             if prefix:
                 _name_images(task, folder, prefix, push, made, on_progress, hint)
 
-        made.folders += export([task], destination, hint, finish=finish)
+        made.folders += export([task], destination, hint, packed=bool(prefix), finish=finish)
     return made
 
 
@@ -63,7 +63,7 @@ def _name_images(
     on_progress: OnProgress,
     hint: int,
 ) -> None:
-    wanted = pair.wanted(task, stage(task, hint).folder, prefix)
+    wanted = pair.wanted(task, stage(task, hint, packed=True).folder, prefix)
     found = pair.push(wanted, on_progress) if push else pair.have(wanted)
     if found is None:
         pair.refuse_changed(task, wanted)

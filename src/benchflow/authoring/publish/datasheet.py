@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 import benchflow
+from benchflow.authoring import size
 from benchflow.authoring.check import GATES
 from benchflow.authoring.gate_record import Standing, dates, standing
 from benchflow.base import atomic
@@ -94,6 +95,8 @@ def _facts(task: Task) -> str:
          f"{granted.storage_mb} MiB of disk", show],
         *([f"deliverable `{one.path}`", f"{one.kind}, at most {one.max_mb} MiB, "
            f"{one.max_stored_mb} MiB stored", show] for one in task.deliverables),
+        *([["the oracle's deliverables", sizes, "benchflow check --gate size "
+            f"{task.name}"]] if (sizes := _sizes(task)) else []),
         ["expert's time", f"{duration(task.expert_minutes * 60)} ({task.expert_minutes_basis})",
          show],
         ["oracle's time", duration(task.oracle_minutes * 60), "benchflow check --gate budget "
@@ -102,6 +105,11 @@ def _facts(task: Task) -> str:
         ["not verified", task.unverified or "nothing is declared", show],
     ]  # fmt: skip
     return "## What it is\n" + _table(["fact", "value", "command"], rows)
+
+
+def _sizes(task: Task) -> str:
+    found = standing(task)
+    return size.delivered(found.gates.get("size")) if found and not found.stale else ""
 
 
 def _gates(task: Task) -> str:
