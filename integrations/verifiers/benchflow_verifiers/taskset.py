@@ -31,15 +31,8 @@ from verifiers.v1.utils.artifacts import MAX_ARTIFACT_BYTES
 
 logger = logging.getLogger(__name__)
 _MB = 1024 * 1024
-#: Headers and padding of the archives, beside what the deliverables hold.
-_SLACK_MB = 16
-
-
-def mebibytes(said: str, otherwise: int) -> int:
-    """The number that begins what `du` said. The agent is root there, so it may say anything; what
-    begins with no number is `otherwise`, which is no fault of the infrastructure."""
-    word = (said.split() or [""])[0]
-    return int(word) if word.isascii() and word.isdigit() and len(word) < 9 else otherwise
+#: By which an archive may exceed what the task lets an agent deliver, and what is around it.
+_SLACK_MB = 20
 
 
 class BenchflowConfig(HarborConfig):
@@ -61,23 +54,14 @@ class BenchflowTask(HarborTask):
     async def finalize(
         self, trace: Trace, runtime: Runtime, sidecars: dict[str, Runtime] | None = None
     ) -> None:
-        """Collect the deliverables, disks without their holes.
+        """Collect the deliverables, as the one archive that the task's own hook makes of them.
 
-        A deliverable larger than the task allows stays behind: that is the agent's failure, which
-        the verifier judges, while verifiers would make it an error of the infrastructure.
+        The hook leaves behind what is larger than the task allows: that is the agent's failure,
+        which the verifier judges.
         """
-        allowed = self.data.artifact_max_bytes // _MB - _SLACK_MB // 2
-        paths = [artifact.source for artifact in self.data.artifacts]
-        size = await runtime.run(["sh", "-c", 'du -smc -- "$@" 2>&- | tail -n 1', "du", *paths], {})
-        stored = mebibytes(size.stdout, otherwise=allowed + 1)
-        if stored > allowed:
-            logger.warning(
-                "%s: %d MiB delivered, %d allowed: left behind", self.data.id, stored, allowed
-            )
-            await runtime.run(["rm", "-rf", "--", *paths], {})
-        trace.record_metric("delivered_mb", float(stored))
-        sparse = runtime.with_env({**runtime.env, "TAR_OPTIONS": "--sparse"})
-        await super().finalize(trace, sparse, sidecars)
+        await super().finalize(trace, runtime, sidecars)
+        carried = sum(len(data or b"") for data in trace.state.artifacts.values())
+        trace.record_metric("delivered_mb", round(carried / _MB, 1))
 
     async def run_verifier(self, runtime: Runtime, trace: Trace) -> float | dict[str, float]:
         """`reward`; `resolved`, each `milestone.*` and each `metric.*` go to the trace's metrics.

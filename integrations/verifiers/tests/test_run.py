@@ -61,5 +61,5 @@ def test_a_deliverable_larger_than_allowed_is_the_agents_failure(dataset: Path) 
     episode = play(dataset, "repair-dead-server", "nop", after=fill)
     assert episode.ok, episode.errors
     [trace] = episode.traces
-    assert trace.metrics["delivered_mb"] >= 900
+    assert trace.metrics["delivered_mb"] == 0.0
     assert trace.reward == 0.0

@@ -256,9 +256,21 @@ def validate_command(task: tuple[str, ...], as_json: bool) -> int:
     help="Name both images of each task by digest, below this prefix, in its task.toml.",
 )
 @click.option("--push", is_flag=True, help="Build and push the images that the registry lacks.")
+@click.option(
+    "--layout",
+    type=click.Choice(["flat", "hf"]),
+    default="flat",
+    help="hf: DIRECTORY/tasks/NAME and a data set card, as the Hugging Face Hub has them.",
+)
 @json_option
 def export_command(
-    directory: Path, task: tuple[str, ...], hint: int, images: str, push: bool, as_json: bool
+    directory: Path,
+    task: tuple[str, ...],
+    hint: int,
+    images: str,
+    push: bool,
+    layout: str,
+    as_json: bool,
 ) -> None:
     """Write tasks as a self-contained Harbor dataset that runs without us.
 
@@ -268,13 +280,15 @@ def export_command(
     the digest that the registry has, as trainers want it. Without --push nothing is built or sent:
     references are written for the tasks of which the registry has both images, and what it lacks
     is said. Credentials are those of buildah, podman or docker login. A registry on localhost is
-    spoken to without TLS.
+    spoken to without TLS. What the agent delivers then crosses to the verifier as one compressed
+    archive without the holes of disks.
 
     \b
     Examples:
       benchflow tasks export ./dataset
       benchflow tasks export ./dataset repair/dead-server --hint 1
       benchflow tasks export ./dataset --images localhost:5000/benchflow --push
+      benchflow tasks export ./hub --layout hf
     """
     from benchflow.authoring.publish import dataset
     from benchflow.tasks import catalogue, select
@@ -287,6 +301,7 @@ def export_command(
         hint,
         images=images,
         push=push,
+        hub=layout == "hf",
         on_progress=lambda line: click.echo(line, err=True),
     )
     if as_json:
@@ -301,7 +316,8 @@ def export_command(
         click.echo(str(path))
     for reference in made.missing:
         click.echo(f"not in the registry: {reference} (--push sends it)", err=True)
-    click.echo(f"\nTry it: harbor run -p {directory} --agent oracle", err=True)
+    below = directory / "tasks" if layout == "hf" else directory
+    click.echo(f"\nTry it: harbor run -p {below} --agent oracle", err=True)
 
 
 @command.command("datasheet")

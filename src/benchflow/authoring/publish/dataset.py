@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchflow.authoring.publish import pair
+from benchflow.authoring.publish import card, pair
 from benchflow.authoring.publish.datasheet import datasheet
 from benchflow.authoring.publish.pair import Pinned
 from benchflow.sandbox.image.registry import check_prefix
@@ -32,9 +32,12 @@ def write(
     *,
     images: str = "",
     push: bool = False,
+    hub: bool = False,
     on_progress: OnProgress = lambda line: None,
 ) -> Dataset:
     """Export `tasks` below `destination`, a datasheet in each, with references below `images`.
+
+    `hub`: in the layout of the Hugging Face Hub's data sets: below `destination`/tasks, and a card.
 
     References are by digest and stand only where the registry has both images of a task. Tasks are
     exported one after another: where one fails, those before it are whole, and calling it again
@@ -43,6 +46,8 @@ def write(
     """
     prefix = check_prefix(images) if images else ""
     made = Dataset()
+    if hub:
+        card.check_place(destination)
     for task in tasks:
 
         def finish(task: Task, folder: Path) -> None:
@@ -50,7 +55,10 @@ def write(
             if prefix:
                 _name_images(task, folder, prefix, push, made, on_progress, hint)
 
-        made.folders += export([task], destination, hint, packed=bool(prefix), finish=finish)
+        below = destination / "tasks" if hub else destination
+        made.folders += export([task], below, hint, packed=bool(prefix), finish=finish)
+    if hub:
+        card.write(destination)
     return made
 
 
