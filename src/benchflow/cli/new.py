@@ -10,6 +10,17 @@ import click
 @click.command("new")
 @click.argument("name", metavar="TOPIC/NAME")
 @click.option("--like", metavar="TASK", help="Start from a copy of this task.")
+@click.option(
+    "--seed", type=click.IntRange(0), metavar="SEED", help="Draw it: NAME is a generator."
+)
+@click.option(
+    "--part",
+    "parts",
+    multiple=True,
+    metavar="PART",
+    help="Instead of a seed: exactly these parts. Repeat it.",
+)
+@click.option("--level", type=int, help="Level of the drawn task, 1 to 5.")
 @click.option("--author", default="", help="Your name: it is shown wherever the task is.")
 @click.option(
     "--in",
@@ -17,17 +28,39 @@ import click
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder to make it in.  [default: the catalogue]",
 )
-def command(name: str, like: str | None, author: str, top: Path | None) -> None:
+def command(
+    name: str,
+    like: str | None,
+    seed: int | None,
+    parts: tuple[str, ...],
+    level: int | None,
+    author: str,
+    top: Path | None,
+) -> None:
     """Make a new task that already boots something, to be made into yours.
 
     It has three milestones, an oracle that reaches them, and an exploit that gains what it declares
     and no more; `benchflow check` then says what to do next.
 
+    With --seed the task is drawn by a generator, into the folder of --in (the current one where it
+    is not given), and what was drawn is explained; `benchflow generators` shows what there is.
+    With --part it has exactly the parts that are named, to try them.
+
     \b
     Examples:
       benchflow new embedded/router --author "A. Engineer"
       benchflow new repair/dead-router --like repair/dead-server
+      benchflow new repair/server --seed 17 --level 4 --in ./drawn
     """
+    if parts and seed is not None:
+        raise click.UsageError("--part is instead of --seed")
+    if parts or seed is not None:
+        if like or author:
+            raise click.UsageError("--seed draws the whole task: leave --like and --author out")
+        _draw(name, seed, parts, level, top or Path())
+        return
+    if level is not None:
+        raise click.UsageError("--level is for a task that is drawn: add --seed")
     from benchflow.authoring.new import new
     from benchflow.cli.as_typed import as_typed
     from benchflow.tasks import find
@@ -42,3 +75,26 @@ def command(name: str, like: str | None, author: str, top: Path | None) -> None:
             f"  benchflow check {where} --fast                      what is asked of a task"
         )
     )
+
+
+def _draw(
+    name: str, seed: int | None, parts: tuple[str, ...], level: int | None, top: Path
+) -> None:
+    from benchflow.errors import UsageError
+    from benchflow.generators.instances import named
+    from benchflow.generators.spec import chosen, spec
+    from benchflow.generators.write import explanation, write
+    from benchflow.tasks.catalogue import root
+    from benchflow.tasks.load import load
+
+    generator = named(name, root())
+    level = level or generator.told.default_level
+    drawn = chosen(generator, parts) if seed is None else spec(generator, level, seed)
+    target = top / drawn.name
+    if target.exists():
+        raise UsageError(f"{target} exists", hint="name another folder with --in, or remove it")
+    write(generator, drawn, root(), target)
+    load(target)
+    click.echo(explanation(generator, drawn))
+    click.echo(f"made {target}")
+    click.echo(f"next: benchflow run {target} --agent nop --agent oracle")

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 
 @click.group("tasks", invoke_without_command=True)
+@click.option("--split", metavar="NAME", help="The drawn tasks of a published split instead.")
 @json_option
 @click.pass_context
-def command(context: click.Context, as_json: bool) -> None:
+def command(context: click.Context, split: str | None, as_json: bool) -> None:
     """List, show, validate and export the tasks.
 
     A task is named as in the catalogue (repair/dead-server), by a glob ('repair/*') or by the path
@@ -30,20 +31,35 @@ def command(context: click.Context, as_json: bool) -> None:
       benchflow tasks export ./dataset 'repair/*'    then: harbor run -p ./dataset
     """
     if context.invoked_subcommand is None:
-        context.invoke(list_command, as_json=as_json)
+        context.invoke(list_command, split=split, as_json=as_json)
     elif as_json:
         name = context.invoked_subcommand
         raise click.UsageError(f"put --json behind {name}: benchflow tasks {name} … --json")
 
 
 @command.command("list")
+@click.option("--split", metavar="NAME", help="The drawn tasks of a published split instead.")
 @json_option
-def list_command(as_json: bool) -> None:
-    """List the tasks by topic, one per line, with how many of its gates each has passed."""
+def list_command(split: str | None, as_json: bool) -> None:
+    """List the tasks by topic, one per line, with how many of its gates each has passed.
+
+    With --split, the pinned instances of generators that were published under that name, each as
+    it is named on the command line.
+    """
     from benchflow.cli.as_typed import as_typed
     from benchflow.cli.table import colour, table
     from benchflow.tasks import catalogue
 
+    if split:
+        from benchflow.generators.instances import split as instances_of
+        from benchflow.tasks.catalogue import root
+
+        references = [one.reference for one in instances_of(split, root())]
+        if as_json:
+            print_json({"schema": 1, "split": split, "instances": references})
+        else:
+            click.echo("\n".join(references))
+        return
     tasks = catalogue()
     if as_json:
         listed = [{**vars(task), "state": _state(task)} for task in tasks]

@@ -7,6 +7,7 @@ import fnmatch
 import os
 from pathlib import Path
 
+from benchflow import generators
 from benchflow.errors import TaskError, UsageError
 from benchflow.tasks.load import load
 from benchflow.tasks.model import Task
@@ -49,7 +50,8 @@ def find(name: str) -> Task:
 
 
 def select(patterns: list[str]) -> list[Task]:
-    """Tasks by names, globs (`repair/*`) or paths of any Harbor task folder, without repeats.
+    """Tasks by names, globs (`repair/*`), instances of generators (`repair/server#17`), or paths of
+    any Harbor task folder, without repeats.
 
     Order: that of the patterns, then by name. Raises UsageError when a pattern matches nothing,
     TaskError that names every task that is wrong.
@@ -76,6 +78,9 @@ def locate(patterns: list[str]) -> list[Path]:
             chosen[folder.resolve()] = None
         elif below := [path for path in sorted(folder.glob("*/task.toml")) if path.is_file()]:
             chosen |= {config.parent.resolve(): None for config in below}
+        elif generators.is_reference(pattern):
+            drawn = generators.instances(pattern, root())
+            chosen |= {one.folder(root()): None for one in drawn}
         else:
             chosen |= {(root() / name).resolve(): None for name in _named(pattern)}
     return list(chosen)

@@ -124,6 +124,8 @@ class Generated(_Strict):
     """The number that the task was drawn from."""
     spec: str
     """The digest of what was drawn."""
+    level: int = Field(0, ge=0, le=5)
+    """How much it asks for, 1 to 5; 0 where its parts were named."""
 
 
 class Benchflow(_Strict):

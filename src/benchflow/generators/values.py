@@ -1,0 +1,62 @@
+"""Drawn values: what the base task says literally, and what an instance says instead."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from benchflow.generators.draw import Draw
+
+
+class Uuid(BaseModel):
+    """A UUID in place of the base's."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Literal["uuid"]
+    stands_for: str
+
+
+class Hex(BaseModel):
+    """As many hexadecimal digits as the base's has."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Literal["hex"]
+    stands_for: str
+
+
+class Choice(BaseModel):
+    """One of the rows, each a list of texts in place of the base's."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Literal["choice"]
+    stands_for: list[str]
+    rows: list[list[str]]
+
+
+Value = Annotated[Uuid | Hex | Choice, Field(discriminator="kind")]
+
+
+def drawn(values: dict[str, Value], draw: Draw) -> dict[str, str]:
+    """Text of the base to text of the instance."""
+    found: dict[str, str] = {}
+    for name, value in values.items():
+        label = f"value/{name}"
+        if isinstance(value, Uuid):
+            found[value.stands_for] = draw.uuid(label)
+        elif isinstance(value, Hex):
+            found[value.stands_for] = draw.hex(label, len(value.stands_for))
+        else:
+            row = draw.stream(label).choice(value.rows)
+            found |= dict(zip(value.stands_for, row, strict=True))
+    return found
+
+
+def replaced(text: str, values: dict[str, str]) -> str:
+    """`text` with each value in place of what it stands for."""
+    for before, after in values.items():
+        text = text.replace(before, after)
+    return text

@@ -1,0 +1,150 @@
+"""An instance as an ordinary task folder.
+
+In the template's text files a line `# @parts broken STAGE` becomes what brings the drawn parts of
+that stage about, `# @parts repaired MILESTONE` what repairs those that bite there, `@hints` the
+hints of all parts; `{{fact}}` becomes a fact of the instance (`_facts`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+from benchflow.errors import TaskError
+from benchflow.generators.generator import Generator
+from benchflow.generators.parts import Part
+from benchflow.generators.spec import Spec
+from benchflow.generators.values import replaced
+
+_PLACE = re.compile(r"(?m)^# @parts (broken|repaired) ([a-z0-9-]+)\n")
+_FACT = re.compile(r"\{\{([a-z_]+)\}\}")
+
+
+def write(generator: Generator, drawn: Spec, tasks: Path, folder: Path) -> None:
+    """Writes the instance into the new folder `folder`; `tasks` is the catalogue of its base.
+
+    Raises TaskError where the template names what there is not, or leaves parts without a place.
+    """
+    folder.mkdir(parents=True)
+    if generator.told.base:
+        base = tasks / generator.told.base.task
+        for source, targets in generator.told.base.take.items():
+            if not (base / source).exists():
+                raise TaskError(f"{generator.name}: {generator.told.base.task} has no {source}")
+            for target in [targets] if isinstance(targets, str) else targets:
+                _copy(base / source, folder / target)
+    _copy(generator.folder / "template", folder)
+    placed: set[tuple[str, str]] = set()
+    facts = _facts(generator, drawn)
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            _fill(path, drawn, facts, placed)
+    for part in drawn.parts:
+        for kind, where in (("broken", part.stage), ("repaired", part.bites)):
+            if (kind, where) not in placed:
+                raise TaskError(f"{generator.name}: the template has no place for {kind} {where}")
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, target)
+        return
+    for path in sorted(source.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            _copy(path, target / path.relative_to(source))
+
+
+def _fill(path: Path, drawn: Spec, facts: dict[str, str], placed: set[tuple[str, str]]) -> None:
+    try:
+        before = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return
+
+    def parts(match: re.Match[str]) -> str:
+        kind, where = match[1], match[2]
+        placed.add((kind, where))
+        here = [p for p in drawn.parts if where == (p.stage if kind == "broken" else p.bites)]
+        return "".join(_fragment(p, kind) for p in sorted(here, key=lambda p: (p.order, p.name)))
+
+    def fact(match: re.Match[str]) -> str:
+        if match[1] not in facts:
+            raise TaskError(f"{path.name} in the template asks for {match[0]}: no such fact")
+        return facts[match[1]]
+
+    text = _PLACE.sub(parts, before)
+    hints = "".join(f"- {part.hint}\n" for part in drawn.parts)
+    text = _FACT.sub(fact, text.replace("@hints\n", hints))
+    text = replaced(text, drawn.values)
+    if text != before:
+        path.write_text(text, encoding="utf-8")
+
+
+def _fragment(part: Part, kind: str) -> str:
+    # In the environment nothing says which part it is: its scripts stay out of the image, and
+    # their text is nobody's to read there.
+    told = part.broken if kind == "broken" else f"# {part.title}\n{part.repaired}"
+    return f"(\n{told})\n" if kind == "broken" else told
+
+
+def _facts(generator: Generator, drawn: Spec) -> dict[str, str]:
+    told = generator.told
+    unbroken = [name for name in told.ladder if name not in drawn.broken]
+    minutes = told.minutes_around + told.minutes_a_part * len(drawn.parts)
+    return {
+        "topic": generator.name.split("/")[0],
+        "name": drawn.name.split("/")[1],
+        "generator": generator.name,
+        "version": f"{drawn.version}.0.0",
+        "generator_version": str(drawn.version),
+        "level": str(drawn.level),
+        "seed": str(drawn.seed),
+        "spec": drawn.digest,
+        "as_it_came": _as_it_came(unbroken),
+        "layers": ", ".join(sorted({part.layer for part in drawn.parts})),
+        "count": str(len(drawn.parts)),
+        "minutes": f"{minutes:g}",
+    }
+
+
+def _as_it_came(unbroken: list[str]) -> str:
+    """The gain of handing in what was handed out, where there is one."""
+    if not unbroken:
+        return ""
+    return (
+        '[[metadata.benchflow.exploits]]\nscript = "as-it-came"\n'
+        f"allowed = {json.dumps(unbroken)}\n"
+        'why = "nothing that was drawn harms these; what is whole has to stay whole"\n'
+    )
+
+
+def explanation(generator: Generator, drawn: Spec) -> str:
+    """Which parts an instance has and why, as Markdown; for authors, no agent sees it."""
+    of = f"{generator.name}, version {drawn.version}"
+    about = f"Of {of}: parts that were named."
+    if drawn.level:
+        asked = generator.levels[drawn.level].model_dump().items()
+        demands = ", ".join(f"{count} {name}" for name, count in asked)
+        about = f"Level {drawn.level} of {of}, asks for {demands}."
+    lines = [
+        f"# {drawn.name}",
+        "",
+        about,
+        "",
+        "| part | layer | what is wrong | milestones that fail of it alone | why it is there |",
+        "|---|---|---|---|---|",
+    ]
+    for one in drawn.chosen:
+        part = one.part
+        silent = ", silent" if part.silent else ""
+        breaks = f"{part.breaks[0]} and all after it" if _tail(generator, part) else None
+        fails = breaks or ", ".join(part.breaks)
+        lines.append(f"| {part.name} | {part.layer}{silent} | {part.title} | {fails} | {one.why} |")
+    return "\n".join(lines) + "\n"
+
+
+def _tail(generator: Generator, part: Part) -> bool:
+    ladder = generator.told.ladder
+    return len(part.breaks) > 1 and list(part.breaks) == ladder[ladder.index(part.breaks[0]) :]
