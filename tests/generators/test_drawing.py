@@ -112,11 +112,11 @@ def test_the_same_seed_gives_the_same_bytes(
 
 def test_an_instance_is_a_task_like_any_other() -> None:
     task = find("repair/server#17@2")
-    assert task.name == "repair/server-v1-l2-17"
+    assert task.name == "repair/server-v2-l2-17"
     assert task.generator == "repair/server"
     assert len(task.milestones) == 16
     assert {each.name for each in select(["repair/server#3..5"])} == {
-        f"repair/server-v1-l3-{seed}" for seed in (3, 4, 5)
+        f"repair/server-v2-l3-{seed}" for seed in (3, 4, 5)
     }
 
 
@@ -225,8 +225,8 @@ def test_a_pinned_instance_that_is_drawn_otherwise_is_refused(
     (tmp_path / "tasks").mkdir()
     (folder / "parts/shell-left.toml").rename(folder / "parts/shell-kept.toml")
     told = (folder / "generator.toml").read_text()
-    (folder / "generator.toml").write_text(told.replace("version = 1\n", "version = 2\n", 1))
-    with pytest.raises(UsageError, match=r"is pinned .* version 2 of repair/server draws"):
+    (folder / "generator.toml").write_text(told.replace("version = 2\n", "version = 3\n", 1))
+    with pytest.raises(UsageError, match=r"is pinned .* version 3 of repair/server draws"):
         split("public", tmp_path / "tasks")
 
 

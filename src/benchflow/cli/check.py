@@ -28,6 +28,9 @@ _READ = ("schema", "coverage", "leaks")
 @click.option("--again", is_flag=True, help="Run gates again that were judged, with new trials.")
 @click.option("--matrix", is_flag=True, help="Only print which check proves which requirement.")
 @click.option("--record", is_flag=True, help="Record the outcomes in gates.json, beside the tasks.")
+@click.option(
+    "--part", "parts", multiple=True, metavar="NAME", help="Of a generator: only this part."
+)
 @click.option("--write", is_flag=True, help="Write the oracle's measured times into task.toml.")
 @json_option
 def command(
@@ -38,6 +41,7 @@ def command(
     again: bool,
     matrix: bool,
     record: bool,
+    parts: tuple[str, ...],
     write: bool,
     as_json: bool,
 ) -> int:
@@ -55,6 +59,12 @@ def command(
       benchflow check repair/dead-server --matrix
       benchflow check repair/dead-server --gate budget --write
       benchflow check 'spin/*' --due --record
+      benchflow check 'repair/server#17'
+      benchflow check repair/server --gate parts --part fstab-open
+
+    Of a generator (benchflow generators) the gates are others: seeds (its draws), parts (each part
+    alone: what is handed out earns exactly what the part leaves whole, and the oracle repairs it)
+    and sample (an instance of each level). What parts came to is kept in tried.json beside it.
 
     --record writes each outcome, earlier ones included, into gates.json beside the tasks:
     `benchflow tasks` counts it until something changes that the gate depends on. With --due,
@@ -74,10 +84,17 @@ def command(
     from benchflow.authoring.gate_record import due as not_recorded
     from benchflow.authoring.gate_record import record as keep
     from benchflow.authoring.nop_job import Nops
+    from benchflow.cli.check_generator import check_generator, generator_of
     from benchflow.cli.gate_progress import GateLine
     from benchflow.run.live.progress import Silence
     from benchflow.tasks import select
 
+    if (generator := generator_of(task)) is not None:
+        return check_generator(generator, gates, parts, fast=fast, again=again, as_json=as_json)
+    if parts:
+        raise UsageError(
+            "--part is of a generator", hint="benchflow generators shows which there are"
+        )
     chosen = (*gates, *(FAST if fast else ())) or GATES
     found = select([*task])
     if matrix:

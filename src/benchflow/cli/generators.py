@@ -108,9 +108,22 @@ def _print(one: Generator, *, parts: bool) -> None:
     for name, pinned in one.told.splits.items():
         click.echo(f"split {name}: {len(pinned)} instances (benchflow tasks --split {name})")
     if parts:
+        from benchflow.authoring.generated import holding
+        from benchflow.tasks.catalogue import root
+
+        good = holding(one, root())
         rows = [
-            [part.name, part.layer, "silent" if part.silent else "", part.bites, part.title]
+            [
+                part.name, part.layer, "silent" if part.silent else "", part.bites,
+                "yes" if part.name in good else "no", part.title,
+            ]
             for part in one.parts.values()
-        ]
-        click.echo("\n" + table(["part", "layer", "", "first fails", "what is wrong"], rows))
+        ]  # fmt: skip
+        header = ["part", "layer", "", "first fails", "tried", "what is wrong"]
+        click.echo("\n" + table(header, rows))
+        click.echo(
+            "\ntried: alone, as it is today: what is handed out earns exactly what the part leaves "
+            f"whole, and\nthe oracle repairs it ({len(good)} of {len(one.parts)}; benchflow check "
+            f"{one.name} --gate parts)"
+        )
     click.echo("")

@@ -54,6 +54,12 @@ mv "$root/tmp/core.img" /srv/core.img
 # @parts broken data
 cp "$root/usr/lib/grub/i386-pc/boot.img" /srv/boot.img
 rm -rf "$root"/dev/* "$root"/tmp/* "$root"/run/*
+# When a file was changed, or read, is nobody's to see: what is newer than its package has one time,
+# and a copy of all has been made at one time.
+find "$root" "$data" -newermt @1764000000 -exec touch -h -d @1764000000 {} +
+find "$root" "$data" -exec touch -h -a -d @1764000000 {} +
+cp -a "$root" /srv/flat-root
+cp -a "$data" /srv/flat-data
 
 # --- the disk ---------------------------------------------------------------------------------
 root_start=2048 root_sectors=1146880
@@ -63,12 +69,12 @@ image=/srv/server.img
 truncate -s 704M "$image"
 export E2FSPROGS_FAKE_TIME=1764000000
 mke2fs -q -t ext4 -b 4096 -U "$root_uuid" -L atlas-root -E "hash_seed=$root_uuid,offset=$((root_start * 512))" \
-    -d "$root" "$image" $((root_sectors / 2))k
+    -d /srv/flat-root "$image" $((root_sectors / 2))k
 truncate -s $((swap_sectors * 512)) /tmp/swap
 mkswap -q -U "$swap_uuid" /tmp/swap
 dd if=/tmp/swap of="$image" bs=512 seek=$swap_start conv=notrunc,sparse status=none
 mke2fs -q -t ext4 -b 1024 -U "$data_uuid" -L tally -E "hash_seed=$data_uuid,offset=$((data_start * 512))" \
-    -d "$data" "$image" $((data_sectors / 2))k
+    -d /srv/flat-data "$image" $((data_sectors / 2))k
 sfdisk -q "$image" <<TABLE
 label: dos
 label-id: 0x$(printf %.8s "$machine_id")
@@ -80,4 +86,4 @@ dd if=/srv/boot.img of="$image" bs=1 count=440 conv=notrunc status=none
 dd if=/srv/core.img of="$image" bs=512 seek=1 conv=notrunc status=none
 # @parts broken disk
 zstd -q -3 -T0 --rm "$image" -o "$out"
-rm -rf "$root" "$data" /tmp/swap
+rm -rf "$root" "$data" /srv/flat-root /srv/flat-data /tmp/swap
