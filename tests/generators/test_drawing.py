@@ -115,6 +115,9 @@ def test_an_instance_is_a_task_like_any_other() -> None:
     assert task.name == "repair/server-v2-l2-17"
     assert task.generator == "repair/server"
     assert len(task.milestones) == 16
+    assert find(task.name).digest == task.digest
+    with pytest.raises(UsageError, match="is of version 1"):
+        find("repair/server-v1-l2-17")
     assert {each.name for each in select(["repair/server#3..5"])} == {
         f"repair/server-v2-l3-{seed}" for seed in (3, 4, 5)
     }

@@ -24,6 +24,7 @@ from benchflow.generators.generator import HIGHEST_SEED, Generator, generators
 from benchflow.generators.spec import Spec, spec
 
 _REFERENCE = re.compile(r"([a-z0-9-]+/[a-z0-9-]+)#(\d+)(?:\.\.(\d+))?(?:@(\d+))?")
+_NAME = re.compile(r"([a-z0-9-]+/[a-z0-9-]+)-v(\d+)-l([1-5])-(\d+)")
 _MOST = 1000  # instances by one reference
 _SECRET_BYTES = 16
 
@@ -85,12 +86,14 @@ def _base_digest(generator: Generator, tasks: Path) -> str:
 
 
 def is_reference(text: str) -> bool:
-    """Whether `text` names instances rather than a task or a folder."""
-    return "#" in text and not Path(text).exists()
+    """Whether `text` names instances, by reference or by a task's name, rather than a folder."""
+    return ("#" in text or bool(_NAME.fullmatch(text))) and not Path(text).exists()
 
 
 def instances(reference: str, tasks: Path) -> list[Instance]:
     """What a reference names. Raises UsageError for one that is wrong, TaskError."""
+    if named_task := _NAME.fullmatch(reference):
+        return [_by_name(named_task, tasks)]
     found = _REFERENCE.fullmatch(reference)
     if not found:
         raise UsageError(
@@ -106,6 +109,17 @@ def instances(reference: str, tasks: Path) -> list[Instance]:
         )
     level = int(found[4] or generator.told.default_level)
     return [Instance(generator, level, seed) for seed in range(first, last + 1)]
+
+
+def _by_name(found: re.Match[str], tasks: Path) -> Instance:
+    generator = named(found[1], tasks)
+    if int(found[2]) != generator.version:
+        raise UsageError(
+            f"{found[0]} is of version {found[2]}, and {generator.name} is at version "
+            f"{generator.version}",
+            hint="use the version of benchflow that drew it",
+        )
+    return Instance(generator, int(found[3]), int(found[4]))
 
 
 def instance(reference: str, tasks: Path) -> Instance:
