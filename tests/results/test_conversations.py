@@ -135,6 +135,65 @@ def test_both_files_hold_the_same_and_probes_are_left_out(tmp_path: Path) -> Non
     assert {row["agent"] for row in lines}.isdisjoint({"oracle", "nop"})
 
 
+def test_what_credit_found_is_carried_by_the_agents_own_conversation(tmp_path: Path) -> None:
+    job = write_job(tmp_path / "demo", Design(agents=1, tasks=1, attempts=8, steps=3))
+    judged = [r for r in collect([job]).records if r.verdict is not Verdict.ERROR and r.folder]
+    (*_, credited, torn, odd) = judged
+    ids = [milestone.id for milestone in credited.milestones]
+    assert credited.folder and torn.folder and odd.folder
+    held = {"checkpoint": 1, "seconds": 60.0, "step": 2}
+    gains = [{"step": 2, "reward_gained": 0.25}, {"step": 3, "reward_gained": -0.25}]
+    document = {
+        "schema": 1,
+        "milestones": [{"id": ids[0], "first_held": held}, {"id": ids[1], "first_held": None}],
+        "credited": gains,
+    }
+    (credited.folder / "credit.json").write_text(json.dumps(document))
+    (torn.folder / "credit.json").write_text('{"schema": 1, "mile')
+    hostile = {
+        "schema": 1,
+        "milestones": [7, {"id": ids[0], "first_held": {"step": -1}}],
+        "credited": [{"step": "2", "reward_gained": 1}],
+    }
+    (odd.folder / "credit.json").write_text(json.dumps(hostile))
+    # A subagent of the same trial: its steps are its own.
+    (path,) = credited.trajectories
+    trajectory = json.loads(path.read_text())
+    trajectory["subagent_trajectories"] = [{**trajectory, "trajectory_id": "child"}]
+    path.write_text(json.dumps(trajectory))
+
+    written = conversations.write(collect([job]), tmp_path)
+    text = written.files[0].read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in text.split("\n") if line]
+    found = {(r["uid"], r["subagent"]): r for r in rows}
+    own = found.pop((credited.uid, ""))
+    assert (own["schema"], own["credited"]) == (2, gains)
+    assert [m["first_step"] for m in own["milestones"]] == [2] + [None] * (len(ids) - 1)
+    assert (credited.uid, "child") in found and (odd.uid, "") in found
+    for row in found.values():
+        assert row["credited"] is None
+        assert {m["first_step"] for m in row["milestones"]} == {None}
+    # Where no other row shows a column's type, the one that does is among the first.
+    assert own in rows[:3] and len(rows) > 5
+    with duckdb.connect() as connection:
+        relation = connection.read_parquet(str(written.files[1]))
+        kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
+        assert kinds["credited"] == "STRUCT(step BIGINT, reward_gained DOUBLE)[]"
+        assert "first_step BIGINT" in kinds["milestones"]
+        some = relation.filter("credited IS NOT NULL").project("uid, credited").fetchall()
+    assert some == [(credited.uid, gains)]
+
+
+def test_a_continuations_steps_are_counted_on(tmp_path: Path) -> None:
+    said = {"source": "agent", "message": "m"}
+    more = trajectory({**said, "is_copied_context": True}, {"source": "agent", "message": "n"})
+    (tmp_path / "more.json").write_text(json.dumps(more))
+    whole = trajectory({"source": "user", "message": "do"}, said,
+                       continued_trajectory_ref="more.json")  # fmt: skip
+    (row,) = conversations.conversations(record_of(tmp_path, whole))
+    assert [(m["content"], m["step"]) for m in row["messages"]] == [("do", 1), ("m", 2), ("n", 4)]
+
+
 def test_a_probe_has_no_row(tmp_path: Path) -> None:
     job = write_job(tmp_path / "demo", Design(agents=1, tasks=1, attempts=1, steps=3))
     collection = collect([job])

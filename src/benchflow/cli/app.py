@@ -27,6 +27,7 @@ VERBS = {
     "run": "Let agents try tasks; boot what they built.",
     "drive": "Work on a trial from outside: run, put, get, submit, MCP.",
     "verify": "Boot a file made by anyone and print its ladder.",
+    "credit": "Say which step of an agent earned which milestone.",
     "new": "Make a task that already boots something, or draw one.",
     "generators": "Show what tasks can be drawn from seeds.",
     "play": "Try a task yourself: a shell, the clock, submit.",

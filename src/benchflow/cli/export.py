@@ -39,7 +39,8 @@ def command(
 
     --conversations adds conversations.jsonl and conversations.parquet: one row for each agent's
     conversation, as messages (system, user, assistant, tool) with the trial's reward and
-    milestones. Trials without a verdict and probes (oracle, nop …) are left out.
+    milestones, and, after benchflow credit, with the steps that earned them. Trials without a
+    verdict and probes (oracle, nop …) are left out.
 
     \b
     Examples:

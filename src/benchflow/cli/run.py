@@ -130,6 +130,12 @@ from benchflow.cli.options import FiniteRange, jobs_dir_option, json_option, pai
     "its programs (0: never).  [default: 30 in the namespace sandbox, never elsewhere]",
 )
 @click.option(
+    "--checkpoints",
+    type=FiniteRange(0, min_open=True),
+    metavar="MINUTES",
+    help="Copy the deliverable every so many minutes of the agent's time, for benchflow credit.",
+)
+@click.option(
     "--keep-bodies", is_flag=True, help="Keep the text of each request and answer, not only counts."
 )
 @click.option(
@@ -180,6 +186,7 @@ def command(
     tpm: tuple[str, ...],
     calls_at_once: tuple[str, ...],
     stall_minutes: float | None,
+    checkpoints: float | None,
     keep_bodies: bool,
     gateway: bool,
     agent_timeout_multiplier: float,
@@ -203,6 +210,7 @@ def command(
       benchflow run repair/dead-server -a ladder --stop-after kernel   the oracle, stopped there
       benchflow run spin/appliance -a exploit:NAME                     an exploit; it should fail
       benchflow run spin/appliance -a variant:NAME                     honest; it should resolve
+      benchflow run 'repair/*' -a claude-code -m anthropic/MODEL --checkpoints 10   see credit
       benchflow run repair/dead-server -a external          waits for benchflow drive, or MCP
       benchflow run ./my-task -a scripted --script commands.txt
       benchflow run repair/dead-server -a my_package.agent:MyAgent --sandbox docker
@@ -244,6 +252,7 @@ def command(
             max_minutes=max_minutes,
             limits=rate_limits.read({"rpm": rpm, "tpm": tpm, "concurrent": calls_at_once}),
             stall_minutes=usual if stall_minutes is None else stall_minutes or None,
+            checkpoint_minutes=checkpoints,
             keep_bodies=keep_bodies,
             agent_timeout_multiplier=agent_timeout_multiplier,
             verifier_timeout_multiplier=verifier_timeout_multiplier,

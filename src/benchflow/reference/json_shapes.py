@@ -56,6 +56,10 @@ ADDED = {
 DOCUMENTS: dict[str, dict[str, str]] = {
     "run, resume, results": {"jobs": "[Job]"},
     "verify": {"trial": "Trial", "notes": "what is to be said of the verifier's place"},
+    "credit": {
+        "trials": "what the `credit.json` of each holds (results.md), and its `path`",
+        "left_out": "reason → number of trials",
+    },
     "tasks": {"tasks": "[Task], each with `state`: which gates have passed"},
     "tasks show": {"task": "Task"},
     "tasks validate": {

@@ -9,49 +9,27 @@ agent recorded them.
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchflow.results import index
+from benchflow.results.conversation_columns import COLUMNS, VERSION
+from benchflow.results.jobs import credits
 from benchflow.results.json_values import mapping, number, sequence, to_json, word
 from benchflow.results.model import Verdict
 from benchflow.results.readers import atif
 from benchflow.results.readers.atif_document import MAX_DEPTH, Document, RawStep
+from benchflow.results.readers.atif_steps import numbered
 from benchflow.results.records import Collection, Format, Record
 
 NAME = "conversations"
-VERSION = 1
 #: Bytes; a trajectory that can be read has at most half as many.
 _LARGEST_ROW = 512 << 20
 _ROLES = {"system": "system", "user": "user", "agent": "assistant"}
-_MESSAGE = (
-    "STRUCT(role VARCHAR, content VARCHAR, reasoning_content VARCHAR, tool_calls STRUCT(id "
-    'VARCHAR, type VARCHAR, "function" STRUCT("name" VARCHAR, arguments VARCHAR))[], '
-    "tool_call_id VARCHAR, "
-    "step BIGINT, prompt_token_ids BIGINT[], completion_token_ids BIGINT[], logprobs DOUBLE[])"
-)
-#: Column, DuckDB's type, meaning.
-COLUMNS = (
-    ("schema", "INTEGER", "version of this shape"),
-    ("uid", "VARCHAR", "the trial, as in the table `trials`"),
-    ("conversation", "INTEGER", "which of the trial's conversations, from 1"),
-    ("subagent", "VARCHAR", "name of the subagent that had it; empty for the agent itself"),
-    ("task", "VARCHAR", "task"),
-    ("task_version", "VARCHAR", "the task's version, or empty"),
-    ("task_digest", "VARCHAR", "digest of the task's folder, or empty"),
-    ("agent", "VARCHAR", "agent"),
-    ("agent_version", "VARCHAR", "the agent's version, or empty"),
-    ("model", "VARCHAR", "model, or empty"),
-    ("hint", "BIGINT", "hint level that the agent was given; 0 is none"),
-    ("verdict", "VARCHAR", "resolved or failed"),
-    ("reward", "DOUBLE", "the verifier's number, 0 to 1"),
-    ("resolved", "DOUBLE", "1 if every milestone passed, else 0"),
-    ("milestones", 'STRUCT(id VARCHAR, status VARCHAR, weight DOUBLE)[]', "in ladder order"),
-    ("messages", f"{_MESSAGE}[]", "the conversation; `step` is the step of the trajectory"),
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -75,7 +53,8 @@ def write(collection: Collection, folder: Path, *, left_out: Iterable[Record] = 
     reasons: dict[str, int] = {}
     with tempfile.TemporaryDirectory(prefix=".export-", dir=folder) as name:
         jsonl, parquet = Path(name) / f"{NAME}.jsonl", Path(name) / f"{NAME}.parquet"
-        with jsonl.open("w", encoding="utf-8") as file:
+        shown: set[str] = set()
+        with jsonl.open("w+b") as first, tempfile.TemporaryFile(dir=name) as rest:
             for record in collection.records:
                 reason = "by probes of the tasks" if record.uid in tests else _unfit(record)
                 found = [] if reason else list(conversations(record))
@@ -85,10 +64,27 @@ def write(collection: Collection, folder: Path, *, left_out: Iterable[Record] = 
                     reasons[reason] = reasons.get(reason, 0) + 1
                 rows += len(found)
                 for row in found:
-                    file.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n")
+                    line = json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n"
+                    # Who reads lines knows a type by its first value: rows that show one lead.
+                    new = _filled(row) - shown
+                    shown |= new
+                    (first if new else rest).write(line.encode())
+            rest.seek(0)
+            shutil.copyfileobj(rest, first)
         _parquet(duck, jsonl, parquet)
         files = tuple(index.moved(path, folder) for path in (jsonl, parquet))
     return Written(files, rows, reasons)
+
+
+def _filled(row: Mapping[str, Any]) -> set[str]:
+    """The names of what a row has a value for, those in its messages and milestones included."""
+    found = {name for name, value in row.items() if value not in (None, [])}
+    for parts in ("messages", "milestones"):
+        for part in row[parts]:
+            found.update(
+                f"{parts}.{name}" for name, value in part.items() if value not in (None, [])
+            )
+    return found
 
 
 def _unfit(record: Record) -> str:
@@ -111,20 +107,36 @@ def conversations(record: Record) -> Iterator[dict[str, Any]]:
         "agent_version": record.agent_version, "model": record.model, "hint": record.hint,
         "verdict": record.verdict.value, "reward": record.reward,
         "resolved": float(record.verdict is Verdict.RESOLVED),
-        "milestones": [
-            {"id": each.id, "status": each.status, "weight": each.weight}
-            for each in record.milestones
-        ],
     }  # fmt: skip
+    credit = credits.of_trial(record.folder)
     for place, (name, messages) in enumerate(found, 1):
         first = {"schema": VERSION, "uid": record.uid, "conversation": place, "subagent": name}
-        yield {**first, **head, "messages": messages}
+        # Steps are counted in each conversation; what is known is the agent's own.
+        yield {**first, **head, **_judged(record, None if name else credit), "messages": messages}
+
+
+def _judged(record: Record, credit: credits.Credit | None) -> dict[str, Any]:
+    held = credit.first_steps if credit else {}
+    gained = credit.gained if credit else None
+    return {
+        "milestones": [
+            {
+                "id": each.id,
+                "status": each.status,
+                "weight": each.weight,
+                "first_step": held.get(each.id),
+            }
+            for each in record.milestones
+        ],
+        "credited": None
+        if gained is None
+        else [{"step": step, "reward_gained": gain} for step, gain in gained],
+    }
 
 
 def _of(chain: Sequence[Document]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """A chain is one conversation: what a continuation copies of the one before is not repeated."""
-    own = [message for document in chain for message in _messages(document)]
-    yield "", own
+    yield "", list(_messages(chain))
     for document in chain:
         yield from _subagents(document, "", 0)
 
@@ -136,14 +148,12 @@ def _subagents(
         return
     for place, child in enumerate(document.subagent_trajectories or (), 1):
         name = word(child.trajectory_id, 80) or f"{above}.{place}"
-        yield name, list(_messages(child))
+        yield name, list(_messages((child,)))
         yield from _subagents(child, name, depth + 1)
 
 
-def _messages(document: Document) -> Iterator[dict[str, Any]]:
-    for place, step in enumerate(document.steps or (), 1):
-        if step is None or step.is_copied_context is True:
-            continue
+def _messages(chain: Sequence[Document]) -> Iterator[dict[str, Any]]:
+    for place, step in numbered(chain):
         role = _ROLES.get(step.source if isinstance(step.source, str) else "")
         if role is None:
             continue

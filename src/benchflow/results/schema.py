@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchflow.base.text import one_line
+from benchflow.results import conversation_columns
 from benchflow.results.model import Problem
 from benchflow.results.records import Milestone, Record, Step
 
@@ -225,6 +226,16 @@ def dictionary() -> str:
         parts += ["", f"## `{table.name}`", f"{table.meaning}{key}", ""]
         parts += ["| column | type | meaning |", "|---|---|---|"]
         parts += [f"| `{c.name}` | {c.type} | {c.meaning} |" for c in table.columns]
+    parts += [
+        "",
+        "## `conversations`",
+        f"Schema {conversation_columns.VERSION}. One row a conversation, with `--conversations` "
+        "alone, as Parquet and as lines of JSON, not in the index. Key: `uid`, `conversation`.",
+        "",
+        "| column | type | meaning |",
+        "|---|---|---|",
+        *(f"| `{name}` | {kind} | {says} |" for name, kind, says in conversation_columns.COLUMNS),
+    ]
     return "\n".join(parts) + "\n"
 
 

@@ -181,20 +181,22 @@ class Sandbox:
         """Copy a file or a directory tree from the host into the sandbox, owned by its root."""
         transfer.put(self, Path(host_path), inside_path)
 
-    def get(self, inside_path: str, host_path: Path | str) -> list[str]:
+    def get(self, inside_path: str, host_path: Path | str, most: int | None = None) -> list[str]:
         """Copy a file or a directory tree out of the sandbox, owned by the caller.
 
         Set-uid bits are dropped; symlinks in a tree are copied as they are and never followed.
         Left out and returned are device nodes, fifos, sockets, and `inside_path` itself when it
         is a symlink. Raises FileNotFoundError when it does not exist, or when what is there (a
-        symlink in a circle, much more than the sandbox may write) is in nobody's reach. After
+        symlink in a circle, much more than the sandbox may write, more than `most` bytes) is in
+        nobody's reach. After
         `kill` a file that the sandbox wrote is hard-linked where that is possible and nobody may
         take the sandbox over: no process is left to change it. What was mounted is gone by then.
         """
         host = Path(host_path)
         disk_mb = self._plan.limits.disk_mb if self._plan else None
         # Mounts inside can show a file many times over; what the image holds may be fetched, too.
-        limit = None if disk_mb is None else disk_mb * 1024 * 1024 + _IMAGE_SHARE
+        own = None if disk_mb is None else disk_mb * 1024 * 1024 + _IMAGE_SHARE
+        limit = min((each for each in (own, most) if each is not None), default=None)
         if not self._stopped:
             return transfer.get(self, inside_path, host, limit)
         # A link has one owner: who takes the sandbox over needs its files to be its own.

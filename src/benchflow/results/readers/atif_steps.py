@@ -31,6 +31,17 @@ MAX_TEXT = 100_000
 _NO_METRICS = Metrics()
 
 
+def numbered(chain: Iterable[Document]) -> Iterator[tuple[int, RawStep]]:
+    """The steps of one conversation, each with its place from 1: a continuation's are counted on
+    from those of the document before. What it copies of that one is counted and left out."""
+    place = 0
+    for document in chain:
+        for step in document.steps or ():
+            place += 1
+            if step is not None and step.is_copied_context is not True:
+                yield place, step
+
+
 def steps(documents: Iterable[Document]) -> Iterator[Step]:
     """The steps of these documents in order; a delegated subagent's after its parent's."""
     n = 0

@@ -29,6 +29,7 @@ from benchflow.errors import InfrastructureError, TaskError, UsageError
 from benchflow.gateway import client as process
 from benchflow.results.jobs import left_out as handed
 from benchflow.results.jobs.faults import add_fault
+from benchflow.run.checkpoints.taking import Taker
 from benchflow.run.job import layers, stall
 from benchflow.run.models import gateway_access
 from benchflow.run.resume import proc_activity, session_resume
@@ -49,10 +50,20 @@ class AgentFilledMemory(NonZeroAgentExitCodeError):
 
 class TrialEnvironment(NamespaceEnvironment):
     """See the module. Constructor arguments are those of `NamespaceEnvironment`, and
-    `stall_minutes`: an agent without progress for so long is ended (0: never)."""
+    `stall_minutes`: an agent without progress for so long is ended (0: never).
+    `checkpoint_minutes`: how often the deliverable is copied while its agent works (0: never)."""
 
-    def __init__(self, *args: Any, stall_minutes: float = 0, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        stall_minutes: float = 0,
+        checkpoint_minutes: float = 0,
+        **kwargs: Any,
+    ) -> None:
         self._has_started = False
+        self._checkpoint_seconds = float(checkpoint_minutes) * 60
+        self._taker: Taker | None = None
+        self._is_set_up = False
         self._stall_seconds = float(stall_minutes) * 60
         self._commands = 0
         self._printed = 0
@@ -87,6 +98,7 @@ class TrialEnvironment(NamespaceEnvironment):
                 session_resume.drop(trial)
             else:
                 self.continued = kept
+                session_resume.bring_back_checkpoints(trial)
                 session_resume.say(trial, kept)
                 return box
         return super()._open(image, **how)
@@ -100,6 +112,8 @@ class TrialEnvironment(NamespaceEnvironment):
     async def stop(self, delete: bool) -> None:
         is_kept = self._is_agents() and session_resume.find(self.trial_paths.trial_dir) is not None
         await super().stop(delete and not is_kept)
+        if self._taker is not None:
+            await self._taker.finish()
 
     def _find_users(self) -> None:
         """Raise TaskError where the image has no user of an agent's: no fault of the agent."""
@@ -128,9 +142,14 @@ class TrialEnvironment(NamespaceEnvironment):
     @override
     @contextmanager
     def scoped_exec_env(self, env: dict[str, str]) -> Generator[None]:
-        """Harbor wraps an agent's set-up and its run in this, and nothing else."""
+        """Harbor wraps an agent's set-up in this, then its run, and nothing else."""
         with ExitStack() as stack:
             stack.enter_context(super().scoped_exec_env(env))
+            if self._is_set_up and self._checkpoint_seconds and self._taker is None:
+                self._taker = self._new_taker()
+                before = self.continued.spent if self.continued is not None else 0.0
+                stack.enter_context(self._taker.taking(before))
+            stack.callback(setattr, self, "_is_set_up", True)
             stack.callback(setattr, self, "_is_at_work", self._is_at_work)
             self._is_at_work = True
             if self._stall_seconds and not self._is_watched:
@@ -160,6 +179,17 @@ class TrialEnvironment(NamespaceEnvironment):
             raise
         finally:
             self._commands += 1
+
+    def _new_taker(self) -> Taker:
+        config = self._task_config()
+        artifacts = config.artifacts if config is not None else []
+        return Taker(
+            self.trial_paths.trial_dir,
+            [each if isinstance(each, str) else each.source for each in artifacts],
+            self._checkpoint_seconds,
+            self._running(),
+            self.logger,
+        )
 
     def wait_for_driver(self) -> None:
         """The agent is somebody outside, who may think as long as the trial lasts: one that stands

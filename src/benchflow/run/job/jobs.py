@@ -200,9 +200,16 @@ def _mend(
 
 
 def _cut_off(trial: Path, job: Path) -> Problem:
-    how = session_resume.settle(trial)
+    how = _settle(trial)
     _discard(trial, job)
     return Problem(trial, f"was cut off; {how}")
+
+
+def _settle(trial: Path) -> str:
+    how = session_resume.settle(trial)
+    if how in (session_resume.SESSION, session_resume.ENDED):
+        session_resume.keep_checkpoints(trial)
+    return how
 
 
 def _mend_trial(trial: Path, job: Path, *, retry_errors: bool) -> list[Problem]:
@@ -219,7 +226,7 @@ def _mend_trial(trial: Path, job: Path, *, retry_errors: bool) -> list[Problem]:
     if finished.cause == CANCELLED:
         return [_cut_off(trial, job)]
     if retry_errors and finished.verdict is Verdict.ERROR:
-        how = session_resume.settle(trial)
+        how = _settle(trial)
         why = f"ended with {finished.cause}; moved to {_set_aside(trial, job)}"
         return [Problem(path, f"{why}; {how}")]
     try:

@@ -75,7 +75,7 @@ def assemble(request: RunRequest, tasks: list[Staged], agents: list[AgentConfig]
         environment_build_timeout_multiplier=request.build_timeout_multiplier,
         quiet=True,
         retry=RetryConfig(max_retries=0),
-        environment=environment(request.sandbox, _options(request)),
+        environment=environment(request.sandbox, _options(request, tasks)),
         agents=agents,
         tasks=[TaskConfig(path=planned.folder) for planned in tasks],
     )
@@ -98,16 +98,41 @@ def assemble(request: RunRequest, tasks: list[Staged], agents: list[AgentConfig]
     return Plan(request, tuple(tasks), config, gateway)
 
 
-def _options(request: RunRequest) -> dict[str, Any]:
-    if request.stall_minutes is None:
-        return dict(request.sandbox_options)
-    if request.sandbox != "namespace":
+def _options(request: RunRequest, tasks: list[Staged]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if request.stall_minutes is not None:
+        if request.sandbox != "namespace":
+            raise UsageError(
+                f"whether an agent makes progress is seen in the namespace sandbox, not in "
+                f"{request.sandbox}",
+                hint="leave --stall-minutes out; the task's time limit ends an agent that hangs",
+            )
+        found["stall_minutes"] = request.stall_minutes
+    if request.checkpoint_minutes is not None:
+        _can_be_credited(request.sandbox, tasks)
+        found["checkpoint_minutes"] = request.checkpoint_minutes
+    return {**found, **request.sandbox_options}
+
+
+def _can_be_credited(sandbox: str, tasks: list[Staged]) -> None:
+    """Raise UsageError where checkpoints cannot be taken, or could not be verified later."""
+    hint = "leave checkpoints out"
+    if sandbox != "namespace":
         raise UsageError(
-            f"whether an agent makes progress is seen in the namespace sandbox, not in "
-            f"{request.sandbox}",
-            hint="leave --stall-minutes out; the task's time limit ends an agent that hangs",
+            f"checkpoints are taken in the namespace sandbox, not in {sandbox}", hint=hint
         )
-    return {"stall_minutes": request.stall_minutes, **request.sandbox_options}
+    for planned in tasks:
+        if not planned.task.is_benchflow:
+            raise UsageError(
+                f"{planned.task.name} is a plain Harbor task: its checkpoints could not be "
+                "verified",
+                hint=hint,
+            )
+        if planned.task.steps:
+            raise UsageError(
+                f"{planned.task.name} has several steps: checkpoints are kept of tasks of one",
+                hint=hint,
+            )
 
 
 def environment(sandbox: str, options: dict[str, Any]) -> EnvironmentConfig:

@@ -21,7 +21,8 @@ class RunRequest:
     name of the sweep that the job belongs to. `gateway`: models are reached through the model
     gateway; it keeps the `max_…` budgets, for each trial (None is no limit), and the `limits` of
     providers, by model (`run.limits`). `stall_minutes`: an
-    agent without progress for so long is ended (None: never).
+    agent without progress for so long is ended (None: never). `checkpoint_minutes`: how often the
+    deliverable is copied while an agent works (None: never).
     """
 
     tasks: tuple[str, ...]
@@ -50,3 +51,4 @@ class RunRequest:
     keep_bodies: bool = False
     limits: Mapping[str, Limits] = field(default_factory=dict)
     stall_minutes: float | None = None
+    checkpoint_minutes: float | None = None

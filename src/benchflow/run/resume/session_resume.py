@@ -25,6 +25,7 @@ from benchflow.errors import InfrastructureError
 from benchflow.gateway.accounts.totals import replay
 from benchflow.results.jobs.continued import NAME
 from benchflow.results.safe_files import UnreadableRecord, read_object
+from benchflow.run.checkpoints.store import FOLDER as CHECKPOINTS
 from benchflow.run.models.gateway_access import LEDGER
 from benchflow.sandbox import cleanup, paths
 
@@ -90,6 +91,24 @@ def note_death(trial: Path) -> None:
 def death(trial: Path) -> Path:
     """Where `note_death` writes."""
     return marker(trial).with_suffix(".died")
+
+
+def _set_aside(trial: Path) -> Path:
+    """Where checkpoints of a trial that was cut off wait for it to continue."""
+    return marker(trial).with_suffix(".checkpoints")
+
+
+def keep_checkpoints(trial: Path) -> None:
+    """Save the checkpoints of a trial that is to continue, before its folder is removed."""
+    if (trial / CHECKPOINTS).is_dir():
+        shutil.rmtree(_set_aside(trial), ignore_errors=True)
+        (trial / CHECKPOINTS).rename(_set_aside(trial))
+
+
+def bring_back_checkpoints(trial: Path) -> None:
+    """Put what `keep_checkpoints` saved into the folder of the trial that continues."""
+    if _set_aside(trial).is_dir() and not (trial / CHECKPOINTS).exists():
+        _set_aside(trial).rename(trial / CHECKPOINTS)
 
 
 def sandbox_name(trial: Path) -> str:
@@ -161,6 +180,7 @@ def drop_marker(trial: Path) -> None:
     """Nothing is to be kept of a trial any more."""
     marker(trial).unlink(missing_ok=True)
     death(trial).unlink(missing_ok=True)
+    shutil.rmtree(_set_aside(trial), ignore_errors=True)
 
 
 def drop(trial: Path) -> None:

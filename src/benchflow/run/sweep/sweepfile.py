@@ -15,7 +15,7 @@ from benchflow.run.models.rate_limits import EVERY
 from benchflow.run.sweep.sweep_budget import Purse
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,80}$")]
-_Dollars = Annotated[float, Field(gt=0, strict=False)]
+_Positive = Annotated[float, Field(gt=0, strict=False)]
 _Count = Annotated[int, Field(ge=1)]
 
 
@@ -35,10 +35,10 @@ class Entry(_Table):
 class TrialLimits(_Table):
     """What one trial may use; None is no limit. `stall_minutes` 0: an agent may hang."""
 
-    max_usd: _Dollars | None = None
+    max_usd: _Positive | None = None
     max_tokens: _Count | None = None
     max_turns: _Count | None = None
-    max_minutes: _Dollars | None = None
+    max_minutes: _Positive | None = None
     stall_minutes: Annotated[float, Field(ge=0, strict=False)] | None = None
 
 
@@ -52,7 +52,8 @@ class ModelLimits(_Table):
 
 
 class SweepFile(_Table):
-    """A sweep as its author writes it. `max_usd` and `max_tokens` are for the whole of it."""
+    """A sweep as its author writes it. `max_usd` and `max_tokens` are for the whole of it;
+    `checkpoints` are minutes."""
 
     name: Name
     tasks: list[str] = Field(min_length=1)
@@ -63,7 +64,8 @@ class SweepFile(_Table):
     sandbox: str = "namespace"
     agent_timeout_multiplier: float = Field(1.0, gt=0)
     verifier_timeout_multiplier: float = Field(1.0, gt=0)
-    max_usd: _Dollars | None = None
+    checkpoints: _Positive | None = None
+    max_usd: _Positive | None = None
     max_tokens: _Count | None = None
     trial: TrialLimits = TrialLimits()
     limit: list[ModelLimits] = []

@@ -255,6 +255,7 @@ def missing(sweep: Sweep) -> Iterator[Plan]:
                 if metered and model in (rate_limits.EVERY, *named)
             },
             stall_minutes=sweep.file.stall_minutes,
+            checkpoint_minutes=sweep.file.checkpoints,
         )
         yield assemble(request, tasks, [sweep.agents[agent] for agent in those])
 
