@@ -32,6 +32,7 @@ Told to the insurer on 3 March: the three volumes of atlas, by UUID.
 system:     $root_uuid
 swap space: $swap_uuid
 data:       $data_uuid
+Papers and ledger belong to the ledger's user; files can be read by its group, and by nobody else.
 NOTE
 chown 1000:1000 "$root/home/ingrid/insurance.txt"
 sed "s/@KERNEL@/$kernel/g; s/@ROOT@/$root_uuid/g" "$common/files/grub.cfg" > "$root/boot/grub/grub.cfg"
@@ -46,6 +47,9 @@ chown 990:990 "$root/srv/tally"
 chroot "$root" dpkg --configure -a
 cp -a "$root/srv/tally/." "$data/"
 find "$root/srv/tally" -mindepth 1 -delete
+# The copy of the last start.
+cat "$data"/ledger/20??.journal "$data/ledger/live.journal" > "$root/var/backups/tally/ledger.txt"
+chown 990:990 "$root/var/backups/tally/ledger.txt"
 chroot "$root" grub-mkimage -O i386-pc -o /tmp/core.img -p '(hd0,msdos1)/boot/grub' biosdisk part_msdos ext2
 mv "$root/tmp/core.img" /srv/core.img
 
@@ -86,4 +90,4 @@ dd if=/srv/boot.img of="$image" bs=1 count=440 conv=notrunc status=none
 dd if=/srv/core.img of="$image" bs=512 seek=1 conv=notrunc status=none
 # @parts broken disk
 zstd -q -3 -T0 --rm "$image" -o "$out"
-rm -rf "$root" "$data" /srv/flat-root /srv/flat-data /tmp/swap
+rm -rf "$data" /srv/flat-root /srv/flat-data /tmp/swap
