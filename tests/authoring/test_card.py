@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 from tests.lamp import lamp
 
-from benchflow.authoring.publish import dataset
+from benchflow.authoring.publish import card, dataset
 from benchflow.errors import UsageError
 from benchflow.tasks import find, load
 
@@ -27,3 +28,17 @@ def test_the_hubs_layout_has_a_card_of_all_tasks_that_are_there(lamp: Path, tmp_
     (out / "README.md").write_text("mine")
     with pytest.raises(UsageError, match="was not made by an export"):
         dataset.write([load(lamp)], out, hub=True)
+
+
+def test_nothing_that_a_task_says_is_markup(tmp_path: Path) -> None:
+    said = "a | b \\\\| [text](https://x) <img src=x>\\n---\\n# top \\u001b[31m"
+    folder = tmp_path / "tasks/one"
+    folder.mkdir(parents=True)
+    (folder / "task.toml").write_text(
+        f'[task]\nname = "x/one"\nversion = "1 | 2"\ndescription = "{said}"\n'
+    )
+    body = card.write(tmp_path).read_text().split("---\n", 2)[2]
+    [row] = [line for line in body.splitlines() if "x/one" in line]
+    assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) == 6
+    assert "<img" not in row and not re.search(r"(?<!\\)\[", row) and "\x1b" not in row
+    assert "\n---\n" not in body and "\n# top" not in body

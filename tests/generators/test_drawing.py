@@ -112,14 +112,15 @@ def test_the_same_seed_gives_the_same_bytes(
 
 def test_an_instance_is_a_task_like_any_other() -> None:
     task = find("repair/server#17@2")
-    assert task.name == "repair/server-v2-l2-17"
+    version = generators(root())["repair/server"].version
+    assert task.name == f"repair/server-v{version}-l2-17"
     assert task.generator == "repair/server"
     assert len(task.milestones) == 16
     assert find(task.name).digest == task.digest
     with pytest.raises(UsageError, match="is of version 1"):
         find("repair/server-v1-l2-17")
     assert {each.name for each in select(["repair/server#3..5"])} == {
-        f"repair/server-v2-l3-{seed}" for seed in (3, 4, 5)
+        f"repair/server-v{version}-l3-{seed}" for seed in (3, 4, 5)
     }
 
 
@@ -165,6 +166,58 @@ def test_every_part_has_its_place_and_its_repair(server: Generator, tmp_path: Pa
 def test_wrong_references_are_refused(reference: str, wrong: str) -> None:
     with pytest.raises(UsageError, match=wrong):
         select([reference])
+
+
+def test_no_part_undoes_what_another_breaks(server: Generator) -> None:
+    """What `breaks` says of a part holds beside every other that may be drawn with it."""
+
+    def those(text: str) -> set[str]:
+        found = {name for name, part in server.parts.items() if text in part.broken}
+        assert found, text
+        return found
+
+    # Without the data volume nobody gets in, unless the machine may start without it.
+    without_data = {"data-head-gone", "fstab-old-names", "table-data-late"}
+    assert all("multi-user" in server.parts[name].breaks for name in without_data)
+    for name in those("nofail"):
+        assert without_data <= server.parts[name].conflicts
+    # Who may be root by a rule needs no group for it.
+    for name in those("NOPASSWD"):
+        assert those("gpasswd -d ingrid sudo") <= server.parts[name].conflicts
+    # An initramfs that is made wrong is made before none is made any more.
+    last = max(server.parts[name].order for name in those("update-initramfs -u"))
+    assert all(server.parts[name].order > last for name in those("update_initramfs=no"))
+
+
+@pytest.mark.needs("mke2fs", "debugfs")
+def test_no_inode_of_the_disk_was_changed_at_another_time(
+    server: Generator, tmp_path: Path
+) -> None:
+    build = (server.folder / "template/environment/server/build.sh").read_text()
+    began = build.index("for start in $root_start $data_start; do\n")
+    ended = build.index("# @parts broken disk")
+    (tmp_path / "files").mkdir()
+    for number in range(40):
+        (tmp_path / "files" / str(number)).write_text("x")
+    image = tmp_path / "image"
+    script = f"""set -eu
+        image={image} root_start=64 data_start=8256
+        truncate -s 8M {image}
+        for start in 64 8256; do
+            mke2fs -q -t ext4 -d {tmp_path}/files -E offset=$((start * 512)) {image} 3M
+        done
+        export E2FSPROGS_FAKE_TIME=1764000000
+        {build[began:ended]}"""
+    subprocess.run(["sh", "-c", script], check=True, capture_output=True)
+    for start in (64, 8256):
+        volume = f"{image}?offset={start * 512}"
+        assert subprocess.run(["e2fsck", "-fn", volume], capture_output=True).returncode == 0
+        asked = "".join(f"stat <{number}>\n" for number in range(11, 52))
+        said = subprocess.run(
+            ["debugfs", "-f", "-", volume], input=asked, capture_output=True, text=True, check=True
+        ).stdout
+        times = [line.split()[1] for line in said.splitlines() if line.startswith(" ctime")]
+        assert times == ["0x69248100:00000000"] * 41
 
 
 def test_a_level_that_cannot_be_met_says_which_demand(server: Generator) -> None:
@@ -228,8 +281,10 @@ def test_a_pinned_instance_that_is_drawn_otherwise_is_refused(
     (tmp_path / "tasks").mkdir()
     (folder / "parts/shell-left.toml").rename(folder / "parts/shell-kept.toml")
     told = (folder / "generator.toml").read_text()
-    (folder / "generator.toml").write_text(told.replace("version = 2\n", "version = 3\n", 1))
-    with pytest.raises(UsageError, match=r"is pinned .* version 3 of repair/server draws"):
+    later = server.version + 1
+    told = told.replace(f"version = {server.version}\n", f"version = {later}\n", 1)
+    (folder / "generator.toml").write_text(told)
+    with pytest.raises(UsageError, match=rf"is pinned .* version {later} of repair/server draws"):
         split("public", tmp_path / "tasks")
 
 

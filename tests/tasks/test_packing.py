@@ -129,6 +129,135 @@ def test_an_archive_that_is_none(crossing: Crossing) -> None:
     assert "it is no gzip file" in crossing.unpack()
     crossing.archive.symlink_to("/etc/passwd")
     assert "it is not a file" in crossing.unpack()
+    (crossing.archive / "folder").mkdir(parents=True)
+    assert "it is not a file" in crossing.unpack()
+    os.mkfifo(crossing.archive)
+    assert "it is not a file" in crossing.unpack()
+    with crossing.archive.open("wb") as file:
+        file.truncate(100 * MIB)
+    assert "it is larger than 74 MiB" in crossing.unpack()
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "link"])
+def test_what_lies_in_the_archives_place_gives_way(crossing: Crossing, kind: str) -> None:
+    (crossing.out / "disk.img").write_text("disk")
+    crossing.archive.parent.mkdir()
+    if kind == "folder":
+        (crossing.archive / "x").mkdir(parents=True)
+    elif kind == "pipe":
+        os.mkfifo(crossing.archive)
+    else:
+        crossing.archive.symlink_to(crossing.out / "disk.img")
+    crossing.pack()
+    (crossing.out / "disk.img").unlink()
+    assert crossing.unpack() == ""
+    assert (crossing.out / "disk.img").read_text() == "disk"
+
+
+@pytest.mark.parametrize("where", ["declared", "beside"])
+def test_folders_deeper_than_any_call_stack(crossing: Crossing, where: str) -> None:
+    deep = "a/" * 1500
+
+    def write(tar: tarfile.TarFile, name: str) -> None:
+        tree = name.replace("disk.img", "tree")
+        tar.addfile(_member(f"{tree}/{deep}f" if where == "declared" else f"{tree}/../../{deep}f"))
+        if where == "declared":  # too much, so that it has to be removed again
+            member = _member(name)
+            member.size = 100 * MIB
+            tar.addfile(member, io.BytesIO(bytes(member.size)))
+
+    crossing.hostile(write)
+    said = crossing.unpack()
+    assert ("it holds more than 74 MiB" in said) == (where == "declared")
+    assert list(crossing.out.iterdir()) == []
+
+
+def test_folders_do_not_fill_the_disk(crossing: Crossing) -> None:
+    """Each takes 512 bytes of an archive and 4096 of the disk."""
+    blocks = (crossing.out.stat().st_blocks or 8) * 512
+    if blocks < 4096:
+        pytest.skip("a folder takes no block of this file system")
+
+    def write(tar: tarfile.TarFile, name: str) -> None:
+        for number in range(30_000):
+            tree = name.replace("disk.img", "tree")
+            tar.addfile(_member(f"{tree}/{number // 500}/{number}", tarfile.DIRTYPE))
+
+    crossing.hostile(write)
+    assert "it takes more than 74 MiB of disk" in crossing.unpack()
+    assert list(crossing.out.iterdir()) == []
+
+
+def test_files_without_content_do_not_use_up_the_inodes(
+    crossing: Crossing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = packing.unpack_script()
+    assert "_MOST_ENTRIES = 250_000" in script
+    fewer = script.replace("_MOST_ENTRIES = 250_000", "_MOST_ENTRIES = 2_000")
+    monkeypatch.setattr(packing, "unpack_script", lambda: fewer)
+
+    def write(tar: tarfile.TarFile, name: str) -> None:
+        for number in range(2_500):
+            tar.addfile(_member(f"{name.replace('disk.img', 'tree')}/{number}"))
+
+    crossing.hostile(write)
+    assert "it holds more than 2000 files and folders" in crossing.unpack()
+    assert list(crossing.out.iterdir()) == []
+
+
+def test_a_full_disk_is_not_the_agents_failure(tmp_path: Path) -> None:
+    unpack_deliverables._blame_the_disk(0, tmp_path)
+    unpack_deliverables._blame_the_disk(2, tmp_path)
+    with pytest.raises(OSError, match="from outside"):
+        unpack_deliverables._blame_the_disk(-9, tmp_path)
+    if Path("/dev/full").exists() and os.statvfs("/proc").f_bavail == 0:
+        with pytest.raises(OSError, match="No space left"):
+            unpack_deliverables._blame_the_disk(2, Path("/proc"))
+
+
+def test_odd_trees_arrive_as_they_were(crossing: Crossing) -> None:
+    tree = crossing.out / "tree"
+    (tree / "empty").mkdir(parents=True)
+    (tree / "-rf").write_text("dash")
+    (tree / "new\nline").write_text("line")
+    (tree / "back\\slash*").write_text("back")
+    Path(os.fsdecode(os.fsencode(tree) + b"/\xff\xfe")).write_text("no UTF-8")
+    deep = tree / ("n" * 200) / ("m" * 200)
+    deep.mkdir(parents=True)
+    (deep / ("o" * 255)).write_text("long")
+    (tree / "one").write_text("linked")
+    (tree / "two").hardlink_to(tree / "one")
+    (tree / "one").chmod(0o4751)
+    os.utime(tree / "one", (1, -5))
+    (tree / "dangling").symlink_to("../nowhere")
+    os.utime(tree / "empty", (1, 1_000_000_000))
+
+    def listed() -> list[tuple[bytes, int, float, int, bytes]]:
+        found = []
+        for path in sorted(os.fsencode(each) for each in tree.rglob("*")):
+            told = os.lstat(path)
+            content = Path(os.fsdecode(path)).read_bytes() if told.st_mode >> 12 == 8 else b""
+            found.append((path, told.st_mode, int(told.st_mtime), told.st_nlink, content))
+        return found
+
+    before = listed()
+    crossing.pack()
+    subprocess.run(["rm", "-rf", tree], check=True)
+    assert crossing.unpack() == ""
+    assert listed() == before
+    assert (tree / "one").stat().st_ino == (tree / "two").stat().st_ino
+
+
+@pytest.mark.parametrize("name", ["-leading", "a b", "it's", 'a"b', "$HOME;x", "a*", "a\\b"])
+def test_paths_that_a_shell_would_take_apart(crossing: Crossing, name: str) -> None:
+    place = crossing.out / name / "f"
+    place.parent.mkdir()
+    place.write_text("it")
+    crossing.task = replace(crossing.task, deliverables=(Deliverable(str(place), "file", 4, 4),))
+    crossing.pack()
+    place.unlink()
+    assert crossing.unpack() == ""
+    assert place.read_text() == "it"
 
 
 def test_an_archive_that_grows_without_end(crossing: Crossing) -> None:

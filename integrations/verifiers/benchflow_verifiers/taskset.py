@@ -7,8 +7,11 @@ time and of artifact size hold, and nothing but a verifier that finished gives a
 
 from __future__ import annotations
 
+import asyncio
+import io
 import json
 import logging
+import tarfile
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +22,7 @@ from verifiers.v1.errors import SandboxError, TaskError
 from verifiers.v1.runtimes import Runtime
 from verifiers.v1.taskset import Taskset
 from verifiers.v1.tasksets.harbor.taskset import (
+    HarborArtifact,
     HarborConfig,
     HarborData,
     HarborTask,
@@ -27,10 +31,12 @@ from verifiers.v1.tasksets.harbor.taskset import (
     resolve_env,
 )
 from verifiers.v1.trace import Trace
-from verifiers.v1.utils.artifacts import MAX_ARTIFACT_BYTES
+from verifiers.v1.utils.artifacts import MAX_ARTIFACT_BYTES, collect
 
 logger = logging.getLogger(__name__)
 _MB = 1024 * 1024
+#: What collecting raises for tools that fail, that say something else, or whose archive is none.
+_FROM_THE_BOX = (SandboxError, RuntimeError, ValueError, OverflowError, OSError, tarfile.TarError)
 #: By which an archive may exceed what the task lets an agent deliver, and what is around it.
 _SLACK_MB = 20
 
@@ -56,12 +62,30 @@ class BenchflowTask(HarborTask):
     ) -> None:
         """Collect the deliverables, as the one archive that the task's own hook makes of them.
 
-        The hook leaves behind what is larger than the task allows: that is the agent's failure,
-        which the verifier judges.
+        Everything in the box may be the agent's by now, tools and all: whatever goes wrong there,
+        or is larger than the task allows, is its failure, and the verifier finds nothing. Raises
+        SandboxError where the box itself is gone. Nothing else travels, `/logs/artifacts` neither.
         """
-        await super().finalize(trace, runtime, sidecars)
+        for artifact in self.data.artifacts:
+            trace.state.artifacts[artifact.source] = await self._collected(artifact, runtime)
         carried = sum(len(data or b"") for data in trace.state.artifacts.values())
         trace.record_metric("delivered_mb", round(carried / _MB, 1))
+
+    async def _collected(self, artifact: HarborArtifact, runtime: Runtime) -> bytes | None:
+        try:
+            for hook in self.data.collect:
+                command = runtime.run(["sh", "-c", hook.command], {})
+                await asyncio.wait_for(command, hook.timeout_sec)
+            found = await collect(
+                runtime, [artifact], max_bytes=self.data.artifact_max_bytes, sweep=False
+            )
+            return _one_file(artifact.source, found[artifact.source])
+        except _FROM_THE_BOX as error:
+            said = f"{type(error).__name__}: {error}"[:300]
+            if not await runtime.alive():
+                raise SandboxError(f"the agent's box is gone: {said}") from error
+            logger.warning("%s: nothing was delivered: %s", self.data.name, said)
+            return None
 
     async def run_verifier(self, runtime: Runtime, trace: Trace) -> float | dict[str, float]:
         """`reward`; `resolved`, each `milestone.*` and each `metric.*` go to the trace's metrics.
@@ -86,6 +110,16 @@ class BenchflowTask(HarborTask):
             return str(told)[:500]
         except (SandboxError, OSError, ValueError):
             return ""
+
+
+def _one_file(path: str, archive: bytes | None) -> bytes | None:
+    """`archive`, where it holds the file `path` and nothing more. Raises ValueError otherwise."""
+    if archive is not None:
+        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as tar:
+            member, *more = tar.getmembers()
+        if more or member.name != path.lstrip("/") or not member.isreg() or member.issparse():
+            raise ValueError(f"{path} is not one file")
+    return archive
 
 
 class BenchflowTaskset(HarborTaskset, Taskset[BenchflowTask, BenchflowConfig]):

@@ -20,8 +20,8 @@ _SLACK_MB = 16
 _PACKING_SECONDS = 1800
 _PACK = """\
 set --; for each in {names}; do [ -e "/$each" ] && set -- "$@" "$each"; done; \
-mkdir -p {folder}; \
-tar --create --sparse --numeric-owner -C / -- "$@" 2>/dev/null | gzip -1 >{archive}; \
+mkdir -p {folder}; rm -rf {archive}; \
+tar --create --sparse --numeric-owner --no-unquote -C / -- "$@" 2>/dev/null | gzip -1 >{archive}; \
 [ "$(stat -c %s {archive})" -le {most} ] 2>/dev/null || : >{archive}"""
 
 

@@ -10,8 +10,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from benchflow.authoring.publish.markdown import cell
 from benchflow.base import atomic
-from benchflow.base.text import one_line
 from benchflow.errors import UsageError
 
 _MARK = "<!-- made by benchflow tasks export --layout hf -->"
@@ -73,10 +73,10 @@ def _row(told: dict[str, Any]) -> list[str]:
     cells = [
         told["task"]["name"],
         str(told["task"].get("version", "")),
-        told["task"].get("description", ""),
+        str(told["task"].get("description", "")),
         f"{told.get('agent', {}).get('timeout_sec', 0) / 3600:g} h",
         "yes" if images else "no",
     ]
     if ours.get("arch"):
         cells[2] += f" ({ours['arch']}, {ours['firmware']})"
-    return [one_line(cell, 200).replace("|", "\\|") for cell in cells]
+    return [cell(text, 200) for text in cells]

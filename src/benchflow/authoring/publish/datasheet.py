@@ -17,10 +17,10 @@ import benchflow
 from benchflow.authoring import size
 from benchflow.authoring.check import GATES
 from benchflow.authoring.gate_record import Standing, dates, standing
+from benchflow.authoring.publish.markdown import cell
 from benchflow.base import atomic
 from benchflow.base.home import home
 from benchflow.base.numbers import duration, plural
-from benchflow.base.text import one_line
 from benchflow.results.collect import collect
 from benchflow.results.records import Record
 from benchflow.tasks import Exploit, Task, reviews
@@ -67,9 +67,9 @@ def _stamped(paths: list[Path]) -> str:
 
 
 def _made(task: Task) -> str:
-    name = _cell(task.name).replace("`", "")  # a plain Harbor folder may be called anything
+    name = cell(task.name).replace("`", "")  # a plain Harbor folder may be called anything
     parts = [
-        f"# {name} {task.version}\n\n{_cell(task.description, 500)}\n\nMade by "
+        f"# {name} {cell(task.version)}\n\n{cell(task.description, 500)}\n\nMade by "
         f"`benchflow tasks datasheet {name}` from records; nothing in it is kept by hand.",
         _facts(task),
     ]
@@ -135,7 +135,7 @@ def _lapsed(found: Standing | None) -> str:
         return f"{found.good} of {len(GATES)} gates hold for the task as it is.\n\n"
     named = ", ".join(found.changed[:5])
     more = f" and {len(found.changed) - 5} more" if len(found.changed) > 5 else ""
-    return f"No gate holds for the task as it is. Changed since they ran: {_cell(named)}{more}.\n\n"
+    return f"No gate holds for the task as it is. Changed since they ran: {cell(named)}{more}.\n\n"
 
 
 def _exploits(task: Task) -> str:
@@ -212,14 +212,8 @@ def _table(header: list[str], rows: Iterable[list[str]]) -> str:
     commands = header[-1] == "command"
     lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
     for row in rows:
-        cells = [_cell(cell, 600) for cell in row]
+        cells = [cell(text, 600) for text in row]
         if commands:
             cells[-1] = f"`{cells[-1].replace('`', '')}`"
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) if len(lines) > 2 else "None."
-
-
-def _cell(text: str, limit: int = 300) -> str:
-    """Text of a record for a cell: one line that is no markup."""
-    plain = one_line(text, limit).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
-    return plain.replace("[", "\\[")

@@ -6,9 +6,12 @@ registry answers is bounded and made plain before it is shown.
 
 from __future__ import annotations
 
+import hashlib
+import http.client
 import json
 import os
 import re
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -16,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from benchflow.base.text import one_line
 from benchflow.errors import InfrastructureError, UsageError
@@ -27,7 +30,11 @@ _LOOPBACK = re.compile(r"(localhost|127\.\d+\.\d+\.\d+)(:\d+)?")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 _MOST_BYTES = 4 * 1024 * 1024
-_SECONDS = 30.0
+_SECONDS = 30.0  # without a byte
+_SECONDS_IN_ALL = 120.0
+#: What reading an answer raises, whatever is in it.
+_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+_TAG = re.compile(r"\w[\w.-]{0,127}", re.ASCII)
 LOG_IN = (
     "log in: buildah login, podman login or docker login (a file without a credential helper); "
     "REGISTRY_AUTH_FILE names another file"
@@ -73,12 +80,14 @@ class Repository:
         body, digest = found
         try:
             config = json.loads(body)["config"]["digest"]
-            if not (_DIGEST.fullmatch(config) and _DIGEST.fullmatch(digest)):
-                raise ValueError("no digest")
-            read = self._get(f"blobs/{config}", {})
-            labels = (json.loads(read[0]).get("config") or {}).get("Labels") or {} if read else {}
+            _check(body, digest)
+            read = self._get(f"blobs/{config}", {}) if _DIGEST.fullmatch(config) else None
+            if read is None:
+                return Remote(digest, {})
+            _check(read[0], config)
+            labels = (json.loads(read[0]).get("config") or {}).get("Labels") or {}
             return Remote(digest, {str(key): str(value) for key, value in labels.items()})
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except _UNREADABLE as error:
             raise InfrastructureError(
                 f"{self.name}:{reference} in the registry is no image of this kind",
                 hint="choose another prefix, or remove it there",
@@ -88,8 +97,9 @@ class Repository:
         """The tags that it has, sorted; empty when nothing was pushed there."""
         found = self._get("tags/list", {})
         try:
-            return sorted(map(str, json.loads(found[0])["tags"] or ())) if found else []
-        except (ValueError, KeyError, TypeError) as error:
+            tags = [str(tag) for tag in json.loads(found[0])["tags"] or ()] if found else []
+            return sorted(tag for tag in tags if _TAG.fullmatch(tag))
+        except _UNREADABLE as error:
             raise InfrastructureError(f"{self.name}: the registry's list is unreadable") from error
 
     def credentials(self) -> str:
@@ -105,7 +115,7 @@ class Repository:
                 request.add_unredirected_header("Authorization", self._token)
             try:
                 with self._opener.open(request, timeout=_SECONDS) as answer:
-                    body = answer.read(_MOST_BYTES)
+                    body = _read(answer)
                     return body, answer.headers.get("Docker-Content-Digest", "")
             except urllib.error.HTTPError as error:
                 error.close()
@@ -115,8 +125,9 @@ class Repository:
                     self._token = self._log_in(error.headers.get("WWW-Authenticate", ""))
                     continue
                 raise refused(self.name, f"status {error.code}: {error.reason}") from error
-            except (OSError, ValueError) as error:
-                raise refused(self.name, str(getattr(error, "reason", error))) from error
+            except (OSError, ValueError, http.client.HTTPException) as error:
+                said = str(getattr(error, "reason", error)) or type(error).__name__
+                raise refused(self.name, said) from error
         raise AssertionError("not reached")
 
     def _log_in(self, challenge: str) -> str:
@@ -130,17 +141,59 @@ class Repository:
         asked = dict(re.findall(r'(\w+)="([^"]*)"', rest))
         query = {"service": asked.get("service", ""), "scope": f"repository:{self._path}:pull"}
         realm = asked.get("realm", "")
-        if not realm.startswith("https://") and not self.is_loopback:
+        if not self._may_ask(realm):
             raise refused(self.name, "unauthorized, and no place to ask for a token")
         request = urllib.request.Request(f"{realm}?{urllib.parse.urlencode(query)}")
         if auth:
             request.add_unredirected_header("Authorization", f"Basic {auth}")
         try:
             with self._opener.open(request, timeout=_SECONDS) as answer:
-                told = json.loads(answer.read(_MOST_BYTES))
+                told = json.loads(_read(answer))
             return f"Bearer {told.get('token') or told['access_token']}"
-        except (OSError, ValueError, KeyError, AttributeError) as error:
+        except (OSError, http.client.HTTPException, *_UNREADABLE) as error:
             raise refused(self.name, f"unauthorized, no token was given: {error}") from error
+
+    def _may_ask(self, realm: str) -> bool:
+        """Whether credentials may go there: encrypted, or from a registry here to a place here."""
+        place = urllib.parse.urlsplit(realm)
+        here = self.is_loopback and bool(_LOOPBACK.fullmatch(place.netloc))
+        return bool(place.netloc) and (place.scheme == "https" or (place.scheme == "http" and here))
+
+
+def _read(answer: IO[bytes]) -> bytes:
+    """The body, as much of it as is bounded. Raises TimeoutError for one that drips."""
+    until = time.monotonic() + _SECONDS_IN_ALL
+    body = b""
+    while len(body) < _MOST_BYTES and (piece := answer.read1(_MOST_BYTES - len(body))):  # type: ignore[attr-defined]
+        body += piece
+        if time.monotonic() > until:
+            raise TimeoutError(f"timed out: no end after {_SECONDS_IN_ALL:.0f} seconds")
+    return body
+
+
+def _check(content: bytes, digest: str) -> None:
+    """Raises ValueError unless `content` is what `digest` says."""
+    if not _DIGEST.fullmatch(digest):
+        raise ValueError("no digest")
+    if f"sha256:{hashlib.sha256(content).hexdigest()}" != digest:
+        raise ValueError("its content is not what its digest says")
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """What was asked for encrypted is not fetched otherwise."""
+
+    def redirect_request(
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: http.client.HTTPMessage,
+        newurl: str,
+    ) -> urllib.request.Request | None:
+        if urllib.parse.urlsplit(newurl).scheme not in {"https", req.type}:
+            raise ValueError("it redirects to a place without encryption")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 @cache
@@ -148,7 +201,7 @@ def _opener(is_loopback: bool) -> urllib.request.OpenerDirector:
     """One for all, because reading the machine's certificates takes long."""
     # What is on this machine is not behind its proxy.
     handlers = [urllib.request.ProxyHandler({})] if is_loopback else []
-    return urllib.request.build_opener(*handlers)
+    return urllib.request.build_opener(_Redirects, *handlers)
 
 
 #: What registries say, in the words of their clients, what it means, and what to do about it.
