@@ -1,6 +1,7 @@
 """What the tests need: `benchflow` of this checkout, or the command that BENCHFLOW names.
 
-Those that run also need Docker, and a data set exported with images, BENCHFLOW_DATASET.
+Those that run also need Docker, and a data set exported with images, BENCHFLOW_DATASET; those of
+whole solutions run over the tasks in it.
 """
 
 from __future__ import annotations
@@ -60,6 +61,14 @@ def dataset(engine: None) -> Path:
     if not given:
         pytest.skip("needs BENCHFLOW_DATASET, a data set that was exported with --images --push")
     return Path(given)
+
+
+def exported() -> list[str]:
+    """The folders of BENCHFLOW_DATASET; without it one that no data set has, so that what runs over
+    them is skipped, with the reason."""
+    given = os.environ.get("BENCHFLOW_DATASET")
+    found = sorted(file.parent.name for file in Path(given).glob("*/task.toml")) if given else []
+    return found or ["no-dataset"]
 
 
 def build(tag: str, dockerfile: str, context: Path) -> None:

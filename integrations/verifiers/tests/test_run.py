@@ -10,15 +10,6 @@ from play import play
 from conftest import build, run, verifier_image
 
 
-def test_doing_nothing_earns_nothing(dataset: Path) -> None:
-    episode = play(dataset, "repair-dead-server", "nop")
-    assert episode.ok, episode.errors
-    [trace] = episode.traces
-    assert {name: reward.score for name, reward in trace.rewards.items()} == {"reward": 0.0}
-    assert trace.metrics["resolved"] == 0.0
-    assert {v for k, v in trace.metrics.items() if k.startswith("milestone.")} == {0.0}
-
-
 def test_a_verifier_that_breaks_is_an_error_and_no_reward(dataset: Path, tmp_path: Path) -> None:
     broken = tmp_path / "dataset" / "repair-dead-server"
     shutil.copytree(dataset / "repair-dead-server", broken)
