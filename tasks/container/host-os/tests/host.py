@@ -135,7 +135,17 @@ class Host(GuestWithTries):
         return self._post(port, script, seconds)
 
     def ask_behind(self, port: int, own: int, script: str) -> str | None:
-        """The same of a container that the one behind `port` reaches at its own port `own`."""
+        """The same of a container that the one behind `port` reaches at its own port `own`.
+
+        Asked again for a minute where nothing answers: a container that is said to run may need a
+        while until its program listens.
+        """
+        until = self.machine.deadline(60)
+        while (said := self._ask_behind(port, own, script)) is None and until.remaining() > 0:
+            time.sleep(1)
+        return said
+
+    def _ask_behind(self, port: int, own: int, script: str) -> str | None:
         # Its wget crashes when it has to post, so the request is made by hand.
         one, two = secrets.randbelow(1 << 40), secrets.randbelow(1 << 40)
         body = f"{script}\necho\necho $(({one}+{two}))".replace("'", "'\\''")
