@@ -365,9 +365,5 @@ void round_of_queries(void)
 		}
 		line = end + 1;
 	}
-#ifndef RESTS
-	for (;;)
-		;
-#endif
 #endif
 }

@@ -103,7 +103,7 @@ def quick(station, table: bytes, queue: bytes, due: str, why: str):
     On a busy host it may be off before QEMU was greeted, which is taken for a kernel that cannot be
     loaded; other checks have seen that it can, so it is tried again.
     """
-    for left in reversed(range(6)):
+    for left in reversed(range(10)):
         machine = station.machine(table, queue)
         try:
             hears(machine, due, why)
