@@ -22,17 +22,17 @@ def test_verifiers_finds_the_classes_by_the_name_of_the_package() -> None:
     assert environment_class("benchflow-verifiers").__name__ == "BenchflowEnv"
 
 
-def test_all_fifteen_tasks_load_with_their_own_limits(named: Path) -> None:
+def test_all_sixteen_tasks_load_with_their_own_limits(named: Path) -> None:
     tasks = load(named)
     told = {file.parent.name: tomllib.loads(file.read_text()) for file in named.glob("*/task.toml")}
-    assert len(tasks) == len(told) == 15
+    assert len(tasks) == len(told) == 16
     for task in tasks:
         own = told[Path(task.data.task_dir).name]
         assert task.data.timeout.agent == own["agent"]["timeout_sec"] >= 7200
         assert task.data.timeout.scoring == own["verifier"]["timeout_sec"] >= 3600
         assert task.data.verifier is not None and task.data.verifier.network_allow == []
         assert task.data.image and task.data.verifier_image
-    assert len({task.key for task in tasks}) == 15
+    assert len({task.key for task in tasks}) == 16
 
 
 def test_the_artifact_limit_is_raised_where_a_task_needs_it_and_that_is_said(

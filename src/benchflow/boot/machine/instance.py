@@ -7,6 +7,7 @@ import itertools
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,18 @@ class Hardware:
         overlay = self.overlays[index]
         self._guard.room(self.name, stored([overlay.path, overlay.disk.path]))
         return overlay.flatten(target)
+
+    def begin_icount(self) -> None:
+        """From the next start on, QEMU counts the guest's instructions (its record mode)."""
+        record = f"shift=0,rr=record,rrfile={self.file('record')}"
+        self.spec = replace(self.spec, extra_args=(*self.spec.extra_args, "-icount", record))
+        self._host = replace(self._host, accelerator="tcg,thread=single,tb-size=128")
+
+    def icount(self) -> int:
+        """The instructions counted up to now. Raises CheckMisuse when QEMU does not count."""
+        if "-icount" not in self.spec.extra_args:
+            raise CheckMisuse(f"{self.name}: call count_instructions() before boot()")
+        return int(self.ask("query-replay")["icount"])
 
     def files(self) -> list[Path]:
         """All files of this machine."""

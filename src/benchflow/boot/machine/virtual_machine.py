@@ -72,22 +72,10 @@ class Machine:
     ) -> None:
         self.name = name
         self.spec = Spec(
-            arch=arch,
-            firmware=firmware,
-            memory_mb=memory_mb,
-            cpus=cpus,
-            disks=tuple(disks),
-            cdrom=cdrom,
-            nics=tuple(nics),
-            kernel=kernel,
-            initrd=initrd,
-            append=append,
-            extra_args=tuple(extra_args),
-            machine_type=machine_type,
-            cpu=cpu,
-            rng=rng,
-            vga=vga,
-        )
+            arch=arch, firmware=firmware, memory_mb=memory_mb, cpus=cpus, disks=tuple(disks),
+            cdrom=cdrom, nics=tuple(nics), kernel=kernel, initrd=initrd, append=append,
+            extra_args=tuple(extra_args), machine_type=machine_type, cpu=cpu, rng=rng, vga=vga,
+        )  # fmt: skip
         self._observer = observer or Observer()
         self._own_scratch = scratch is None
         self._scratch = scratch or Path(tempfile.mkdtemp(prefix="benchflow-boot-"))
@@ -308,6 +296,22 @@ class Machine:
         finally:
             if runs:
                 self._hardware.ask("cont")
+
+    def count_instructions(self) -> None:
+        """Have QEMU count what the guest executes, from the next start on; only when switched off.
+
+        The guest then runs under TCG on one thread, and its clocks follow the count: the same
+        input makes the same count, however fast or busy the host is.
+        """
+        check_off(self._watch)
+        self._hardware.begin_icount()
+
+    def instructions(self) -> int:
+        """Instructions of this start, as QEMU counted them outside the guest; `wfi` waits for free.
+
+        Raises CheckMisuse without `count_instructions`, GuestExited when the machine is off.
+        """
+        return self._hardware.icount()
 
     def screenshot(self, name: str = "screen") -> Path:
         """Save the screen as a PNG; returns its path. The machine needs a `vga`."""
