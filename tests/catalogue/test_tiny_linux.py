@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from tests.catalogue.checkers import helper
 
-from benchflow.tasks import Task, find, includes
+from benchflow.base import shell_pieces
+from benchflow.tasks import Task, find
 
 TASK = Path(__file__).parents[2] / "tasks/from-source/tiny-linux"
 ORDER = (TASK / "environment/order").read_text().strip()
@@ -102,7 +103,7 @@ def test_what_is_no_kernel_is_refused(packed: bytes) -> None:
 
 
 def test_a_mirror_that_moved_on_is_named(tmp_path: Path) -> None:
-    script = includes.read(TASK / "environment/sources/fetch.sh", TASK).decode()
+    script = shell_pieces.read(TASK / "environment/sources/fetch.sh", TASK).decode()
     tools = tmp_path / "bin"
     tools.mkdir()
     apt = tools / "apt-get"

@@ -59,7 +59,8 @@ def test_the_catalogue_has_a_page_a_task(pages: dict[str, str]) -> None:
 
 def test_a_new_task_needs_its_own_folder_alone(tmp_path: Path) -> None:
     folder = tmp_path / "tasks/repair/dead-server"
-    shutil.copytree(ROOT / "tasks/repair/dead-server", folder)
+    for part in ("lib", "repair/dead-server"):  # what tasks share is there before any of them
+        shutil.copytree(ROOT / "tasks" / part, tmp_path / "tasks" / part)
     (folder / "README.md").write_text(
         "# dead-server\n\nIn short.\n\n## How it is proved\nBy a look.\n\n"
         "## What it does not prove\nAll else.\n"

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchflow.authoring.repairs import answer, is_dockerfile, repairs, statements
-from benchflow.tasks import includes
+from benchflow.base import shell_pieces
 from benchflow.tasks.digest import files_below
 
 LEAST_BYTES = 24
@@ -52,7 +52,7 @@ class Secrets:
                 continue
             for path in files_below(root / part, links=True):
                 if not path.is_symlink() and (part != "steps" or path.name != "instruction.md"):
-                    found.add(path.relative_to(root).as_posix(), includes.read(path, root))
+                    found.add(path.relative_to(root).as_posix(), shell_pieces.read(path, root))
         return found
 
     def add(self, name: str, data: bytes) -> None:

@@ -12,7 +12,9 @@ import re
 import shutil
 from pathlib import Path
 
+from benchflow.base import shell_pieces
 from benchflow.errors import TaskError
+from benchflow.generators.files import files
 from benchflow.generators.generator import Generator
 from benchflow.generators.parts import Part
 from benchflow.generators.spec import Spec
@@ -40,6 +42,8 @@ def write(generator: Generator, drawn: Spec, tasks: Path, folder: Path) -> None:
     facts = _facts(generator, drawn)
     for path in sorted(folder.rglob("*")):
         if path.is_file():
+            # An instance lies in no catalogue, so pieces that tasks share stand in it.
+            path.write_bytes(shell_pieces.written_out(path, tasks / "lib"))
             _fill(path, drawn, facts, placed)
     for part in drawn.parts:
         for kind, where in (("broken", part.stage), ("repaired", part.bites)):
@@ -48,13 +52,10 @@ def write(generator: Generator, drawn: Spec, tasks: Path, folder: Path) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    if source.is_file():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(source, target)
-        return
-    for path in sorted(source.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
-            _copy(path, target / path.relative_to(source))
+    for path in files(source):
+        copy = target / path.relative_to(source)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
 
 
 def _fill(path: Path, drawn: Spec, facts: dict[str, str], placed: set[tuple[str, str]]) -> None:
@@ -83,10 +84,9 @@ def _fill(path: Path, drawn: Spec, facts: dict[str, str], placed: set[tuple[str,
 
 
 def _fragment(part: Part, kind: str) -> str:
-    # In the environment nothing says which part it is: its scripts stay out of the image, and
-    # their text is nobody's to read there.
-    told = part.broken if kind == "broken" else f"# {part.title}\n{part.repaired}"
-    return f"(\n{told})\n" if kind == "broken" else told
+    if kind == "broken":  # by itself: its variables are nobody else's
+        return f"(\n{part.broken})\n"
+    return f"# {part.title}\n{part.repaired}"
 
 
 def _facts(generator: Generator, drawn: Spec) -> dict[str, str]:

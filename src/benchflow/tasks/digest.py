@@ -9,8 +9,8 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
+from benchflow.base import shell_pieces
 from benchflow.errors import TaskError
-from benchflow.tasks import includes
 
 # What a task.toml says without moving a score: why it is not verified yet, what its exploits may
 # gain, how its variants are run. To set that right must make no trial due.
@@ -62,7 +62,7 @@ def digest_of(root: Path, parts: Iterable[str], *, links: bool = False) -> str:
 
     What a `task.toml` at the root says of exploits and variants, or as the reason for
     `unverified`, does not count; lines that stand for shared pieces count as what they stand for
-    (`includes`). Raises TaskError for a symlink, unless `links`: then where it
+    (`base.shell_pieces`). Raises TaskError for a symlink, unless `links`: then where it
     leads to counts, and TaskError is for special files, and for what cannot be read.
     """
     total = hashlib.sha256()
@@ -88,7 +88,7 @@ def digest_of(root: Path, parts: Iterable[str], *, links: bool = False) -> str:
 
 def _written_out(path: Path, root: Path) -> bytes:
     try:
-        return includes.read(path, root)
+        return shell_pieces.read(path, root)
     except PermissionError:
         raise TaskError(f"{path}: you may not read it", hint=f"chmod a+r {path}") from None
 

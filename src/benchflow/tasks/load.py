@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchflow.base import shell_pieces
 from benchflow.boot.milestones import ChecksError, MilestoneSpec
 from benchflow.boot.runner.scan import scan
 from benchflow.errors import TaskError, UsageError
-from benchflow.tasks import includes
 from benchflow.tasks.digest import digest_of
 from benchflow.tasks.model import Deliverable, Exploit, Resources, Step, Task, Variant
 
@@ -62,7 +62,7 @@ def load(path: Path | str) -> Task:
     problems += list(_missing_files(folder, data))
     problems += [
         Problem(path.relative_to(folder).as_posix(), "", message, fix)
-        for path, message, fix in includes.problems(folder)
+        for path, message, fix in shell_pieces.problems(folder)
     ]
     if parsed is None or problems:
         raise _error(folder, problems)

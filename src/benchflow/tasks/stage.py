@@ -18,12 +18,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchflow.base import shell_pieces
 from benchflow.base.home import home
 from benchflow.base.numbers import plural
 from benchflow.boot.memory import OWN_MB, QEMU_MB, TOOL_MB
 from benchflow.boot.runner.debian_packages import packages
 from benchflow.errors import UsageError
-from benchflow.tasks import includes, packing
+from benchflow.tasks import packing
 from benchflow.tasks.digest import files_below
 from benchflow.tasks.model import Resources, Staged, Task
 
@@ -299,7 +300,7 @@ def _copy(task: Task, part: str, target: Path) -> None:
     for path in files_below(source):
         copy = target / path.relative_to(source)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_bytes(includes.read(path, task.path))
+        copy.write_bytes(shell_pieces.read(path, task.path))
         copy.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)
 
 

@@ -12,9 +12,9 @@ from tests.lamp import Edit, edit, lamp  # noqa: F401
 from benchflow.authoring import static_gates
 from benchflow.authoring.meaning.key import parts_of
 from benchflow.authoring.new import new
+from benchflow.base.shell_pieces import library, read
 from benchflow.errors import TaskError
 from benchflow.tasks import catalogue, load, root, stage
-from benchflow.tasks.includes import library, read
 from benchflow.tasks.stage import export
 
 PIECE = "# Says who it is. Wants nothing.\n\nhello() { echo hello; }\nhello\n"

@@ -30,10 +30,15 @@ def library(task: Path) -> Path:
 
 def read(path: Path, task: Path) -> bytes:
     """The content of a task's file, written out. Raises TaskError for a piece that is not there."""
+    return written_out(path, library(task))
+
+
+def written_out(path: Path, pieces: Path) -> bytes:
+    """The content of a file with pieces of the folder `pieces`. Raises TaskError."""
     data = path.read_bytes()
     if path.suffix != ".sh" or b"from-tasks-lib" not in data:
         return data
-    return _LINE.sub(lambda found: _piece(found[1], path, library(task)), data)
+    return _LINE.sub(lambda found: _piece(found[1], path, pieces), data)
 
 
 def problems(task: Path) -> Iterator[tuple[Path, str, str]]:
