@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from test_gates import trial
 from tests.lamp import Edit, edit, lamp
 
 from benchflow.authoring import gate_rules, measured_times, size
-from benchflow.authoring.gate import Status
+from benchflow.authoring.gate import GateResult, Status
 from benchflow.errors import UsageError
 from benchflow.results.model import Trial
 from benchflow.tasks import load
@@ -34,6 +35,21 @@ def test_sizes_inside_their_limits_pass(edit: Edit, tmp_path: Path) -> None:
     found = size.size(task, 200 * MIB, [oracle(tmp_path / "t", megabytes=64)])
     assert found.status is Status.PASSED, found.findings
     assert found.summary == "image 200 of 2048 MiB, /app/lamp.img 64 of 64 MiB"
+    figures = found.figures
+    assert figures["delivered_apparent_mb"] == 64 and figures["delivered_stored_mb"] == 0
+    assert figures["delivered_packed_mb"] < 0.1, "a hole takes nothing in the archive"
+    assert size.delivered(found).endswith("MiB as one archive, which fits 32 MiB")
+    assert size.delivered(GateResult.from_json(found.to_json())) == size.delivered(found)
+
+
+def test_what_does_not_fit_a_trainer_is_said(edit: Edit, tmp_path: Path) -> None:
+    task = load(edit("instruction.md", "Build a lamp.", "Build a lamp of at most 64 MiB."))
+    made = oracle(tmp_path / "t", megabytes=1)
+    (made.path / "artifacts/app/lamp.img").write_bytes(os.urandom(40 * MIB))
+    found = size.size(task, 200 * MIB, [made])
+    assert found.figures["delivered_packed_mb"] >= 40
+    assert size.delivered(found).endswith("which does not fit 32 MiB")
+    assert size.delivered(size.size(task, 200 * MIB, [])) == ""
 
 
 def test_an_image_and_a_deliverable_beyond_their_limits_are_named(

@@ -50,6 +50,10 @@ class Standing:
         """Whether the record is about another task, or another verifier."""
         return bool(self.changed)
 
+    def held(self, gate: str) -> GateResult | None:
+        """What the record says of `gate`; None when it says nothing, or the record is stale."""
+        return None if self.stale else self.gates.get(gate)
+
     @property
     def good(self) -> int:
         """How many gates passed or do not apply; 0 when the record is stale."""

@@ -7,7 +7,6 @@ has that part alone stays the same bytes.
 from __future__ import annotations
 
 import datetime
-import hashlib
 import json
 import tempfile
 from collections.abc import Callable, Sequence
@@ -21,12 +20,12 @@ from benchflow.authoring.trials import Trials
 from benchflow.base import atomic
 from benchflow.base.home import home
 from benchflow.errors import BenchflowError
-from benchflow.generators import Generator, Instance
+from benchflow.generators import Generator, Instance, files
 from benchflow.generators.spec import Spec, chosen, spec
 from benchflow.generators.write import write
 from benchflow.results.model import Trial, Verdict
 from benchflow.run.live.progress import Listener
-from benchflow.tasks import Task, load
+from benchflow.tasks import load
 
 GATES = ("seeds", "parts", "sample")
 _SEEDS = 100
@@ -157,12 +156,7 @@ def _bytes(generator: Generator, drawn: Spec, tasks: Path) -> str:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / drawn.name
         write(generator, drawn, tasks, folder)
-        found = hashlib.sha256()
-        for path in sorted(folder.rglob("*")):
-            if path.is_file():
-                content = hashlib.sha256(path.read_bytes()).hexdigest()
-                found.update(f"{path.relative_to(folder).as_posix()} {content}\n".encode())
-        return found.hexdigest()
+        return files.digest(folder, [folder])
 
 
 def _try(
@@ -181,12 +175,15 @@ def _try(
     if oracle is None or any(trial.verdict is Verdict.ERROR for trial in found):
         return None, found
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return Tried(digest, _gain(task, handed_out, drawn), _came_to(oracle), day), found
+    broken = gain(generator.told.ladder, handed_out, drawn)
+    return Tried(digest, broken, _came_to(oracle), day), found
 
 
-def _gain(task: Task, trial: Trial, drawn: Spec) -> str:
+def gain(ladder: Sequence[str], trial: Trial, drawn: Spec) -> str:
+    """What handing in what is handed out earned: "exact", or what it earned too much or too little
+    of `ladder`."""
     got = set(gate_rules.passed(trial))
-    wanted = {milestone.id for milestone in task.milestones} - drawn.broken
+    wanted = set(ladder) - drawn.broken
     early, missing = sorted(got - wanted), sorted(wanted - got)
     told = [
         f"{', '.join(early)} pass though it breaks them" if early else "",

@@ -7,8 +7,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from benchflow.base import shell_pieces
 from benchflow.errors import UsageError
-from benchflow.tasks import Task, includes, load, root
+from benchflow.tasks import Task, load, root
 from benchflow.tasks.digest import files_below
 
 _TEMPLATE = Path(__file__).parent / "template"
@@ -33,14 +34,15 @@ def new(name: str, *, like: Task | None = None, author: str = "", top: Path | No
         raise UsageError(f"{folder} exists", hint="choose another name")
     source = like.path if like else _TEMPLATE
     # A copy in another catalogue has no lib to take from.
-    shares = like is not None and includes.library(like.path) == includes.library(folder.resolve())
+    pieces = shell_pieces.library(folder.resolve())
+    shares = like is not None and shell_pieces.library(like.path) == pieces
     try:
         for path in files_below(source):
             target = folder / path.relative_to(source)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, target)
             if like and not shares:
-                target.write_bytes(includes.read(path, like.path))
+                target.write_bytes(shell_pieces.read(path, like.path))
         _name(folder / "task.toml", topic, own, author, like)
         return load(folder)
     except BaseException:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from benchflow.authoring.gate import GateResult, judged, not_applicable
 from benchflow.authoring.similarity import Secrets
+from benchflow.base import shell_pieces
 from benchflow.base.numbers import plural
 from benchflow.errors import TaskError
-from benchflow.tasks import Task, includes, load
+from benchflow.tasks import Task, load
 from benchflow.tasks.digest import files_below
 from benchflow.tasks.skills import unknown
 
@@ -140,7 +141,7 @@ def leaks(task: Task) -> GateResult:
     findings = []
     given = _given(task)
     for path in given:
-        if hit := secrets.repeated_by(includes.read(path, task.path), given=path.as_posix()):
+        if hit := secrets.repeated_by(shell_pieces.read(path, task.path), given=path.as_posix()):
             where = path.relative_to(task.path).as_posix() + (f":{hit[0]}" if hit[0] else "")
             findings.append(f"{where} repeats {hit[1]}: move it out of reach")
     return judged(

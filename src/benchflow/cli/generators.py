@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -87,7 +88,6 @@ def _told(one: Generator) -> dict[str, object]:
 
 def _print(one: Generator, *, parts: bool) -> None:
     from benchflow.cli.table import table
-    from benchflow.generators.compose import combinations
 
     silent = sum(part.silent for part in one.parts.values())
     click.echo(f"{one.name}, version {one.version}: {one.told.description}")
@@ -99,7 +99,7 @@ def _print(one: Generator, *, parts: bool) -> None:
         [
             f"{number}{' (default)' if number == one.told.default_level else ''}",
             str(level.parts), str(level.layers), str(level.silent), str(level.pairs),
-            str(level.blocking), f"{combinations(len(one.parts), level.parts):,}",
+            str(level.blocking), f"{math.comb(len(one.parts), level.parts):,}",
         ]
         for number, level in one.levels.items()
     ]  # fmt: skip

@@ -10,6 +10,7 @@ import click
 from benchflow.cli.options import json_option, print_json
 
 if TYPE_CHECKING:
+    from benchflow.authoring.gate_record import Standing
     from benchflow.tasks import Exploit, Task
 
 
@@ -62,7 +63,7 @@ def list_command(split: str | None, as_json: bool) -> None:
         return
     tasks = catalogue()
     if as_json:
-        listed = [{**vars(task), "state": _state(task)} for task in tasks]
+        listed = [{**vars(task), "state": _state(task, _standing(task))} for task in tasks]
         print_json({"schema": 1, "tasks": listed})
         return
     header = ["task", "machine", "milestones", "expert", "gates", "tried by others"]
@@ -93,28 +94,25 @@ def _line(task: Task) -> list[str]:
         f"{task.arch} {task.firmware}",
         f"{len(task.milestones) + sum(len(s.milestones) for s in task.steps)}",
         duration(task.expert_minutes * 60) if task.expert_minutes else "",
-        *_state(task).split("; ")[:2],
+        *_state(task, _standing(task)).split("; ")[:2],
     ]
 
 
-def _changed(task: Task) -> tuple[str, ...]:
-    """What has another meaning since its gates were recorded."""
+def _standing(task: Task) -> Standing | None:
+    """What is recorded of its gates; it takes a while to find out."""
     from benchflow.authoring.gate_record import standing
 
-    found = standing(task) if task.is_benchflow else None
-    return found.changed if found else ()
+    return standing(task) if task.is_benchflow else None
 
 
-def _state(task: Task) -> str:
+def _state(task: Task, found: Standing | None) -> str:
     """Gates, then attempts and attacks of the present version; verified when none is missing."""
     from benchflow.authoring.check import GATES
-    from benchflow.authoring.gate_record import standing
     from benchflow.base.numbers import plural
     from benchflow.tasks import reviews
 
     if not task.is_benchflow:
         return ""
-    found = standing(task)
     recorded = str(found or "no gates recorded")
     if task.unverified:
         return f"not verified, {recorded}"
@@ -130,14 +128,6 @@ def _state(task: Task) -> str:
     return f"{recorded}; {counted}{older}" + ("; verified" if whole else "")
 
 
-def _sizes(task: Task) -> str:
-    from benchflow.authoring import size
-    from benchflow.authoring.gate_record import standing
-
-    found = standing(task) if task.is_benchflow else None
-    return size.delivered(found.gates.get("size")) if found and not found.stale else ""
-
-
 @command.command("show")
 @click.argument("task")
 @json_option
@@ -148,6 +138,7 @@ def show_command(task: str, as_json: bool) -> None:
     Example:
       benchflow tasks show repair/dead-server
     """
+    from benchflow.authoring import size
     from benchflow.base.numbers import duration
     from benchflow.base.text import one_line
     from benchflow.cli.table import table
@@ -157,6 +148,7 @@ def show_command(task: str, as_json: bool) -> None:
     if as_json:
         print_json({"schema": 1, "task": found})
         return
+    recorded = _standing(found)
     click.echo(f"{found.name} {found.version}  ({found.digest[:12]})\n{found.description}\n")
     facts = [
         ["authors", ", ".join(found.authors)],
@@ -168,12 +160,12 @@ def show_command(task: str, as_json: bool) -> None:
         ["oracle", duration(found.oracle_minutes * 60) if found.oracle_minutes else ""],
         ["needs", ", ".join(found.needs)],
         ["deliverables", ", ".join(f"{d.path} ({d.kind})" for d in found.deliverables)],
-        ["oracle's are", _sizes(found)],
+        ["oracle's are", size.delivered(recorded.held("size") if recorded else None)],
         ["hints", str(len(found.hints)) if found.hints else ""],
         ["exploits", ", ".join(exploit.name for exploit in found.exploits)],
         ["variants", ", ".join(variant.name for variant in found.variants)],
-        ["gates", _state(found)],
-        ["changed since", ", ".join(_changed(found))],
+        ["gates", _state(found, recorded)],
+        ["changed since", ", ".join(recorded.changed if recorded else ())],
         ["unverified", found.unverified],
         *_reviewed(found),
     ]

@@ -1,6 +1,6 @@
 """Tasks drawn from seeds: the same generator, version, level and seed give the same bytes."""
 
 from benchflow.generators.generator import Generator, generators
-from benchflow.generators.instances import Instance, instance, instances, is_reference
+from benchflow.generators.instances import Instance, instances, is_reference
 
-__all__ = ["Generator", "Instance", "generators", "instance", "instances", "is_reference"]
+__all__ = ["Generator", "Instance", "generators", "instances", "is_reference"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -58,11 +57,6 @@ def pairs(parts: Iterable[Part]) -> list[tuple[Part, Part]]:
     """The pairs that make each other harder."""
     there = {part.name: part for part in parts}
     return [(part, there[o]) for part in there.values() for o in part.interacts if o in there]
-
-
-def combinations(of: int, take: int) -> int:
-    """How many choices of `take` parts there are; an upper bound of distinct instances."""
-    return math.comb(of, take)
 
 
 def _missing(parts: list[Part], level: Level, blocks: Callable[[Part], bool]) -> str:

@@ -46,10 +46,6 @@ class Stream:
         """A whole number from 0 to `bound` - 1."""
         return min(int(self._random.random() * bound), bound - 1)
 
-    def choice(self, items: Sequence[Item]) -> Item:
-        """One of `items`, which are not empty."""
-        return items[self.below(len(items))]
-
     def shuffled(self, items: Sequence[Item]) -> list[Item]:
         """All of `items` in a drawn order."""
         found = list(items)

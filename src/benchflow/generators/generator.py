@@ -11,7 +11,6 @@ in place of what that task says literally.
 from __future__ import annotations
 
 import functools
-import hashlib
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +19,14 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from benchflow.errors import TaskError
+from benchflow.generators import files
 from benchflow.generators.compose import Level, pairs
 from benchflow.generators.parts import Name, Part, load_parts
 from benchflow.generators.values import Value
 
-HIGHEST_SEED = (1 << 48) - 1
+#: What TOML can hold. A private seed has to be too long to be tried out: values of an instance
+#: follow from it, and an agent sees some of them.
+HIGHEST_SEED = (1 << 63) - 1
 
 
 class Base(BaseModel):
@@ -109,12 +111,7 @@ class Generator:
     @functools.cached_property
     def digest(self) -> str:
         """SHA-256 of all its files; the base's are not in it."""
-        found = hashlib.sha256()
-        for path in sorted(self.folder.rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
-                content = hashlib.sha256(path.read_bytes()).hexdigest()
-                found.update(f"{path.relative_to(self.folder).as_posix()} {content}\n".encode())
-        return found.hexdigest()
+        return files.digest(self.folder, [self.folder])
 
 
 def load(folder: Path) -> Generator:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from benchflow.base.home import home
 from benchflow.errors import UsageError
+from benchflow.generators import files
 from benchflow.generators import write as writing
 from benchflow.generators.generator import HIGHEST_SEED, Generator, generators
 from benchflow.generators.spec import Spec, spec
@@ -74,15 +75,8 @@ class Instance:
 def _base_digest(generator: Generator, tasks: Path) -> str:
     if generator.told.base is None:
         return ""
-    found = hashlib.sha256()
-    base = tasks / generator.told.base.task
-    for source in sorted(generator.told.base.take):
-        path = base / source
-        files = [path] if path.is_file() else sorted(path.rglob("*"))
-        for file in files:
-            if file.is_file() and "__pycache__" not in file.parts:
-                found.update(f"{file.relative_to(base)}\0".encode() + file.read_bytes())
-    return found.hexdigest()
+    taken = [tasks / generator.told.base.task / one for one in sorted(generator.told.base.take)]
+    return files.digest(tasks, [*taken, tasks / "lib"])
 
 
 def is_reference(text: str) -> bool:
@@ -120,14 +114,6 @@ def _by_name(found: re.Match[str], tasks: Path) -> Instance:
             hint="use the version of benchflow that drew it",
         )
     return Instance(generator, int(found[3]), int(found[4]))
-
-
-def instance(reference: str, tasks: Path) -> Instance:
-    """The one instance that a reference names. Raises UsageError where it names several."""
-    found = instances(reference, tasks)
-    if len(found) != 1:
-        raise UsageError(f"{reference!r} names {len(found)} instances", hint="name exactly one")
-    return found[0]
 
 
 def named(name: str, tasks: Path) -> Generator:
@@ -180,6 +166,6 @@ def private(
     for number in range(count):
         label = f"{generator.name}/{generator.version}/{number}".encode()
         drawn = hmac.new(secret, label, hashlib.sha256).digest()
-        seed = int.from_bytes(drawn[:6], "big") & HIGHEST_SEED
+        seed = int.from_bytes(drawn[:8], "big") & HIGHEST_SEED
         found.append(Instance(generator, levels[number % len(levels)], seed))
     return found

@@ -27,17 +27,7 @@ class Hex(BaseModel):
     stands_for: str
 
 
-class Choice(BaseModel):
-    """One of the rows, each a list of texts in place of the base's."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    kind: Literal["choice"]
-    stands_for: list[str]
-    rows: list[list[str]]
-
-
-Value = Annotated[Uuid | Hex | Choice, Field(discriminator="kind")]
+Value = Annotated[Uuid | Hex, Field(discriminator="kind")]
 
 
 def drawn(values: dict[str, Value], draw: Draw) -> dict[str, str]:
@@ -47,11 +37,8 @@ def drawn(values: dict[str, Value], draw: Draw) -> dict[str, str]:
         label = f"value/{name}"
         if isinstance(value, Uuid):
             found[value.stands_for] = draw.uuid(label)
-        elif isinstance(value, Hex):
-            found[value.stands_for] = draw.hex(label, len(value.stands_for))
         else:
-            row = draw.stream(label).choice(value.rows)
-            found |= dict(zip(value.stands_for, row, strict=True))
+            found[value.stands_for] = draw.hex(label, len(value.stands_for))
     return found
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchflow.authoring import size
 from benchflow.authoring.check import GATES
-from benchflow.authoring.gate_record import dates, standing
+from benchflow.authoring.gate_record import Standing, dates, standing
 from benchflow.base.numbers import duration, plural
 from benchflow.reference import log
 from benchflow.reference.markdown import before_sections, deeper, sections, table
@@ -72,41 +72,33 @@ def pages(checkout: Path) -> dict[str, str]:
 
 
 def _index(tasks: list[Task]) -> str:
-    rows = [
-        [
-            f"[{task.name}]({task.name}.md)",
-            task.description,
-            f"{task.arch} {task.firmware}",
-            str(len(task.milestones)),
-            str(task.n_checks),
-            duration(task.expert_minutes * 60),
-            _archive_mb(task),
-            str(standing(task) or "no gates recorded"),
-        ]
-        for task in tasks
-    ]
-    header = [
-        "task",
-        "in one sentence",
-        "machine",
-        "milestones",
-        "checks",
-        "expert",
-        "MiB to carry",
-    ]
-    header.append("gates")
+    rows = []
+    for task in tasks:
+        found = standing(task)
+        rows.append(
+            [
+                f"[{task.name}]({task.name}.md)",
+                task.description,
+                f"{task.arch} {task.firmware}",
+                str(len(task.milestones)),
+                str(task.n_checks),
+                duration(task.expert_minutes * 60),
+                _archive_mb(found),
+                str(found or "no gates recorded"),
+            ]
+        )
+    header = ["task", "in one sentence", "machine", "milestones", "checks", "expert"]
     return (
         "# All tasks\n\nFor readers who look for a task. Made from the tasks' own files.\n\n"
-        + table(header, rows)
+        + table([*header, "MiB to carry", "gates"], rows)
         + "\nAn expert's time is an estimate unless the task's page says that somebody was timed. "
         "*MiB to carry*: what the oracle delivered, as the one archive in which exported tasks "
         f"carry it; verifiers takes {size.TRAINERS_MB} MiB unless told otherwise.\n"
     )
 
 
-def _archive_mb(task: Task) -> str:
-    found = standing(task)
-    result = found.gates.get("size") if found and not found.stale else None
+def _archive_mb(found: Standing | None) -> str:
+    result = found.held("size") if found else None
     figure = result.figures.get("delivered_packed_mb") if result else None
     return "not measured" if figure is None else f"{figure:.1f}"
 

@@ -68,23 +68,31 @@ def _stamped(paths: list[Path]) -> str:
 
 def _made(task: Task) -> str:
     name = cell(task.name).replace("`", "")  # a plain Harbor folder may be called anything
+    found = standing(task) if task.is_benchflow else None
     parts = [
         f"# {name} {cell(task.version)}\n\n{cell(task.description, 500)}\n\nMade by "
         f"`benchflow tasks datasheet {name}` from records; nothing in it is kept by hand.",
-        _facts(task),
+        _facts(task, found),
     ]
     if task.is_benchflow:
-        parts += [_gates(task), _exploits(task), _variants(task), _attempts(task), _trials(task)]
+        parts += [
+            _gates(task, found),
+            _exploits(task),
+            _variants(task),
+            _attempts(task),
+            _trials(task),
+        ]
     return "\n\n".join(parts) + "\n"
 
 
-def _facts(task: Task) -> str:
+def _facts(task: Task, found: Standing | None) -> str:
     show = f"benchflow tasks show {task.name}"
     limits = [
         f"agent {duration(task.agent_timeout_sec)}" if task.agent_timeout_sec else "",
         f"verifier {duration(task.verifier_timeout_sec)}" if task.verifier_timeout_sec else "",
     ]
     granted = task.resources
+    sizes = size.delivered(found.held("size") if found else None)
     rows = [
         ["task digest", f"`{task.digest}`", show],
         ["authors", ", ".join(task.authors), show],
@@ -95,8 +103,8 @@ def _facts(task: Task) -> str:
          f"{granted.storage_mb} MiB of disk", show],
         *([f"deliverable `{one.path}`", f"{one.kind}, at most {one.max_mb} MiB, "
            f"{one.max_stored_mb} MiB stored", show] for one in task.deliverables),
-        *([["the oracle's deliverables", sizes, "benchflow check --gate size "
-            f"{task.name}"]] if (sizes := _sizes(task)) else []),
+        *([["the oracle's deliverables", sizes, f"benchflow check --gate size {task.name}"]]
+          if sizes else []),
         ["expert's time", f"{duration(task.expert_minutes * 60)} ({task.expert_minutes_basis})",
          show],
         ["oracle's time", duration(task.oracle_minutes * 60), "benchflow check --gate budget "
@@ -107,13 +115,8 @@ def _facts(task: Task) -> str:
     return "## What it is\n" + _table(["fact", "value", "command"], rows)
 
 
-def _sizes(task: Task) -> str:
-    found = standing(task)
-    return size.delivered(found.gates.get("size")) if found and not found.stale else ""
-
-
-def _gates(task: Task) -> str:
-    found, when = standing(task), dates(task)
+def _gates(task: Task, found: Standing | None) -> str:
+    when = dates(task)
     rows = []
     for gate in GATES:
         result = found.gates.get(gate) if found else None

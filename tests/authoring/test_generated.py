@@ -1,0 +1,135 @@
+"""Gates of a generator find what is weak in it; a record of a part lapses with the part."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from test_gates import trial
+
+from benchflow.authoring import generated
+from benchflow.authoring.gate import Status
+from benchflow.authoring.generated import Tried
+from benchflow.cli.app import run
+from benchflow.generators import Generator, generators
+from benchflow.generators.generator import load
+from benchflow.generators.spec import chosen
+from benchflow.results.model import Milestone
+from benchflow.tasks.catalogue import root
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Iterator[Path]:
+    """A generator's folder, to be changed."""
+    folder = tmp_path / "generators/repair/server"
+    shutil.copytree(generators(root())["repair/server"].folder, folder)
+    yield folder
+
+
+def edit(path: Path, before: str, after: str) -> None:
+    text = path.read_text()
+    assert before in text
+    path.write_text(text.replace(before, after))
+
+
+def test_the_draws_of_the_shipped_generator_pass() -> None:
+    found = generated.seeds(generators(root())["repair/server"], root())
+    assert found.status is Status.PASSED, found.findings
+
+
+def test_a_level_that_no_seed_meets_is_found(copy: Path) -> None:
+    edit(copy / "generator.toml", "parts = 20\nlayers = 12", "parts = 20\nlayers = 14")
+    found = generated.seeds(load(copy), root())
+    assert found.status is Status.FAILED
+    assert "of 14 layers" in found.findings[0]
+
+
+def test_a_part_that_is_never_drawn_is_found(copy: Path) -> None:
+    part = copy / "parts/shell-left.toml"
+    others = sorted(each.stem for each in copy.glob("parts/*.toml") if each != part)
+    part.write_text(part.read_text() + f"conflicts = {json.dumps(others)}\n")
+    found = generated.seeds(load(copy), root())
+    assert "shell-left is never drawn" in found.findings
+
+
+def _alone(server: Generator, passed: tuple[str, ...]) -> str:
+    drawn = chosen(server, ["shell-left"])
+    ladder = server.told.ladder
+    reached = [Milestone(name, "passed" if name in passed else "failed") for name in ladder]
+    done = replace(trial(), milestones=tuple(reached))
+    return generated.gain(ladder, done, drawn)
+
+
+def test_what_is_handed_out_has_to_earn_exactly_what_the_part_leaves_whole() -> None:
+    server = generators(root())["repair/server"]
+    others = tuple(name for name in server.told.ladder if name != "rights")
+    assert _alone(server, others) == "exact"
+    assert _alone(server, (*others, "rights")) == "rights pass though it breaks them"
+    assert _alone(server, others[1:]) == "partitions fail though it does not break them"
+
+
+def test_a_record_lapses_with_the_part_and_only_with_it(copy: Path) -> None:
+    server = load(copy)
+    told = {
+        name: vars(Tried(generated.digest_of_part(server, name, root()), *well, "2026-11-28"))
+        for name, well in {
+            "shell-left": ("exact", "resolved"),
+            "key-left": ("exact", "resolved"),
+            "root-open": ("rights pass though it breaks them", "resolved"),
+        }.items()
+    }
+    (copy / "tried.json").write_text(json.dumps({"schema": 1, "parts": told}))
+    assert generated.holding(load(copy), root()) == {"shell-left", "key-left"}
+    edit(copy / "parts/shell-left.toml", "4755", "4711")
+    assert generated.holding(load(copy), root()) == {"key-left"}
+    edit(copy / "parts/key-left.toml", 'breaks = ["rights"]', 'breaks = ["rights", "login"]')
+    assert generated.holding(load(copy), root()) == set()
+
+
+Ask = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def ask(capsys: pytest.CaptureFixture[str]) -> Ask:
+    def asked(*words: str) -> tuple[int, str]:
+        status = run(list(words))
+        return status, capsys.readouterr().out
+
+    return asked
+
+
+def test_the_commands_of_generators(ask: Ask) -> None:
+    status, said = ask("generators")
+    assert status == 0 and said.startswith("repair/server, version ")
+    status, said = ask("generators", "repair/server", "--json")
+    told = json.loads(said)["generators"][0]
+    assert told["parts"]["key-left"]["breaks"] == ["rights"] and told["splits"] == {"public": 16}
+    status, said = ask("check", "repair/server", "--fast", "--json")
+    (gate,) = json.loads(said)["tasks"]["repair/server"]
+    assert (status, gate["gate"], gate["status"]) == (0, "seeds", "passed")
+    status, said = ask("tasks", "--split", "public")
+    assert status == 0 and "repair/server#1@2" in said.split()
+
+
+def test_a_drawn_task_is_written_and_explained(ask: Ask, tmp_path: Path) -> None:
+    status, said = ask("new", "repair/server", "--seed", "3", "--level", "2", "--in", str(tmp_path))
+    assert status == 0 and "| part | layer |" in said
+    (folder,) = tmp_path.glob("repair/server-v*-l2-3")
+    assert "from-tasks-lib" not in (folder / "solution/solve.sh").read_text()
+    status, said = ask("tasks", "validate", str(folder))
+    assert status == 0 and said.startswith("ok")
+    parts = ("--part", "shell-left", "--part", "key-left")
+    status, said = ask("new", "repair/server", *parts, "--in", str(tmp_path))
+    assert status == 0 and list(tmp_path.glob("repair/server-v*-key-left-shell-left"))
+
+
+def test_a_private_split_is_told_from_a_file(ask: Ask, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_bytes(bytes(range(32)))
+    status, said = ask("generators", "repair/server", "--secret", str(secret), "--count", "3")
+    seeds = [int(line.split("#")[1].split("@")[0]) for line in said.split()]
+    assert status == 0 and len(seeds) == 3 and max(seeds) > 1 << 48
