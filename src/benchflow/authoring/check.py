@@ -60,6 +60,8 @@ def check(
 
     A gate that passed or failed on the same task and the same `boot` is not run again unless
     `again`, with new trials then, the old ones beside them; one that ended in `error` always is.
+    Where only what judges has changed (a check, `boot`, `bench`), what an earlier run of the gate
+    built is verified again and not built again (`kept_builds`).
     What was known of a gate is forgotten as soon as it is run again, and of those that look at the
     oracle's trials as soon as the oracle is.
     One that the machine could not run (no mirror, no QEMU) is an `error`, too; the others are run.
@@ -84,6 +86,9 @@ def check(
             except InfrastructureError as error:
                 findings = tuple(part for part in (error.message, error.hint) if part)
                 result = GateResult(gate, Status.ERROR, "it could not be run", findings)
+            if gate in runner.trials.built_before:
+                summary = f"{result.summary}; built before, verified again"
+                result = replace(result, summary=summary)
             result = replace(result, seconds=round(time.monotonic() - started, 2))
             runner.remember(result)
         report(result)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchflow.authoring import kept_builds
 from benchflow.authoring.meaning import key
 from benchflow.base.home import home
 from benchflow.results.jobs.lock import hold
@@ -53,6 +54,9 @@ class Trials:
     def __init__(self, task: Task, listener: Listener) -> None:
         self.task = task
         self.listener = listener
+        #: Gates whose trials were built before and have only been verified again.
+        self.built_before: set[str] = set()
+        self._anew: set[str] = set()
 
     @functools.cached_property
     def parts(self) -> dict[str, str]:
@@ -106,13 +110,21 @@ class Trials:
         return home() / "checks" / f"{self.task.slug}-{self.key}-{gate}{more}"
 
     def put_aside(self, gate: str) -> None:
-        """The trials of a gate stay as evidence, beside those that are run again. JobInUse."""
-        put_aside(self.folder(gate))
+        """The trials of a gate stay as evidence, beside those that are run again, and what they
+        built stands for no other. JobInUse."""
+        self.build_anew(gate)
+        for folder in (self.folder(gate), self._again(gate)):
+            kept_builds.forget(folder)
+            put_aside(folder)
         put_aside(self._rungs(gate))
+
+    def build_anew(self, gate: str) -> None:
+        """From now on nothing that was built before stands for a trial of this gate."""
+        self._anew.add(gate)
 
     def nop(self) -> tuple[Trial, ...]:
         """One trial in which nothing is done."""
-        return self._job("nop", ["nop"]).trials
+        return self._job("nop", ["nop"])
 
     def oracle(self) -> tuple[Trial, ...]:
         """The oracle, three times from scratch. Where it is incremental, the third is the one that
@@ -124,10 +136,10 @@ class Trials:
         """Those of `oracle` that stop nowhere, so that their times are the oracle's own."""
         climbs = self.task.oracle_incremental and self.task.milestones
         attempts = ORACLE_TIMES - 1 if climbs else ORACLE_TIMES
-        return self._job("oracle", ["oracle"], attempts=attempts).trials
+        return self._job("oracle", ["oracle"], attempts=attempts)
 
     def _climb(self) -> Trial:
-        return self._job("ladder", ["ladder:*"]).trials[0]
+        return self._job("ladder", ["ladder:*"])[0]
 
     def reference(self) -> Trial | None:
         """One trial of the oracle, for gates that need no more: one of the three where they ran.
@@ -136,7 +148,7 @@ class Trials:
         """
         known = sorted(self.known_oracles(), key=lambda trial: trial.verdict is Verdict.FAILED)
         judged = (trial for trial in known if trial.verdict is not Verdict.ERROR)
-        return next(judged, None) or next(iter(self._job("reference", ["oracle"]).trials), None)
+        return next(judged, None) or next(iter(self._job("reference", ["oracle"])), None)
 
     def stopped(self, names: list[str]) -> dict[str, Trial]:
         """Milestone → the oracle stopped after it. Empty values are left out.
@@ -165,7 +177,7 @@ class Trials:
 
     def _stopped(self, names: list[str]) -> dict[str, Trial]:
         agents = [f"ladder:{name}" for name in names]
-        return by_argument(self._job("ladder", agents, a_core=HALF_BUILT_A_CORE).trials, names)
+        return by_argument(self._job("ladder", agents, a_core=HALF_BUILT_A_CORE), names)
 
     def shipped(self, gate: str, names: list[str], *, a_core: int = 1) -> dict[str, Trial]:
         """The task's own exploits (`exploits`), or its `variants`, by name; `a_core` at once.
@@ -177,7 +189,7 @@ class Trials:
         alone = [name for name in names if name not in self._going_on(gate)]
         in_turn = [name for name in names if name in self._going_on(gate)]
         agents = [*([f"{kind}:*"] if in_turn else []), *(f"{kind}:{name}" for name in alone)]
-        trials = self._job(gate, agents, a_core=a_core).trials
+        trials = self._job(gate, agents, a_core=a_core)
         found = by_argument(trials, alone)
         shared = by_argument(trials, ["*"]).get("*")
         if shared is None:
@@ -245,7 +257,9 @@ class Trials:
         from benchflow.results.jobs.trials import read_job
 
         folder = self.folder(gate)
-        return read_job(folder).trials if folder.is_dir() else ()
+        if folder.is_dir():
+            return read_job(folder).trials
+        return kept_builds.known(self.task, self._again(gate))
 
     def _in_turn(
         self, gate: str, shared: Trial, names: Sequence[str]
@@ -273,6 +287,10 @@ class Trials:
     def _rungs(self, gate: str) -> Path:
         return self.folder(gate).with_name(f"{self.folder(gate).name}-rungs")
 
+    def _again(self, gate: str) -> Path:
+        """Where deliverables that were built before are verified again."""
+        return self.folder(gate).with_name(f"{self.folder(gate).name}-again")
+
     def _going_on(self, gate: str) -> tuple[str, ...]:
         of_task: dict[str, tuple[Exploit | Variant, ...]] = {
             "exploits": self.task.exploits,
@@ -285,8 +303,22 @@ class Trials:
 
         return concurrency([stage(self.task)], a_core)
 
-    def _job(self, gate: str, agents: list[str], attempts: int = 1, a_core: int = 1) -> Job:
+    def _job(
+        self, gate: str, agents: list[str], attempts: int = 1, a_core: int = 1
+    ) -> tuple[Trial, ...]:
+        """One trial for each agent and attempt. What was built before, by the same scripts in the
+        same image, is only verified again where the trials would have to be started."""
         from benchflow.run.job.plan import plan
+
+        folder, keeps = self.folder(gate), self.task.is_benchflow and not self.task.steps
+        if keeps and gate not in self._anew and not folder.exists():
+            labels = [agent for agent in agents for _ in range(attempts)]
+            if built := kept_builds.find(folder, gate, self.task, labels):
+                self.built_before.add(gate)
+                top = self._again(gate)
+                requests = [kept_builds.request(self.task, each, top) for each in built]
+                verified = self.verified(requests, a_core=a_core)
+                return tuple(map(kept_builds.joined, built, verified))
 
         def prepare() -> Plan:
             request = self._request(gate, agents, attempts)
@@ -294,7 +326,10 @@ class Trials:
                 request = replace(request, concurrent=self._at_once(a_core))
             return plan(request)
 
-        return self._run(gate, prepare, len(agents) * attempts)
+        trials = self._run(gate, prepare, len(agents) * attempts).trials
+        if keeps:
+            kept_builds.note(folder, gate, self.task)
+        return trials
 
     def _request(self, gate: str, agents: list[str], attempts: int) -> RunRequest:
         from benchflow.run.job.request import RunRequest

@@ -78,7 +78,7 @@ def parts_of(
     # Byte by byte: an agent reads the one, an oracle may deliver the other as it is.
     for part in ("environment", "solution", *_of_steps(folder, "solution")):
         parts[part] = digest_of(folder, [part])[:8]
-    parts["task.toml"] = _short(_told(folder))
+    parts["task.toml"] = _short(told(folder))
     parts["libraries"] = _short({name: metadata.version(name) for name in _LIBRARIES})
     parts["packages"] = _short(_packages(folder))
     return parts
@@ -184,23 +184,24 @@ def _of_steps(folder: Path, part: str) -> list[str]:
     return [path.relative_to(folder).as_posix() for path in sorted(folder.glob(f"steps/*/{part}"))]
 
 
-def _told(folder: Path) -> dict[str, Any]:
+def told(folder: Path) -> dict[str, Any]:
+    """What `task.toml` says that a trial or a verdict reads."""
     data = tomllib.loads((folder / "task.toml").read_text(encoding="utf-8"))
     ours = dict(data["metadata"]["benchflow"])
-    told = {**data, "metadata": {"benchflow": ours}, "task": dict(data["task"])}
+    read = {**data, "metadata": {"benchflow": ours}, "task": dict(data["task"])}
     for place, keys in _FOR_PEOPLE.items():
-        table = told
+        table = read
         for step in place.split("."):
             table = table.get(step, {})
         for key in keys:
             table.pop(key, None)
-    return told
+    return read
 
 
 def _packages(folder: Path) -> str:
     from benchflow.tasks.stage import verifier_dockerfile
 
-    ours = _told(folder)["metadata"]["benchflow"]
+    ours = told(folder)["metadata"]["benchflow"]
     further = tuple(ours.get("further_arches", ()))
     return verifier_dockerfile(ours["arch"], ours["firmware"], further)
 

@@ -7,14 +7,21 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
+from benchflow.base.atomic import write_json
 from benchflow.errors import UsageError
 from benchflow.results.jobs.progress_events import Phase
 from benchflow.results.jobs.sandboxes import crowded
 from benchflow.results.jobs.trials import read_verification
 from benchflow.results.model import Phases, Trial, Verdict
+from benchflow.results.safe_files import UnreadableRecord, read_bytes
 from benchflow.run.live.progress import Board, Listener, TrialState
 from benchflow.run.verify.verify_places import Attempt, on_host, sandboxed
 from benchflow.tasks import Task, stage
+
+#: What each phase took, beside the verifier's own folder.
+_PHASES = "phases.json"
 
 
 @dataclass(frozen=True)
@@ -113,6 +120,7 @@ def verify(request: VerifyRequest, listener: Listener) -> Outcome:
         raise UsageError(f"{request.folder} exists", hint="name a new folder") from None
     (sandboxed if request.sandboxed else on_host)(attempt)
     phases = _phases(request, attempt, time.monotonic() - started)
+    write_json(request.folder / _PHASES, msgspec.to_builtins(phases))
     state.result = trial = _read(request, attempt.status, state.agent, phases)
     state.ladder = {m.id: m.status for m in trial.milestones} or state.ladder
     attempt.enter(Phase.DONE)
@@ -140,13 +148,14 @@ def _tests(staged: Path, task: Task, step: str) -> Path:
 
 
 def read_again(request: VerifyRequest) -> Trial | None:
-    """What an earlier verification in `request.folder` came to; None when it did not finish.
-
-    How long it took is not recorded, so `phases` is empty.
-    """
+    """What an earlier verification in `request.folder` came to; None when it did not finish."""
     if not (request.folder / "verifier" / "reward.json").is_file():
         return None
-    return _read(request, 0, "", Phases())
+    try:
+        phases = msgspec.json.decode(read_bytes(request.folder / _PHASES, 1 << 16), type=Phases)
+    except (UnreadableRecord, msgspec.DecodeError):
+        phases = Phases()
+    return _read(request, 0, "", phases)
 
 
 def _read(request: VerifyRequest, status: int | None, agent: str, phases: Phases) -> Trial:
