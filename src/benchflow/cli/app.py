@@ -41,6 +41,7 @@ VERBS = {
     "serve": "Serve the pages of site on this machine, live while a job runs.",
     "resume": "Continue a job that was stopped.",
     "sweep": "Run a whole matrix from one file; continue after any stop.",
+    "merge": "Make one job of those that several machines ran.",
     "watch": "Follow a job or a sweep while it runs.",
     "clean": "Show what benchflow keeps here, and free space.",
 }

@@ -117,7 +117,9 @@ def job_folder(job: str, jobs_dir: Path) -> Path:
     folders = [p for p in jobs_dir.iterdir() if p.is_dir()] if jobs_dir.is_dir() else []
     jobs = [p for p in folders if p.name[0] != "."]
     latest = sorted(jobs, key=lambda path: path.stat().st_mtime, reverse=True)
-    of_sweep = sorted(p.name for p in jobs if re.fullmatch(re.escape(job) + r"-\d+", p.name))
+    of_sweep = sorted(
+        p.name for p in jobs if re.fullmatch(re.escape(job) + r"(-\d+of\d+)?-\d+", p.name)
+    )
     if of_sweep:
         hint = f"{job} is a sweep; its jobs: {', '.join(of_sweep[:8])}"
     elif latest:

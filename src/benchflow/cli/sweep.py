@@ -21,9 +21,18 @@ if TYPE_CHECKING:
 @click.option(
     "--retry", type=click.Choice(["error"]), help="Run the trials again whose verdict is error."
 )
+@click.option(
+    "--shard",
+    "part",
+    default="1/1",
+    metavar="I/N",
+    help="Run only part I of N: one machine each (docs/scale.md).",
+)
 @jobs_dir_option
 @json_option
-def command(file: Path, only_plan: bool, retry: str | None, jobs_dir: Path, as_json: bool) -> int:
+def command(
+    file: Path, only_plan: bool, retry: str | None, part: str, jobs_dir: Path, as_json: bool
+) -> int:
     """Run agents × models × tasks × hints × attempts from FILE; continue after any stop.
 
     Call it again with the same file: finished trials stay, and what was cut off is run again.
@@ -51,6 +60,7 @@ def command(file: Path, only_plan: bool, retry: str | None, jobs_dir: Path, as_j
       benchflow sweep first-look.toml --plan
       benchflow sweep first-look.toml
       benchflow sweep first-look.toml --retry error
+      benchflow sweep first-look.toml --shard 2/8      on the second of eight machines
 
     A sweep whose budget is spent ends and says what it did not start. Raise max_usd or max_tokens
     in FILE and call it again to continue.
@@ -64,12 +74,12 @@ def command(file: Path, only_plan: bool, retry: str | None, jobs_dir: Path, as_j
     from benchflow.cli.live import display_alone
     from benchflow.cli.render import shown, telling_what_is_mended
     from benchflow.errors import InfrastructureError
-    from benchflow.run.sweep import sweeps
+    from benchflow.run.sweep import shard, sweeps
     from benchflow.run.sweep.sweepfile import read_file
 
-    asked = read_file(file)
+    asked, ours = read_file(file), shard.read(part)
     jobs_dir = jobs_dir.resolve()
-    found = sweeps.survey(asked, jobs_dir)
+    found = sweeps.survey(asked, jobs_dir, ours)
     if not as_json:
         _print(found)
     if only_plan:
@@ -87,7 +97,13 @@ def command(file: Path, only_plan: bool, retry: str | None, jobs_dir: Path, as_j
     mended = telling_what_is_mended()
     with display_alone(quiet=as_json) as listener:
         found = sweeps.run(
-            asked, jobs_dir, listener, say, retry_errors=retry == "error", on_mended=mended
+            asked,
+            jobs_dir,
+            listener,
+            say,
+            shard=ours,
+            retry_errors=retry == "error",
+            on_mended=mended,
         )
     if as_json:
         print_json(_document(found))
@@ -114,7 +130,8 @@ def _print(found: Sweep) -> None:
     ]
     click.echo(table(["resolved of tried", *entries], rows))
     left = found.n_planned - found.n_finished
-    click.echo(f"\n{found.n_finished} of {plural(found.n_planned, 'trial')} finished.", nl=not left)
+    of = plural(found.n_planned, "trial") + (f" of part {found.shard}" * (found.shard.count > 1))
+    click.echo(f"\n{found.n_finished} of {of} finished.", nl=not left)
     if left:
         likely, most, known = _hours(found)
         click.echo(
@@ -158,7 +175,7 @@ def _cell(cell: Cell, found: Sweep) -> str:
     text = f"{count['resolved']}/{judged}" if judged else MISSING
     if count["error"]:
         text += f" +{count['error']} error"
-    left = found.file.attempts - len(cell.trials)
+    left = cell.wanted - len(cell.trials)
     return text + (f" ({left} to do)" if left > 0 else "")
 
 
@@ -174,7 +191,7 @@ def _hours(found: Sweep) -> tuple[float, float, bool]:
     likely = most = 0.0
     known = True
     for cell in found.cells:
-        left = max(0, found.file.attempts - len(cell.trials))
+        left = max(0, cell.wanted - len(cell.trials))
         took = [trial.phases.total for trial in cell.trials if trial.phases.total is not None]
         task = cell.planned.task
         limit = task.agent_timeout_sec * found.file.agent_timeout_multiplier
@@ -190,6 +207,7 @@ def _document(found: Sweep) -> dict[str, Any]:
     return {
         "schema": 1,
         "sweep": found.file.name,
+        "shard": str(found.shard),
         "planned": found.n_planned,
         "finished": found.n_finished,
         "hours_left": {"likely": likely if known else None, "most": most},
@@ -203,7 +221,7 @@ def _document(found: Sweep) -> dict[str, Any]:
                 "version": cell.planned.task.version,
                 "hint": cell.planned.hint,
                 "who": found.who(cell.agent),
-                "attempts": found.file.attempts,
+                "attempts": cell.wanted,
                 "trials": [trial.path for trial in cell.trials],
                 **_count(cell),
             }

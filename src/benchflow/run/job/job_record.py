@@ -30,6 +30,7 @@ def write(plan: Plan) -> None:
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "job": config.job_name,
             "sweep": plan.request.sweep,
+            "shard": plan.request.shard,
             "tasks": [task(planned) for planned in plan.tasks],
             "agents": list(plan.request.agents),
             "models": list(plan.request.models),
@@ -82,15 +83,16 @@ def read(job: Path) -> dict[str, Any]:
     return record
 
 
-def of_sweep(name: str, jobs_dir: Path) -> list[Path]:
-    """The jobs that carry a sweep's name in their record, in the order of their making."""
+def of_sweep(name: str, jobs_dir: Path, shard: str = "") -> list[Path]:
+    """The jobs that carry a sweep's name in their record, in the order of their making; of one
+    `shard` alone where it is named."""
     found = []
     for folder in jobs_dir.glob(f"{name}-*/"):
         try:
             saved = read_object(folder / NAME)
         except UnreadableRecord:
             continue
-        if saved.get("sweep") == name:
+        if saved.get("sweep") == name and (not shard or saved.get("shard") == shard):
             found.append((str(saved.get("created")), folder.name, folder))
     return [folder for *_, folder in sorted(found)]
 

@@ -106,6 +106,11 @@ def resume(
     session_resume.forget_lost(job.parent)
     clean_up()
     saved = job_record.read(job)
+    if saved.get("merged"):
+        raise UsageError(
+            f"{job}: was made by benchflow merge and cannot be resumed",
+            hint="resume the job on the machine that ran it, then merge again",
+        )
     try:
         with lock.hold(job) as held:
             job_gateway.settle(job)

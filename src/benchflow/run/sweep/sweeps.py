@@ -30,6 +30,7 @@ from benchflow.run.job.worker import Interrupted
 from benchflow.run.live.progress import Listener
 from benchflow.run.models import job_gateway, rate_limits
 from benchflow.run.models.gateway_access import is_metered
+from benchflow.run.sweep.shard import WHOLE, Shard, share
 from benchflow.run.sweep.sweep_budget import BudgetSpent, Gate, Purse, Spent, spent_in
 from benchflow.run.sweep.sweepfile import SweepFile, lock_of
 from benchflow.tasks import Staged, Task, select, stage
@@ -42,11 +43,13 @@ if TYPE_CHECKING:
 class Cell:
     """One task with one hint level, tried by one agent and model; `trials` are the finished ones.
 
-    `agent` indexes `Sweep.agents`. Errors count as tried: only a retry runs them again.
+    `agent` indexes `Sweep.agents`. Errors count as tried: only a retry runs them again. `wanted`:
+    how many trials it is to have.
     """
 
     planned: Staged
     agent: int
+    wanted: int
     trials: tuple[Trial, ...] = ()
 
     def count(self, verdict: Verdict) -> int:
@@ -58,7 +61,8 @@ class Cell:
 class Sweep:
     """A sweep and how far it is: every cell of the matrix, and the jobs that were made for it.
 
-    `spent`: by all its trials. `stopped`: why no further trial was started, or "".
+    `spent`: by all its trials. `stopped`: why no further trial was started, or "". Of a `shard`,
+    all of it is that part's: cells, jobs and what may be spent.
     """
 
     file: SweepFile
@@ -68,16 +72,17 @@ class Sweep:
     jobs: tuple[Job, ...]
     spent: Spent
     stopped: str = ""
+    shard: Shard = WHOLE
 
     @property
     def n_planned(self) -> int:
         """Trials in all."""
-        return len(self.cells) * self.file.attempts
+        return sum(cell.wanted for cell in self.cells)
 
     @property
     def n_finished(self) -> int:
-        """Trials of the matrix that have a verdict, at most `attempts` a cell."""
-        return sum(min(len(cell.trials), self.file.attempts) for cell in self.cells)
+        """Trials of the matrix that have a verdict, at most as many a cell as are wanted."""
+        return sum(min(len(cell.trials), cell.wanted) for cell in self.cells)
 
     def variables(self, agent: AgentConfig) -> Mapping[str, str]:
         """The variables that the file gives an agent of one of the sweep's jobs."""
@@ -89,9 +94,10 @@ class Sweep:
         return who(self.agents[agent].model_dump(mode="json", exclude_defaults=True))
 
 
-def survey(file: SweepFile, jobs_dir: Path) -> Sweep:
-    """The whole matrix with what is finished of it, and what it has spent. Raises UsageError and
-    TaskError."""
+def survey(file: SweepFile, jobs_dir: Path, shard: Shard = WHOLE) -> Sweep:
+    """The matrix with what is finished of it, and what it has spent: of one `shard`, or of the
+    whole, whichever jobs ran it. Raises UsageError and TaskError."""
+    file = share(file, shard)
     tasks = [stage(task, hint) for task in _chosen(file) for hint in dict.fromkeys(file.hints)]
     agents = tuple(
         config
@@ -109,18 +115,27 @@ def survey(file: SweepFile, jobs_dir: Path) -> Sweep:
         )
     )
     rate_limits.check(file.limits, [agent.model_name for agent in agents if agent.model_name])
-    made = tuple(read_job(job) for job in job_record.of_sweep(file.name, jobs_dir))
+    made = tuple(read_job(job) for job in _jobs_of(file, jobs_dir, shard))
     finished: dict[str, list[Trial]] = defaultdict(list)
     for job in made:
         for trial in _judged(job):
             finished[_key_of(trial.path)].append(trial)
     cells = [
-        Cell(planned, n, tuple(finished.pop(_key(str(planned.folder), config), ())))
-        for planned in tasks
+        Cell(
+            planned,
+            n,
+            shard.attempts_of(m * len(agents) + n, len(tasks) * len(agents), file.attempts),
+            tuple(finished.pop(_key(str(planned.folder), config), ())),
+        )
+        for m, planned in enumerate(tasks)
         for n, config in enumerate(agents)
     ]
     spent = spent_in(job.path for job in made)
-    return Sweep(file, jobs_dir, agents, tuple(cells), made, spent)
+    return Sweep(file, jobs_dir, agents, tuple(cells), made, spent, shard=shard)
+
+
+def _jobs_of(file: SweepFile, jobs_dir: Path, shard: Shard) -> list[Path]:
+    return job_record.of_sweep(file.name, jobs_dir, "" if shard == WHOLE else str(shard))
 
 
 def run(
@@ -129,41 +144,43 @@ def run(
     listener: Listener,
     on_job: Callable[[Path, int], None],
     *,
+    shard: Shard = WHOLE,
     retry_errors: bool = False,
     on_mended: Callable[[Problem], None] = lambda problem: None,
 ) -> Sweep:
-    """Runs what is missing; never a finished trial again. Returns the sweep as it then stands,
-    `stopped` where its budget is spent.
+    """Runs what is missing of a `shard`, or of the whole; never a finished trial again. Returns the
+    sweep as it then stands, `stopped` where its budget is spent.
 
     `on_job` is told each job's folder and number of trials before it starts, `on_mended`
     what `jobs.resume` tells. Raises JobInUse when another process works on this sweep, and what
     `jobs.start` raises.
     """
-    held = lock_of(file.name, jobs_dir)
+    held = lock_of(file.name if shard == WHOLE else f"{file.name}-{shard.slug}", jobs_dir)
     held.mkdir(parents=True, exist_ok=True)
     with lock.hold(held, "the same benchflow sweep again"):
         try:
-            _run(file, jobs_dir, listener, on_job, on_mended, retry_errors=retry_errors)
+            _run(file, jobs_dir, shard, listener, on_job, on_mended, retry_errors=retry_errors)
         except BudgetSpent as end:
-            return replace(survey(file, jobs_dir), stopped=end.message)
+            return replace(survey(file, jobs_dir, shard), stopped=end.message)
         except Interrupted as stop:
             raise Interrupted(stop.message, hint="continue with the same command") from None
-    return survey(file, jobs_dir)
+    return survey(file, jobs_dir, shard)
 
 
 def _run(
     file: SweepFile,
     jobs_dir: Path,
+    shard: Shard,
     listener: Listener,
     on_job: Callable[[Path, int], None],
     on_mended: Callable[[Problem], None],
     *,
     retry_errors: bool,
 ) -> None:
-    for folder in job_record.of_sweep(file.name, jobs_dir):
+    for folder in _jobs_of(file, jobs_dir, shard):
         if not lock.is_held(folder):
             job_gateway.settle(folder)
-    begun = survey(file, jobs_dir)
+    begun = survey(file, jobs_dir, shard)
     tasks = dict.fromkeys(cell.planned.task for cell in begun.cells)
     fitness.refuse([*tasks], file.sandbox)
     for job in begun.jobs:
@@ -172,28 +189,29 @@ def _run(
         left = int(job_record.read(job.path)["n_trials"]) - len(judged)
         left += sum(trial.verdict is Verdict.ERROR for trial in judged) if retry_errors else 0
         if left > 0 and _goes_on(job, begun):
-            gate = _gate(file, jobs_dir, job.path)
+            gate = _gate(begun, job.path)
             on_job(job.path, left)
             jobs.resume(
                 job.path,
                 listener,
                 retry_errors=retry_errors,
                 gate=gate,
-                change=lambda config: _changed(config, file),
+                change=lambda config: _changed(config, begun.file),
                 variables=begun.variables,
                 on_mended=on_mended,
             )
-    for plan in missing(survey(file, jobs_dir)):
-        gate = _gate(file, jobs_dir, plan.job_dir)
+    for plan in missing(survey(file, jobs_dir, shard)):
+        gate = _gate(begun, plan.job_dir)
         on_job(plan.job_dir, plan.n_trials)
         jobs.start(plan, listener, gate)
 
 
-def _gate(file: SweepFile, jobs_dir: Path, job: Path) -> Gate | None:
+def _gate(sweep: Sweep, job: Path) -> Gate | None:
     """The gate of one job. Raises BudgetSpent where nothing may start at all."""
+    file = sweep.file
     if file.purse == Purse():
         return None
-    folders = job_record.of_sweep(file.name, jobs_dir)
+    folders = _jobs_of(file, sweep.jobs_dir, sweep.shard)
     if why := file.purse.over(spent_in(folders)):
         raise BudgetSpent(why)
     known = Budget(usd=file.trial.max_usd, tokens=file.trial.max_tokens)
@@ -219,16 +237,17 @@ def missing(sweep: Sweep) -> Iterator[Plan]:
     planned: dict[int, Staged] = {}
     for cell in sweep.cells:
         planned[id(cell.planned)] = cell.planned
-        left = sweep.file.attempts - len(cell.trials)
+        left = cell.wanted - len(cell.trials)
         if left > 0:
             lacking[(id(cell.planned), left)].append(cell.agent)
     together: dict[tuple[int, tuple[int, ...]], list[Staged]] = defaultdict(list)
     for (task, left), agents in lacking.items():
         together[(left, tuple(agents))].append(planned[task])
     number = len(sweep.jobs)
+    part = "" if sweep.shard == WHOLE else f"-{sweep.shard.slug}"
     for (left, those), tasks in together.items():
         number += 1
-        while (sweep.jobs_dir / f"{sweep.file.name}-{number}").exists():
+        while (sweep.jobs_dir / f"{sweep.file.name}{part}-{number}").exists():
             number += 1
         named = tuple(filter(None, (sweep.agents[agent].model_name for agent in those)))
         metered = any(is_metered(sweep.agents[agent]) for agent in those)
@@ -240,9 +259,10 @@ def missing(sweep: Sweep) -> Iterator[Plan]:
             attempts=left,
             concurrent=sweep.file.concurrent,
             sandbox=sweep.file.sandbox,
-            job_name=f"{sweep.file.name}-{number}",
+            job_name=f"{sweep.file.name}{part}-{number}",
             jobs_dir=sweep.jobs_dir,
             sweep=sweep.file.name,
+            shard=str(sweep.shard) if part else "",
             agent_timeout_multiplier=sweep.file.agent_timeout_multiplier,
             verifier_timeout_multiplier=sweep.file.verifier_timeout_multiplier,
             max_usd=budget.usd,
@@ -271,12 +291,12 @@ def _goes_on(job: Job, sweep: Sweep) -> bool:
     from harbor.models.job.config import JobConfig
 
     saved = job_record.read(job.path)
-    staged = {str(cell.planned.folder) for cell in sweep.cells}
+    staged = {_place(str(cell.planned.folder)) for cell in sweep.cells}
     try:
         give_again(JobConfig.model_validate(saved["harbor"]), sweep.variables)
     except UsageError:
         return False
-    return all(task["staged"] in staged for task in saved["tasks"])
+    return all(_place(task["staged"]) in staged for task in saved["tasks"])
 
 
 def _chosen(file: SweepFile) -> list[Task]:
@@ -310,4 +330,10 @@ def _key(staged: str, agent: AgentConfig) -> str:
     # A script is told of all tasks of its job: another task beside this one is not another agent.
     left_out = "sources" if agent.import_path in (EXPLOIT, VARIANT) else ""
     options = [item for item in agent.kwargs.items() if item[0] != left_out]
-    return repr((staged, asked, sorted(options, key=repr)))
+    return repr((_place(staged), asked, sorted(options, key=repr)))
+
+
+def _place(staged: str) -> str:
+    """A task's folder, wherever the machine that ran it keeps those that were staged."""
+    parts = Path(staged).parts
+    return "/".join(parts[-3:]) if parts[-3:-2] == ("staged",) else staged
