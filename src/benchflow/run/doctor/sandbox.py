@@ -27,8 +27,8 @@ def user_namespaces() -> Check:
     """Makes one; as root also the mount namespace that root makes without one."""
     name = "user namespaces"
     if os.geteuid() == 0:
-        done = subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False)
-        if done.returncode != 0:
+        mounts = subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False)
+        if mounts.returncode != 0:
             return Check(
                 name,
                 State.BROKEN,
