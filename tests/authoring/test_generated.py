@@ -11,14 +11,18 @@ import pytest
 from msgspec.structs import replace
 from test_gates import trial
 
-from benchflow.authoring import generated
+from benchflow.authoring import generated, static_gates
 from benchflow.authoring.gate import Status
 from benchflow.authoring.generated import Tried
+from benchflow.authoring.last_stage import copied_last
 from benchflow.cli.app import run
 from benchflow.generators import Generator, generators
 from benchflow.generators.generator import load
 from benchflow.generators.spec import chosen
+from benchflow.generators.write import explanation
 from benchflow.results.model import Milestone
+from benchflow.tasks import find
+from benchflow.tasks import load as load_task
 from benchflow.tasks.catalogue import root
 
 
@@ -90,6 +94,13 @@ def test_a_record_lapses_with_the_part_and_only_with_it(copy: Path) -> None:
     assert generated.holding(load(copy), root()) == set()
 
 
+def test_a_record_holds_in_the_next_version_of_the_generator(copy: Path) -> None:
+    before = generated.digest_of_part(load(copy), "shell-left", root())
+    version = load(copy).version
+    edit(copy / "generator.toml", f"version = {version}\n", f"version = {version + 1}\n")
+    assert generated.digest_of_part(load(copy), "shell-left", root()) == before
+
+
 Ask = Callable[..., tuple[int, str]]
 
 
@@ -117,14 +128,56 @@ def test_the_commands_of_generators(ask: Ask) -> None:
 
 def test_a_drawn_task_is_written_and_explained(ask: Ask, tmp_path: Path) -> None:
     status, said = ask("new", "repair/server", "--seed", "3", "--level", "2", "--in", str(tmp_path))
-    assert status == 0 and "| part | layer |" in said
+    assert status == 0 and "drawn for: " in said and " blocking." in said
     (folder,) = tmp_path.glob("repair/server-v*-l2-3")
     assert "from-tasks-lib" not in (folder / "solution/solve.sh").read_text()
     status, said = ask("tasks", "validate", str(folder))
     assert status == 0 and said.startswith("ok")
     parts = ("--part", "shell-left", "--part", "key-left")
     status, said = ask("new", "repair/server", *parts, "--in", str(tmp_path))
+    assert "alone it fails rights; drawn for: it was named" in said
     assert status == 0 and list(tmp_path.glob("repair/server-v*-key-left-shell-left"))
+
+
+def test_no_task_takes_the_name_of_a_generator(ask: Ask, tmp_path: Path) -> None:
+    status, _ = ask("new", "repair/server", "--in", str(tmp_path))
+    assert status == 2 and not list(tmp_path.iterdir())
+
+
+def test_what_fails_to_the_end_of_the_ladder_is_shortened() -> None:
+    server = generators(root())["repair/server"]
+    told = explanation(server, chosen(server, ["table-data-late", "initramfs-frozen"]))
+    assert "alone it fails partitions, multi-user and all after it; " in told
+    assert "alone it fails update; " in told
+
+
+def test_an_instance_leaks_nothing_and_its_last_stage_is_what_is_looked_at(
+    tmp_path: Path,
+) -> None:
+    task = find("repair/server#17@1")
+    assert static_gates.leaks(task).status is Status.PASSED
+    folder = tmp_path / task.name
+    shutil.copytree(task.path, folder)
+    with (folder / "environment/Dockerfile").open("a") as file:
+        file.write("\nCOPY --chmod=644 \\\n  server /srv/notes\n")
+    assert static_gates.leaks(load_task(folder)).status is Status.FAILED
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("FROM a AS b\nCOPY x /x\nFROM c\nCOPY --from=b /x /x\n", {"Dockerfile"}),
+        ("FROM a AS b\nCOPY x /x\nFROM c\ncopy y z /z/\n", {"Dockerfile", "y", "z"}),
+        ("FROM a AS b\nCOPY x /x\nFROM B\n", {"."}),
+        ('FROM a AS b\nFROM c\nCOPY ["y", "/y"]\n', {"."}),
+        ("FROM a AS b\nFROM c\nCOPY *.sh /y/\n", {"."}),
+        ("FROM a AS b\nFROM c\nADD . /y/\n", {"Dockerfile", "."}),
+    ],
+)
+def test_what_the_last_stage_copies(tmp_path: Path, text: str, kept: set[str]) -> None:
+    (tmp_path / "Dockerfile").write_text(text)
+    found = copied_last(tmp_path)
+    assert {path.relative_to(tmp_path).as_posix() for path in found} == kept
 
 
 def test_a_private_split_is_told_from_a_file(ask: Ask, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Gates of a generator: its draws, each of its parts alone, and instances of each level.
 
 What was found of a part is kept in `tried.json` beside the generator, for as long as the task that
-has that part alone stays the same bytes.
+has that part alone stays the same bytes, the generator's version aside: a part that is added makes
+no other one due again.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import datetime
 import json
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from benchflow.authoring import gate_rules
@@ -19,6 +20,7 @@ from benchflow.authoring.gate import GateResult, Status, judged
 from benchflow.authoring.trials import Trials
 from benchflow.base import atomic
 from benchflow.base.home import home
+from benchflow.base.numbers import plural
 from benchflow.errors import BenchflowError
 from benchflow.generators import Generator, Instance, files
 from benchflow.generators.spec import Spec, chosen, spec
@@ -68,9 +70,10 @@ def seeds(generator: Generator, tasks: Path) -> GateResult:
             findings.append(f"level {level}: the same seed gave other bytes")
     count = len(generator.levels) * _SEEDS
     if len(drawn) < count and not findings:
-        findings.append(f"{count} seeds gave {len(drawn)} different draws")
+        findings.append(f"{count} draws are only {len(drawn)} different ones")
     findings += [f"{name} is never drawn" for name in sorted(generator.parts.keys() - seen)]
-    return judged("seeds", f"{len(drawn)} different draws of {count} seeds", findings)
+    asked = f"{_SEEDS} seeds at each of {len(generator.levels)} levels"
+    return judged("seeds", f"{len(drawn)} different draws: {asked}", findings)
 
 
 def parts(
@@ -102,7 +105,7 @@ def parts(
                 for what, well in ((before.broken, "exact"), (before.repaired, "resolved"))
                 if what != well
             ]
-    summary = f"{len(names or generator.parts)} parts alone, {ran} of them run now"
+    summary = f"{plural(len(names or generator.parts), 'part')} alone, {ran} run now"
     return gate_rules.errors("parts", trials) or judged("parts", summary, findings)
 
 
@@ -148,8 +151,11 @@ def _record(generator: Generator, name: str, found: Tried) -> None:
 
 
 def digest_of_part(generator: Generator, name: str, tasks: Path) -> str:
-    """SHA-256 of all files of the task that has this part alone, 16 digits."""
-    return _bytes(generator, chosen(generator, [name]), tasks)[:16]
+    """SHA-256 of all files of the task that has this part alone, 16 digits.
+
+    The same in each version of the generator that leaves them as they are."""
+    alone = replace(chosen(generator, [name]), version=0)
+    return _bytes(generator, alone, tasks)[:16]
 
 
 def _bytes(generator: Generator, drawn: Spec, tasks: Path) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from benchflow.base import shell_pieces
 from benchflow.errors import UsageError
+from benchflow.generators import is_generator
 from benchflow.tasks import Task, load, root
 from benchflow.tasks.digest import files_below
 
@@ -21,11 +22,17 @@ def new(name: str, *, like: Task | None = None, author: str = "", top: Path | No
 
     `top` is the catalogue's folder by default. A copy starts at version 0.1.0, its times are
     called a guess, and `author` is put before those whose work it starts from. Raises UsageError
-    for a name that is not `topic/name`, a folder that exists, or a `like` that is a plain
-    Harbor task. Shared shell pieces are written out in a copy that lies in another catalogue.
+    for a name that is not `topic/name` or is a generator's, a folder that exists, or a `like` that
+    is a plain Harbor task. Shared shell pieces are written out in a copy that lies in another
+    catalogue.
     """
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} is not TOPIC/NAME", hint="small letters, digits and dashes")
+    if is_generator(name, root()):
+        raise UsageError(
+            f"{name} is a generator's name",
+            hint=f"draw a task of it: benchflow new {name} --seed 1; or choose another name",
+        )
     if like is not None and not like.is_benchflow:
         raise UsageError(f"{like.name} is a plain Harbor task", hint="copy one of the catalogue's")
     topic, own = name.split("/")

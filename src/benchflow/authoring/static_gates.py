@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchflow.authoring.gate import GateResult, judged, not_applicable
+from benchflow.authoring.last_stage import copied_last
 from benchflow.authoring.similarity import Secrets
 from benchflow.base import shell_pieces
 from benchflow.base.numbers import plural
@@ -135,7 +136,8 @@ def leaks(task: Task) -> GateResult:
     """Nothing of solution, checks, exploits and variants is in what the agent is given.
 
     Looks at the instruction and the build context of the environment, by the rules of `likeness`;
-    what its Dockerfile makes of that is searched by the gate `image`.
+    what its Dockerfile makes of that is searched by the gate `image`. Of a drawn task's context
+    what the last stage copies counts: the stages before bring the faults about.
     """
     secrets = Secrets.of(task.path)
     findings = []
@@ -153,5 +155,9 @@ def leaks(task: Task) -> GateResult:
 
 def _given(task: Task) -> list[Path]:
     top = [task.path / "instruction.md", *sorted(task.path.glob("steps/*/instruction.md"))]
-    below = files_below(task.path / "environment", links=not task.is_benchflow)
+    environment = task.path / "environment"
+    below = files_below(environment, links=not task.is_benchflow)
+    if task.generator:
+        kept = copied_last(environment)
+        below = [path for path in below if any(path.is_relative_to(one) for one in kept)]
     return [p for p in top if p.is_file()] + [p for p in below if not p.is_symlink()]

@@ -20,15 +20,23 @@ if TYPE_CHECKING:
     "--secret",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
     metavar="FILE",
-    help="Print a private split of NAME: seeds that follow from FILE and that nobody else knows.",
+    help="Print a private split of NAME: tasks whose seeds follow from FILE.",
 )
-@click.option("--count", type=click.IntRange(1, 100_000), default=20, help="Instances of it.")
+@click.option(
+    "--count",
+    type=click.IntRange(1, 100_000),
+    metavar="N",
+    help="Tasks of the private split.  [default: 20]",
+)
 @json_option
-def command(name: str | None, secret: Path | None, count: int, as_json: bool) -> None:
+def command(name: str | None, secret: Path | None, count: int | None, as_json: bool) -> None:
     """Show what tasks can be drawn from seeds: generators, levels, parts.
 
-    An instance is named wherever a task is: TOPIC/NAME#SEED, TOPIC/NAME#FIRST..LAST, and @LEVEL
-    behind it for another level than the generator's own.
+    A drawn task is named wherever a task is: TOPIC/NAME#SEED, TOPIC/NAME#FIRST..LAST, and @LEVEL
+    behind it for another level than the generator's own. docs/generators.md says what is promised.
+
+    With --secret it prints the names of tasks whose seeds follow from FILE, of levels 2 to 5 in
+    turn. Who has the file has the same tasks, as long as the generator is at the same version.
 
     \b
     Examples:
@@ -37,18 +45,21 @@ def command(name: str | None, secret: Path | None, count: int, as_json: bool) ->
       benchflow new repair/server --seed 17 --level 4
       benchflow run 'repair/server#1..3@2' --agent oracle
       head -c 32 /dev/urandom > secret
-      benchflow generators repair/server --secret secret --count 50
+      benchflow generators repair/server --secret secret --count 50 > names
+      benchflow run $(head -4 names) --agent oracle
     """
     from benchflow.errors import UsageError
     from benchflow.generators import generators
     from benchflow.generators.instances import named, private
     from benchflow.tasks.catalogue import root
 
+    if count and not secret:
+        raise UsageError("--count is of a private split", hint="add --secret FILE")
     if secret:
         if not name:
             raise UsageError("--secret needs a generator", hint="name one: TOPIC/NAME")
         one = named(name, root())
-        split = private(one, secret.read_bytes(), count, [n for n in one.levels if n > 1])
+        split = private(one, secret.read_bytes(), count or 20, [n for n in one.levels if n > 1])
         references = [instance.reference for instance in split]
         if as_json:
             print_json({"schema": 1, "generator": one.name, "instances": references})
@@ -59,7 +70,9 @@ def command(name: str | None, secret: Path | None, count: int, as_json: bool) ->
     if as_json:
         print_json({"schema": 1, "generators": [_told(one) for one in found]})
         return
-    for one in found:
+    for number, one in enumerate(found):
+        if number:
+            click.echo("")
         _print(one, parts=bool(name))
 
 
@@ -99,12 +112,17 @@ def _print(one: Generator, *, parts: bool) -> None:
         [
             f"{number}{' (default)' if number == one.told.default_level else ''}",
             str(level.parts), str(level.layers), str(level.silent), str(level.pairs),
-            str(level.blocking), f"{math.comb(len(one.parts), level.parts):,}",
+            str(level.blocking), _about(math.comb(len(one.parts), level.parts)),
         ]
         for number, level in one.levels.items()
     ]  # fmt: skip
-    header = ["level", "parts", "layers", "silent", "pairs", "blocking", "choices at most"]
+    header = ["level", "parts", "layers", "silent", "pairs", "blocking", "choices"]
     click.echo(table(header, rows))
+    click.echo(
+        "silent: nothing complains at the first start. pairs: parts that make each other harder.\n"
+        "blocking: nobody gets to a login before it is repaired. All but parts are the least.\n"
+        "choices: sets of so many parts, at most; some parts exclude each other.\n"
+    )
     for name, pinned in one.told.splits.items():
         click.echo(f"split {name}: {len(pinned)} instances (benchflow tasks --split {name})")
     if parts:
@@ -126,4 +144,11 @@ def _print(one: Generator, *, parts: bool) -> None:
             f"whole, and\nthe oracle repairs it ({len(good)} of {len(one.parts)}; benchflow check "
             f"{one.name} --gate parts)"
         )
-    click.echo("")
+
+
+def _about(count: int) -> str:
+    return (
+        f"{count:,}"
+        if count < 10**6
+        else f"{count:.1e}".replace("e+0", " × 10^").replace("e+", " × 10^")
+    )

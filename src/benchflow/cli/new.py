@@ -10,23 +10,23 @@ import click
 @click.command("new")
 @click.argument("name", metavar="TOPIC/NAME")
 @click.option("--like", metavar="TASK", help="Start from a copy of this task.")
-@click.option(
-    "--seed", type=click.IntRange(0), metavar="SEED", help="Draw it: NAME is a generator."
-)
+@click.option("--seed", type=click.IntRange(0), metavar="SEED", help="Seed of a drawn task.")
 @click.option(
     "--part",
     "parts",
     multiple=True,
     metavar="PART",
-    help="Instead of a seed: exactly these parts. Repeat it.",
+    help="Instead of a seed: a part of the drawn task. Repeat it.",
 )
-@click.option("--level", type=int, help="Level of the drawn task, 1 to 5.")
+@click.option(
+    "--level", type=int, help="Level of the drawn task, 1 to 5.  [default: the generator's]"
+)
 @click.option("--author", default="", help="Your name: it is shown wherever the task is.")
 @click.option(
     "--in",
     "top",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder to make it in.  [default: the catalogue]",
+    help="Folder to make it in.  [default: the catalogue; for a drawn task the current folder]",
 )
 def command(
     name: str,
@@ -42,9 +42,9 @@ def command(
     It has three milestones, an oracle that reaches them, and an exploit that gains what it declares
     and no more; `benchflow check` then says what to do next.
 
-    With --seed the task is drawn by a generator, into the folder of --in (the current one where it
-    is not given), and what was drawn is explained; `benchflow generators` shows what there is.
-    With --part it has exactly the parts that are named, to try them.
+    With --seed or --part NAME is a generator (`benchflow generators` lists them), which draws the
+    whole task: by the seed, or with exactly the parts that are named, to try them. What was drawn
+    is explained.
 
     \b
     Examples:

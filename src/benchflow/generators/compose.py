@@ -92,13 +92,13 @@ def _attempt(
         if len(pairs(there)) >= level.pairs:
             break
         if fits(part) and fits(other) and other.name not in part.conflicts:
-            take(part, f"with {other.name}: {part.interacts[other.name]}")
-            take(other, f"with {part.name}: {part.interacts[other.name]}")
+            take(part, f"the pair with {other.name}: {part.interacts[other.name]}")
+            take(other, f"the pair with {part.name}: {part.interacts[other.name]}")
     for part in order:
         if sum(blocks(one.part) for one in chosen.values()) >= level.blocking:
             break
         if blocks(part):
-            take(part, "nobody gets to a login before it is repaired")
+            take(part, "blocking: nobody gets to a login before it is repaired")
     for part in order:
         if sum(one.part.silent for one in chosen.values()) >= level.silent:
             break
@@ -111,5 +111,5 @@ def _attempt(
             break
         # The layer that has fewest; the drawn order decides between those.
         part = min(left, key=lambda one: used.count(one.layer))
-        take(part, f"layer {part.layer}")
+        take(part, f"its layer, {part.layer}")
     return list(chosen.values())

@@ -129,6 +129,14 @@ def load(folder: Path) -> Generator:
     return Generator("/".join(folder.parts[-2:]), folder, told, parts)
 
 
+def is_generator(name: str, tasks: Path) -> bool:
+    """Whether `name` is a generator's beside the catalogue `tasks`; nothing of it is read."""
+    topic, _, own = name.partition("/")
+    if not topic or not own or Path(name).is_absolute() or ".." in (topic, own):
+        return False
+    return (tasks.parent / "generators" / topic / own / "generator.toml").is_file()
+
+
 def generators(tasks: Path) -> dict[str, Generator]:
     """All generators beside the catalogue `tasks`, by name. Raises TaskError."""
     top = tasks.parent / "generators"

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchflow.base.home import home
+from benchflow.base.numbers import plural
 from benchflow.errors import UsageError
 from benchflow.generators import files
 from benchflow.generators import write as writing
@@ -122,6 +123,8 @@ def named(name: str, tasks: Path) -> Generator:
     if name not in known:
         close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
         hint = f"did you mean {close[0]}?" if close else "see benchflow generators"
+        if is_reference(name):
+            hint = f"that names a task: benchflow tasks show '{name}'"
         raise UsageError(f"no generator {name!r}", hint=hint)
     return known[name]
 
@@ -146,7 +149,11 @@ def split(name: str, tasks: Path) -> list[Instance]:
             found.append(one)
     if not found:
         names = sorted({each for one in known.values() for each in one.told.splits})
-        raise UsageError(f"no split {name!r}", hint=f"there is {', '.join(names) or 'none'}")
+        raise UsageError(
+            f"no published split {name!r}",
+            hint=f"published: {', '.join(names) or 'none'}; one of your own is printed by "
+            "benchflow generators NAME --secret FILE",
+        )
     return found
 
 
@@ -159,7 +166,8 @@ def private(
     """
     if len(secret) < _SECRET_BYTES or len(set(secret)) < _SECRET_BYTES // 2:
         raise UsageError(
-            f"the secret has {len(secret)} bytes, or too few different ones",
+            f"the secret could be guessed: {plural(len(secret), 'byte')}, {len(set(secret))} of "
+            f"them different; at least {_SECRET_BYTES} and {_SECRET_BYTES // 2} are asked for",
             hint="make one with: head -c 32 /dev/urandom > secret",
         )
     found = []

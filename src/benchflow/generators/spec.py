@@ -55,11 +55,12 @@ class Spec:
 
 
 def chosen(generator: Generator, names: Sequence[str]) -> Spec:
-    """An instance with exactly these parts. Raises UsageError for names that there are not, and for
-    parts that exclude each other."""
+    """An instance with exactly these parts; its values do not depend on the generator's version.
+
+    Raises UsageError for names that there are not, and for parts that exclude each other."""
     for name in names:
         if name not in generator.parts:
-            close = difflib.get_close_matches(name, generator.parts, n=1, cutoff=0.4)
+            close = difflib.get_close_matches(name, generator.parts, n=1, cutoff=0.6)
             raise UsageError(
                 f"{generator.name} has no part {name!r}",
                 hint=f"did you mean {close[0]}?"
@@ -68,7 +69,7 @@ def chosen(generator: Generator, names: Sequence[str]) -> Spec:
             )
         if excluded := generator.parts[name].conflicts & set(names):
             raise UsageError(f"{name} cannot be drawn together with {', '.join(sorted(excluded))}")
-    draw = Draw(f"{generator.name}/{generator.version}/0", 0)
+    draw = Draw(f"{generator.name}/parts", 0)
     parts = tuple(Chosen(generator.parts[name], "it was named") for name in sorted(set(names)))
     values = drawn(generator.told.values, draw)
     return Spec(generator.name, generator.version, 0, 0, parts, values)

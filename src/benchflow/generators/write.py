@@ -13,6 +13,7 @@ import shutil
 from pathlib import Path
 
 from benchflow.base import shell_pieces
+from benchflow.base.numbers import plural
 from benchflow.errors import TaskError
 from benchflow.generators.files import files
 from benchflow.generators.generator import Generator
@@ -121,30 +122,32 @@ def _as_it_came(unbroken: list[str]) -> str:
 
 
 def explanation(generator: Generator, drawn: Spec) -> str:
-    """Which parts an instance has and why, as Markdown; for authors, no agent sees it."""
+    """Which parts an instance has and why, as a Markdown list; for authors, no agent sees it."""
     of = f"{generator.name}, version {drawn.version}"
-    about = f"Of {of}: parts that were named."
+    about = f"The parts of {of}, that were named."
     if drawn.level:
-        asked = generator.levels[drawn.level].model_dump().items()
-        demands = ", ".join(f"{count} {name}" for name, count in asked)
-        about = f"Level {drawn.level} of {of}, asks for {demands}."
-    lines = [
-        f"# {drawn.name}",
-        "",
-        about,
-        "",
-        "| part | layer | what is wrong | milestones that fail of it alone | why it is there |",
-        "|---|---|---|---|---|",
-    ]
+        level = generator.levels[drawn.level]
+        about = (
+            f"Level {drawn.level} of {of}: {plural(level.parts, 'part')}, of at least "
+            f"{plural(level.layers, 'layer')}; at least {level.silent} silent, "
+            f"{plural(level.pairs, 'pair')}, {level.blocking} blocking."
+        )
+    lines = [f"# {drawn.name}", "", about, ""]
     for one in drawn.chosen:
         part = one.part
         silent = ", silent" if part.silent else ""
-        breaks = f"{part.breaks[0]} and all after it" if _tail(generator, part) else None
-        fails = breaks or ", ".join(part.breaks)
-        lines.append(f"| {part.name} | {part.layer}{silent} | {part.title} | {fails} | {one.why} |")
+        fails = ", ".join(_shortened(generator.told.ladder, part.breaks))
+        lines.append(f"- {part.name} ({part.layer}{silent}): {part.title}")
+        lines.append(f"  alone it fails {fails}; drawn for: {one.why}")
     return "\n".join(lines) + "\n"
 
 
-def _tail(generator: Generator, part: Part) -> bool:
-    ladder = generator.told.ladder
-    return len(part.breaks) > 1 and list(part.breaks) == ladder[ladder.index(part.breaks[0]) :]
+def _shortened(ladder: list[str], breaks: tuple[str, ...]) -> list[str]:
+    """`breaks`, its end as "NAME and all after it" where it goes to the end of the ladder."""
+    whole = 0
+    while whole < len(breaks) and breaks[-1 - whole] == ladder[-1 - whole]:
+        whole += 1
+    if whole < 2:
+        return [*breaks]
+    kept = len(breaks) - whole
+    return [*breaks[:kept], f"{breaks[kept]} and all after it"]

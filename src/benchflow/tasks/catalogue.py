@@ -97,6 +97,16 @@ def _named(pattern: str) -> list[str]:
                 f"{pattern}: no task here: neither task.toml nor folders that have one",
                 hint="name the folder that task.toml lies in, or see benchflow tasks",
             )
+        if Path(pattern).is_file():
+            raise UsageError(
+                f"{pattern}: a file, and a task is a folder",
+                hint="name the folder that task.toml lies in, or see benchflow tasks",
+            )
+        if generators.is_generator(pattern, root()):
+            raise UsageError(
+                f"{pattern} is a generator, and draws tasks from seeds",
+                hint=f"name a task of it: '{pattern}#1' (benchflow generators {pattern})",
+            )
         close = difflib.get_close_matches(pattern, known, n=1, cutoff=0.4)
         hint = f"did you mean {close[0]}?" if close else "see benchflow tasks"
         raise UsageError(f"no task {pattern!r}", hint=hint)
