@@ -114,8 +114,12 @@ def delivered(found: GateResult | None) -> str:
     apparent, held, archive = (
         figures[f"delivered_{name}_mb"] for name in ("apparent", "stored", "packed")
     )
-    fits = "fits" if archive <= TRAINERS_MB else "does not fit"
+    fits = "within" if archive <= TRAINERS_MB else "over"
     return (
-        f"{apparent:,.0f} MiB long, {held:,.0f} MiB stored, {archive:,.1f} MiB as one archive, "
-        f"which {fits} {TRAINERS_MB} MiB"
+        f"{_mebibytes(apparent)} long, {_mebibytes(held)} stored, {_mebibytes(archive)} as one "
+        f"archive, {fits} the {TRAINERS_MB} MiB that some trainers carry"
     )
+
+
+def _mebibytes(count: float) -> str:
+    return f"{count:,.0f} MiB" if count >= 10 else f"{count:.2g} MiB" if count else "under 0.01 MiB"

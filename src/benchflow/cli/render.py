@@ -125,7 +125,7 @@ def job_folder(job: str, jobs_dir: Path) -> Path:
     elif latest:
         hint = f"the latest in {jobs_dir}: {', '.join(p.name for p in latest[:3])}"
     else:
-        hint = "see --jobs-dir"
+        hint = f"there is none in {jobs_dir}: --jobs-dir names another folder of jobs"
     raise UsageError(f"no job {job!r}", hint=hint)
 
 

@@ -30,6 +30,8 @@ def command(context: click.Context, split: str | None, as_json: bool) -> None:
       benchflow tasks show repair/dead-server
       benchflow tasks validate ./my-task
       benchflow tasks export ./dataset 'repair/*'    then: harbor run -p ./dataset
+      benchflow tasks show 'repair/server#17'        a task drawn from a seed
+      benchflow tasks --split public                 names of drawn tasks that are pinned
     """
     if context.invoked_subcommand is None:
         context.invoke(list_command, split=split, as_json=as_json)
@@ -303,8 +305,11 @@ def export_command(
 
     if push and not images:
         raise click.UsageError("--push needs a place: --images REGISTRY/PREFIX")
+    tasks = select([*task]) if task else catalogue()
+    below = directory / "tasks" if layout == "hf" else directory
+    there = sum((below / one.slug).exists() for one in tasks)
     made = dataset.write(
-        select([*task]) if task else catalogue(),
+        tasks,
         directory,
         hint,
         images=images,
@@ -324,7 +329,8 @@ def export_command(
         click.echo(str(path))
     for reference in made.missing:
         click.echo(f"not in the registry: {reference} (--push sends it)", err=True)
-    below = directory / "tasks" if layout == "hf" else directory
+    if there:
+        click.echo(f"{there} of {len(tasks)} were there already, with the same content", err=True)
     click.echo(f"\nTry it: harbor run -p {below} --agent oracle", err=True)
 
 

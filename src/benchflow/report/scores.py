@@ -52,7 +52,8 @@ def rates(found: Findings) -> Section:
             f"± other tasks ({level}): how far the figure may move on other tasks of the same "
             "kind, run as often. Its two parts: the choice of tasks, as if each were run without "
             "end, and re-runs of the very same tasks, which is the ± that tables usually print. "
-            "total² = tasks² + re-runs² in standard errors. Within a tier the order says nothing.",
+            "total² = tasks² + re-runs² in standard errors. The data tells nobody within a tier "
+            "apart: its order says nothing.",
             *(
                 [
                     "Where the part of re-runs exceeds the whole, so few tasks do not tell them "

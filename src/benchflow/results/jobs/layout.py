@@ -18,7 +18,10 @@ def find_jobs(where: Path) -> list[Path]:
     Raises UsageError when there is none.
     """
     if not where.is_dir():
-        raise UsageError(f"{where}: no such folder", hint="name a job folder or a folder of jobs")
+        raise UsageError(
+            f"{where}: no such folder",
+            hint="name a job folder or a folder of jobs; benchflow run makes one",
+        )
     if is_job(where):
         return [where]
     jobs = sorted(p for p in where.iterdir() if not p.name.startswith(".") and is_job(p))

@@ -112,7 +112,8 @@ def read_file(path: Path) -> SweepFile:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path}: {error}", hint="an example: benchflow sweep --help") from error
+        what = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"{path}: {what}", hint="an example: benchflow sweep --help") from error
     try:
         found = SweepFile.model_validate({"name": path.stem, **data})
     except ValidationError as error:

@@ -77,7 +77,10 @@ def match(task: Task, only: Path | None, named: dict[str, Path]) -> dict[str, Pa
                 f"{task.name} has no deliverable {path}", hint=f"it has: {', '.join(paths)}"
             )
         if not os.path.lexists(file):
-            raise UsageError(f"{file}: no such file")
+            raise UsageError(
+                f"{file}: no such file",
+                hint=f"a finished trial has it as jobs/JOB/TRIAL/artifacts{path}",
+            )
     return given
 
 
