@@ -35,20 +35,46 @@ def build(machines, source: Path, work: Path) -> Built:
     given, taken = work / "source.img", work / "taken.img"
     folder = work / "given"
     folder.mkdir()
-    subprocess.run(["cp", "-r", "--no-preserve=all", str(source), str(folder / "source")], check=True)
+    subprocess.run(
+        ["cp", "-r", "--no-preserve=all", str(source), str(folder / "source")], check=True
+    )
     for path in (folder / "source").rglob("*"):
         path.chmod(0o755)
-    run_tool(["mke2fs", "-q", "-t", "ext2", "-b", "1024", "-N", "8192", "-d", str(folder), str(given), "24M"])
+    run_tool(
+        [
+            "mke2fs",
+            "-q",
+            "-t",
+            "ext2",
+            "-b",
+            "1024",
+            "-N",
+            "8192",
+            "-d",
+            str(folder),
+            str(given),
+            "24M",
+        ]
+    )
     with taken.open("wb") as file:
         file.truncate(AT + MOST_KERNEL)
     for needed in ("vmlinuz", "initrd.gz", "builder.img"):
         if not (BENCH / needed).is_file():
             raise VerifierBroken(f"{BENCH / needed} is not there: image/build.sh makes it")
     machine = machines.create(
-        "builder", kernel=BENCH / "vmlinuz", initrd=BENCH / "initrd.gz", memory_mb=1536, cpus=2, rng=False,
+        "builder",
+        kernel=BENCH / "vmlinuz",
+        initrd=BENCH / "initrd.gz",
+        memory_mb=1536,
+        cpus=2,
+        rng=False,
         append=f"console=ttyS0 quiet panic=-1 mitigations=off build_seconds={2 * SECONDS}",
-        disks=[Disk(BENCH / "builder.img", read_only=True), Disk(given, read_only=True), Disk(taken)],
-    )  # fmt: skip
+        disks=[
+            Disk(BENCH / "builder.img", read_only=True),
+            Disk(given, read_only=True),
+            Disk(taken),
+        ],
+    )
     machine.boot()
     machine.expect(r"building\n", 120)
     deadline = machine.deadline(SECONDS + 30)
@@ -77,11 +103,15 @@ def build(machines, source: Path, work: Path) -> Built:
 def executable_at(elf: bytes, address: int, count: int) -> bytes | None:
     """`count` bytes at a virtual address of an executable segment; None outside of all."""
     Elf(elf)
-    at, entry, number = (int.from_bytes(elf[a:b], "little") for a, b in ((32, 40), (54, 56), (56, 58)))
+    at, entry, number = (
+        int.from_bytes(elf[a:b], "little") for a, b in ((32, 40), (54, 56), (56, 58))
+    )
     for n in range(number):
         part = elf[at + n * entry : at + (n + 1) * entry]
         kind, flags = int.from_bytes(part[:4], "little"), int.from_bytes(part[4:8], "little")
-        offset, virtual, _, size = (int.from_bytes(part[8 + 8 * i : 16 + 8 * i], "little") for i in range(4))
+        offset, virtual, _, size = (
+            int.from_bytes(part[8 + 8 * i : 16 + 8 * i], "little") for i in range(4)
+        )
         if kind == 1 and flags & 1 and virtual <= address < virtual + size:
             start = offset + address - virtual
             return elf[start : start + count]

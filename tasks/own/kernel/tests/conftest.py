@@ -2,7 +2,7 @@
 
 Machines: `builder`, a Debian in which the delivered source is built; then many short starts of the
 kernel that came of it, each with a root file system that was drawn for it. One is on at a time.
-Files: `source` is what was delivered, `kernel` what was built of it; root file systems are in `work`.
+Files: `source` is what was delivered, `built` what came of it; root file systems are in `work`.
 Order: that of the ladder. A hidden program is asked for all of its parts when the first of them is
 needed (`sittings`), and its answers are judged by the checks.
 """
@@ -12,6 +12,8 @@ from __future__ import annotations
 import random
 
 import builder
+import cuts
+import lives
 import pytest
 import rungs
 from exam import Bench
@@ -58,3 +60,16 @@ def sit(bench):
 @pytest.fixture(scope="session")
 def first_program(bench):
     return rungs.first_program(bench)
+
+
+@pytest.fixture(scope="session")
+def living(bench):
+    """A machine with BusyBox's shell, of which several things are asked."""
+    machine = lives.Living(bench, "[R26] BusyBox's shell")
+    yield machine
+    machine.close()
+
+
+@pytest.fixture(scope="session")
+def records(bench):
+    return cuts.written(bench)

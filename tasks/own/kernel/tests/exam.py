@@ -1,8 +1,9 @@
 """Starts of the delivered kernel, and what the hidden programs say in them.
 
-A program is given the names of its parts. Of each that holds, it prints a proof: a hash of its salt
-(32 bytes, drawn for this verification and written into the program), the part's name and whatever it
-found on the way. A kernel that only pretends would have to know what the program computes.
+A program is given the names of its parts. Of each that holds, it prints a proof: a hash of its
+salt (32 bytes, drawn for this verification and written into the program), the part's name and
+whatever it found on the way. A kernel that only pretends would have to know what the program
+computes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import contextlib
 import hashlib
 import random
 import re
+import shutil
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,7 +56,7 @@ class Start:
         return self.machine.console.since(self._from)
 
     def hears(self, pattern: str, seconds: float, why: str = "") -> re.Match[str]:
-        """Wait for a pattern; AssertionError, with the end of the console, when it does not come."""
+        """Wait for a pattern; AssertionError, with the console's end, when it does not come."""
         compiled = re.compile(pattern, re.MULTILINE)
         deadline = self.machine.deadline(seconds)
         while True:
@@ -64,15 +66,22 @@ class Start:
             if found:
                 return found
             if not alive or late:
-                state = "was not said in time" if alive else "was not said before the machine went off"
-                raise AssertionError(f"{why or self.why}: /{pattern}/ {state}; the console ends: {self.end()}")
+                state = (
+                    "was not said in time" if alive else "was not said before the machine went off"
+                )
+                raise AssertionError(
+                    f"{why or self.why}: /{pattern}/ {state}; the console ends: {self.end()}"
+                )
             time.sleep(0.02)
 
     def off(self, seconds: float, why: str = "") -> None:
         """Wait until it has switched itself off."""
         deadline = self.machine.deadline(seconds)
         while self.machine.alive:
-            assert deadline.remaining() > 0, f"{why or self.why}: it is still on after {seconds} s; the console ends: {self.end()}"
+            assert deadline.remaining() > 0, (
+                f"{why or self.why}: it is still on after {seconds} "
+                f"s; the console ends: {self.end()}"
+            )
             time.sleep(0.02)
 
     def end(self) -> str:
@@ -129,7 +138,8 @@ class Sitting:
     expected: dict[str, bytes] = field(default_factory=dict)
     spec: dict = field(default_factory=dict)
     patience: float = PATIENCE
-    typed: dict[str, str] = field(default_factory=dict)
+    keeps_disk: bool = False
+    disk: Path | None = None
     image: Path | None = None
     _said: dict[str, tuple[str, str]] = field(default_factory=dict)
     _over: str = ""
@@ -162,7 +172,9 @@ class Sitting:
 
     def _sit(self, left: list[str]) -> list[str]:
         append = f"init={self.program} -- {' '.join([*self.params, *left])}"
-        start = self.bench.start(append, f"parts of a program ({', '.join(left)})", self.image, **self.spec)
+        start = self.bench.start(
+            append, f"parts of a program ({', '.join(left)})", self.image, **self.spec
+        )
         ended = ""
         try:
             self._listen(start, left)
@@ -170,23 +182,32 @@ class Sitting:
             ended = str(error)
         finally:
             text = start.text
+            if self.keeps_disk and not ended and not start.machine.alive:
+                kept = self.bench.path("kept.img")
+                shutil.move(start.machine.flatten(), kept)
+                self.disk = kept
             start.close()
         for name, verdict, more in PART.findall(text):
             if name in left and self._said.get(name, ("ok", ""))[0] == "ok":
                 self._said[name] = (verdict, more)
         rest = [part for part in left if part not in self._said]
         if rest:
-            self._said[rest[0]] = ("no", f"no word of it; {ended or 'the console ends: ' + repr(text[-300:])}")
+            self._said[rest[0]] = (
+                "no",
+                f"no word of it; {ended or 'the console ends: ' + repr(text[-300:])}",
+            )
         return rest[1:]
 
     def _listen(self, start: Start, left: list[str]) -> None:
         seen, deadline = -1, start.machine.deadline(self.patience)
         while True:
             alive, text = start.machine.alive, start.text
-            if re.search(r"^init exited", text, re.MULTILINE) or not alive:
+            if not alive:
                 return
             told = len(PART.findall(text))
             if told != seen:
                 seen, deadline = told, start.machine.deadline(self.patience)
-            assert deadline.remaining() > 0, f"it is silent for {self.patience} s; the console ends: {start.end()}"
+            assert deadline.remaining() > 0, (
+                f"it is silent for {self.patience} s; the console ends: {start.end()}"
+            )
             time.sleep(0.02)

@@ -15,7 +15,53 @@ from benchflow.boot.machine.disks import run_tool
 FOLDERS = ("bin", "dev", "etc", "proc", "root", "sys", "tmp", "var")
 MARK = b"<the salt of this verification!>"
 PLAIN = "none,filetype,sparse_super,large_file"
-SYLLABLES = "ba be bi bo da de di do fa fe ga gi go ka ke ki ko la le li lo ma me mi mo na ne no pa pe po ra re ri sa se si so ta te ti to va ve vi".split()  # fmt: skip
+SYLLABLES = [
+    "ba",
+    "be",
+    "bi",
+    "bo",
+    "da",
+    "de",
+    "di",
+    "do",
+    "fa",
+    "fe",
+    "ga",
+    "gi",
+    "go",
+    "ka",
+    "ke",
+    "ki",
+    "ko",
+    "la",
+    "le",
+    "li",
+    "lo",
+    "ma",
+    "me",
+    "mi",
+    "mo",
+    "na",
+    "ne",
+    "no",
+    "pa",
+    "pe",
+    "po",
+    "ra",
+    "re",
+    "ri",
+    "sa",
+    "se",
+    "si",
+    "so",
+    "ta",
+    "te",
+    "ti",
+    "to",
+    "va",
+    "ve",
+    "vi",
+]
 
 
 def word(rng: random.Random, syllables: int = 3) -> str:
@@ -37,7 +83,7 @@ class Entry:
 
 @dataclass
 class Root:
-    """A tree of files that becomes an ext2 image. `holes`: files of that size, written at places."""
+    """A tree of files that becomes an ext2 image. `holes`: files of that size with pieces."""
 
     rng: random.Random
     entries: dict[str, Entry] = field(default_factory=dict)
@@ -68,13 +114,15 @@ class Root:
         return path
 
     def program(self, name: str, path: str | None = None) -> str:
-        """A hidden program with a salt of its own, at a drawn path; of a C library that is drawn."""
+        """A hidden program with a salt of its own, at a drawn path, of a drawn C library."""
         binary = BENCH / "programs" / name
         if not binary.exists():
             binary = BENCH / "programs" / f"{name}.{self.rng.choice(('glibc', 'musl'))}"
         data = binary.read_bytes()
         assert data.count(MARK) == 1, f"{binary} has no salt"
-        path = path or f"/{self.rng.choice(('bin', 'opt', 'usr/local/bin', 'root'))}/{word(self.rng)}"
+        path = (
+            path or f"/{self.rng.choice(('bin', 'opt', 'usr/local/bin', 'root'))}/{word(self.rng)}"
+        )
         self.salts[path] = self.rng.randbytes(32)
         return self.put(path, data.replace(MARK, self.salts[path]), 0o755)
 
@@ -111,23 +159,142 @@ class Root:
                 place.chmod(entry.mode)
                 os.utime(place, (entry.mtime, entry.mtime))
         block = block or self.rng.choice((1024, 4096))
-        used = sum(4096 + len(entry.data or b"") * 1.02 for entry in self.entries.values()) / (1 << 20)
+        used = sum(4096 + len(entry.data or b"") * 1.02 for entry in self.entries.values()) / (
+            1 << 20
+        )
         used += sum(len(pieces) * 0.07 + 2 for _, pieces in self.holes.values())
         megabytes = megabytes or int(used * 1.3) + self.rng.randint(12, 28)
         path.unlink(missing_ok=True)
-        run_tool([
-            "mke2fs", "-q", "-F", "-t", "ext2", "-O", PLAIN, "-b", str(block), "-I", self.rng.choice(("128", "256")),
-            "-N", str(len(self.entries) * 2 + 1024), "-E", "root_owner=0:0", "-d", str(tree), str(path), f"{megabytes}M",
-        ])  # fmt: skip
+        run_tool(
+            [
+                "mke2fs",
+                "-q",
+                "-F",
+                "-t",
+                "ext2",
+                "-O",
+                PLAIN,
+                "-b",
+                str(block),
+                "-I",
+                self.rng.choice(("128", "256")),
+                "-N",
+                str(len(self.entries) * 2 + 1024),
+                "-E",
+                "root_owner=0:0",
+                "-d",
+                str(tree),
+                str(path),
+                f"{megabytes}M",
+            ]
+        )
         shutil.rmtree(tree)
         return path
 
 
-APPLETS = (
-    "[ arp ash awk basename cat chmod chown cmp comm cp cut date dd df dirname du echo env expr false find free "
-    "getopt grep gunzip gzip head hexdump hostname httpd id ifconfig install kill killall less ln ls md5sum mkdir "
-    "mkfifo mktemp mount mv nc nice nohup od paste pgrep pidof ping printenv printf ps pwd readlink realpath "
-    "reset rev rm rmdir route sed seq setsid sh sha256sum sleep sort split stat stty sync tac tail tar tee telnet test "
-    "time timeout top touch tr true truncate tty udhcpc umount uname uniq uptime usleep vi wc wget which whoami "
-    "xargs yes poweroff reboot"
-).split()
+APPLETS = [
+    "[",
+    "arp",
+    "ash",
+    "awk",
+    "basename",
+    "cat",
+    "chmod",
+    "chown",
+    "cmp",
+    "comm",
+    "cp",
+    "cut",
+    "date",
+    "dd",
+    "df",
+    "dirname",
+    "du",
+    "echo",
+    "env",
+    "expr",
+    "false",
+    "find",
+    "free",
+    "getopt",
+    "grep",
+    "gunzip",
+    "gzip",
+    "head",
+    "hexdump",
+    "hostname",
+    "httpd",
+    "id",
+    "ifconfig",
+    "install",
+    "kill",
+    "killall",
+    "less",
+    "ln",
+    "ls",
+    "md5sum",
+    "mkdir",
+    "mkfifo",
+    "mktemp",
+    "mount",
+    "mv",
+    "nc",
+    "nice",
+    "nohup",
+    "od",
+    "paste",
+    "pgrep",
+    "pidof",
+    "ping",
+    "printenv",
+    "printf",
+    "ps",
+    "pwd",
+    "readlink",
+    "realpath",
+    "reset",
+    "rev",
+    "rm",
+    "rmdir",
+    "route",
+    "sed",
+    "seq",
+    "setsid",
+    "sh",
+    "sha256sum",
+    "sleep",
+    "sort",
+    "split",
+    "stat",
+    "stty",
+    "sync",
+    "tac",
+    "tail",
+    "tar",
+    "tee",
+    "telnet",
+    "test",
+    "time",
+    "timeout",
+    "top",
+    "touch",
+    "tr",
+    "true",
+    "truncate",
+    "tty",
+    "udhcpc",
+    "umount",
+    "uname",
+    "uniq",
+    "uptime",
+    "usleep",
+    "vi",
+    "wc",
+    "wget",
+    "which",
+    "whoami",
+    "xargs",
+    "yes",
+    "poweroff",
+    "reboot",
+]

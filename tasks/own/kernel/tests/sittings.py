@@ -1,9 +1,12 @@
-"""Which hidden program is asked what, with which files: one sitting each, made when first needed."""
+"""Which hidden program is asked what, with which files: a sitting each, when first needed."""
 
 from __future__ import annotations
 
-from exam import Bench, Sitting, draws
+from exam import PATIENCE, Bench, Sitting, draws
+from lives import in_order
 from rootfs import Entry, Root, word
+
+from benchflow.boot import Image
 
 
 class Sittings:
@@ -23,27 +26,51 @@ class Sittings:
             self._made[name] = getattr(self, f"_{name.replace('-', '_')}")()
         return self._made[name]
 
-    def _plain(self, program: str, parts: str, *params: str, **more) -> Sitting:
+    def _plain(self, program: str, parts: str, patience: float = PATIENCE, **spec) -> Sitting:
         root = Root(self.rng)
         path = root.program(program)
         seed = f"seed={self.rng.getrandbits(62)}"
-        return Sitting(self.bench, path, parts.split(), root, [seed, *params], **more)
+        return Sitting(self.bench, path, parts.split(), root, [seed], spec=spec, patience=patience)
+
+    def written_is_on_the_disk(self) -> None:
+        """What the program wrote, read without the kernel; and the file system is in order."""
+        sitting = self.of("writes")
+        sitting.holds("makes", "full")
+        assert sitting.disk is not None, "[R34] the machine was not switched off after it"
+        in_order(sitting.disk, "[R34] after power-off")
+        files = Image(sitting.disk).ext4()
+        for path, due in self.written.items():
+            assert files.exists(path) and files.read(path) == due, f"[R34] {path} is another"
+        assert not files.exists("/full/all") and files.exists("/kept/three"), "[R34] other files"
+        listed = [name for name in files.listdir("/kept/crowd") if name.startswith("a name")]
+        assert len(listed) == 300, f"[R34] {len(listed)} files of 300 are in the crowd"
 
     def _memory(self) -> Sitting:
-        return self._plain("memory", "heap mapping refusals code moving thread-local stack dropped many")
+        return self._plain(
+            "memory", "heap mapping refusals code moving thread-local stack dropped many"
+        )
 
     def _pipes(self) -> Sitting:
         return self._plain("pipes", "simple transfer broken unblocked together copies row")
 
     def _processes(self) -> Sitting:
         sitting = self._plain(
-            "processes", "forking statuses waiting orphans replaced script refusals large borrowed many deep turns identities",
-        )  # fmt: skip
+            "processes",
+            (
+                "forking statuses waiting orphans replaced script refusals large borrowed many "
+                "deep turns identities"
+            ),
+        )
         root, rng = sitting.root, self.rng
         script = root.put(f"/opt/{word(rng)}", f"#!{sitting.program} interpreter\n".encode(), 0o755)
         plain = root.put(f"/opt/{word(rng)}", b"#!/bin/sh\n", 0o644)
         noexec = root.put(f"/opt/{word(rng)}", b"nothing that runs\n" * 9, 0o755)
-        sitting.params += [f"word={word(rng)}", f"script={script}", f"plain={plain}", f"noexec={noexec}"]
+        sitting.params += [
+            f"word={word(rng)}",
+            f"script={script}",
+            f"plain={plain}",
+            f"noexec={noexec}",
+        ]
         return sitting
 
     def _files(self) -> Sitting:
@@ -54,11 +81,23 @@ class Sittings:
         params, expected = [f"seed={seed}"], {}
         contents = b""
         looks: list[tuple[str, Entry]] = []
-        for size in (0, 1, rng.randint(2, 900), 1024, 4096, rng.randint(5000, 30000), rng.randint(300_000, 600_000)):
+        for size in (
+            0,
+            1,
+            rng.randint(2, 900),
+            1024,
+            4096,
+            rng.randint(5000, 30000),
+            rng.randint(300_000, 600_000),
+        ):
             path = root.put(
-                f"{base}/{word(rng)}", rng.randbytes(size), rng.choice((0o644, 0o755, 0o604)), uid=rng.choice((0, 1000)),
-                gid=rng.choice((0, 50)), mtime=rng.randint(10**9, 17 * 10**8),
-            )  # fmt: skip
+                f"{base}/{word(rng)}",
+                rng.randbytes(size),
+                rng.choice((0o644, 0o755, 0o604)),
+                uid=rng.choice((0, 1000)),
+                gid=rng.choice((0, 50)),
+                mtime=rng.randint(10**9, 17 * 10**8),
+            )
             params.append(f"file={path}")
             contents += root.entries[path].data or b""
             looks.append((path, root.entries[path]))
@@ -85,13 +124,18 @@ class Sittings:
         first = params[1 + 5].partition("=")[2]  # some thousand bytes
         links = [
             root.link(f"{base}/{word(rng)}", first.rpartition("/")[2]),
-            root.link(f"{base}/{word(rng)}", f"..{base[base.rindex('/'):]}/{first.rpartition('/')[2]}"),
+            root.link(
+                f"{base}/{word(rng)}", f"..{base[base.rindex('/') :]}/{first.rpartition('/')[2]}"
+            ),
             root.link(f"/{word(rng)}", first),
             root.link(f"/{word(rng)}", "/" + "./" * 60 + first[1:]),
         ]
         links.append(root.link(f"{base}/{word(rng)}", links[0].rpartition("/")[2]))
         through = root.link(f"/{word(rng)}", base)
-        told = b"".join((root.entries[path].link or "").encode() + (root.entries[first].data or b"") for path in links)
+        told = b"".join(
+            (root.entries[path].link or "").encode() + (root.entries[first].data or b"")
+            for path in links
+        )
         expected["links"] = told
         circle = root.link(f"{base}/{word(rng)}", "around")
         root.link(f"{base}/around", circle.rpartition("/")[2])
@@ -99,7 +143,12 @@ class Sittings:
         folder = root.folder(f"{base}/{word(rng)}", 0o750, mtime=1_234_567_890)
         looks += [(folder, root.entries[folder])]
         params += [f"link={path}" for path in links]
-        params += [f"big={big}", f"circle={circle}", f"nowhere={nowhere}", f"name={first.rpartition('/')[2]}"]
+        params += [
+            f"big={big}",
+            f"circle={circle}",
+            f"nowhere={nowhere}",
+            f"name={first.rpartition('/')[2]}",
+        ]
         gid = rng.randint(2000, 9000)
         secret = root.put(f"{base}/{word(rng)}", b"secret", 0o600)
         group = root.put(f"{base}/{word(rng)}", b"group", 0o640, gid=gid)
@@ -109,7 +158,14 @@ class Sittings:
         hollow = f"{base}/{word(rng)}"
         root.put(hollow, b"")
         size = rng.randint(95 << 20, 110 << 20)
-        spots = sorted({rng.randrange(1 << 18), rng.randrange(1 << 20, 60 << 20), rng.randrange(70 << 20, 90 << 20), 90 << 20})
+        spots = sorted(
+            {
+                rng.randrange(1 << 18),
+                rng.randrange(1 << 20, 60 << 20),
+                rng.randrange(70 << 20, 90 << 20),
+                90 << 20,
+            }
+        )
         pieces = {at: rng.randbytes(300) for at in spots}
         root.holes[hollow] = (size, pieces)
         empty = rng.randrange(2 << 20, 60 << 20)
@@ -118,25 +174,46 @@ class Sittings:
         asked = [*spots, empty]
         rng.shuffle(asked)
         params += [f"sparse={hollow}", *(f"at={at}" for at in asked)]
-        expected["sparse"] = b"".join(pieces.get(at, bytes(300)) for at in asked) + str(size).encode()
+        expected["sparse"] = (
+            b"".join(pieces.get(at, bytes(300)) for at in asked) + str(size).encode()
+        )
         for path, entry in looks:
             params.append(f"look={path}")
             kind = 0o040000 if entry.data is None else 0o100000
             length = len(entry.data or b"") if entry.data is not None else None
             expected.setdefault("facts", b"")
-            expected["facts"] += self._looked(length, kind | entry.mode, entry, links=2 if entry.data is None else 1)
+            expected["facts"] += self._looked(
+                length, kind | entry.mode, entry, links=2 if entry.data is None else 1
+            )
         params += [f"dir={crowd}"]
         sitting = Sitting(
-            self.bench, program, "contents places facts listing links errors offsets permissions sparse".split(), root,
-            params, expected,
-        )  # fmt: skip
+            self.bench,
+            program,
+            [
+                "contents",
+                "places",
+                "facts",
+                "listing",
+                "links",
+                "errors",
+                "offsets",
+                "permissions",
+                "sparse",
+            ],
+            root,
+            params,
+            expected,
+        )
         sitting.image = None
         self._folder_of_files = (root, program, base, through, first)
         return sitting
 
     @staticmethod
     def _looked(length: int | None, mode: int, entry: Entry, links: int) -> bytes:
-        return f"{0 if length is None else length} {mode:o} {links} {entry.uid} {entry.gid} {entry.mtime};".encode()
+        return (
+            f"{0 if length is None else length} {mode:o} {links} "
+            f"{entry.uid} {entry.gid} {entry.mtime};"
+        ).encode()
 
     @staticmethod
     def _kind(root: Root, path: str) -> int:
@@ -150,4 +227,83 @@ class Sittings:
         self.of("files").holds("contents")
         root, program, base, _, first = self._folder_of_files
         params = [f"dir={base}", f"name={first.rpartition('/')[2]}"]
-        return Sitting(self.bench, program, ["relative"], root, params, image=self.of("files").image)
+        return Sitting(
+            self.bench, program, ["relative"], root, params, image=self.of("files").image
+        )
+
+    def _signals(self) -> Sitting:
+        parts = (
+            "handlers information fault-addresses masks nesting restarted defaults groups stacks "
+            "registers"
+        )
+        return self._plain("signals", parts)
+
+    def _clocks(self) -> Sitting:
+        return self._plain("clocks", "clocks sleeping timers processor-time")
+
+    def _paging(self) -> Sitting:
+        sitting = self._plain("paging", "vast copied mapped behind shared again", memory_mb=256)
+        data = self.rng.randbytes(self.rng.randint(300_000, 900_000))
+        sitting.params.append(f"big={sitting.root.put(f'/var/{word(self.rng)}', data)}")
+        sitting.expected["mapped"] = data
+        return sitting
+
+    def _writes(self) -> Sitting:
+        """What is written is looked for on the disk by `written`."""
+        seed = self.rng.getrandbits(62)
+        root = Root(self.rng)
+        path = root.program("writes")
+        parts = ["makes", "changes", "removes", "names", "facts", "crowd", "together", "full"]
+        sitting = Sitting(self.bench, path, parts, root, [f"seed={seed}"], keeps_disk=True)
+        numbers = draws(seed)
+        small, large, size = next(numbers), next(numbers), 3_000_000 + next(numbers) % 3_000_001
+        self.written = {"/kept/small": filled(100, small), "/kept/large": filled(size, large)}
+        return sitting
+
+    def _threads(self) -> Sitting:
+        parts = "sums turns identities futexes others endings signalled cancelling"
+        return self._plain("threads", parts)
+
+    def _waits(self) -> Sitting:
+        return self._plain("waits", "polls selects epolls events timer-files signal-files")
+
+    def _unixes(self) -> Sitting:
+        return self._plain("unixes", "pairs named abstract handed datagrams")
+
+    def _loopback(self) -> Sitting:
+        return self._plain("network", "loopback")
+
+    def _races(self) -> Sitting:
+        parts = "two-processes two-threads placed shot-down together families"
+        return self._plain("races", parts, cpus=2)
+
+    def _threads_on_two(self) -> Sitting:
+        parts = "sums turns identities futexes others endings signalled cancelling"
+        return self._plain("threads", parts, cpus=2)
+
+    def _processes_on_two(self) -> Sitting:
+        return self._plain(
+            "processes", "forking statuses waiting orphans borrowed many deep", cpus=2
+        )
+
+    def _pipes_on_two(self) -> Sitting:
+        parts = "simple transfer broken unblocked together copies row"
+        return self._plain("pipes", parts, cpus=2)
+
+    def _pressure(self) -> Sitting:
+        sitting = self._plain("pressure", "proc reads leaks eaten", memory_mb=96, patience=120)
+        data = self.rng.randbytes(64) * (40 << 14)
+        sitting.params.append(f"big={sitting.root.put(f'/var/{word(self.rng)}', data)}")
+        sitting.expected["reads"] = data
+        return sitting
+
+
+def filled(size: int, seed: int) -> bytes:
+    """A file's content as the program `writes` makes it."""
+    out = bytearray()
+    while len(out) < size:
+        state = seed + len(out)
+        for _ in range(min(70_000, size - len(out))):
+            state = (state * 6364136223846793005 + 1442695040888963407) & (1 << 64) - 1
+            out.append(state >> 56)
+    return bytes(out)

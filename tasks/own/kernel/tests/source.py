@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import struct
 import zlib
 from dataclasses import dataclass
@@ -10,11 +11,15 @@ from pathlib import Path
 
 from image.known_kernels import fingerprints
 
-MOST_BYTES, MOST_FILES = 3 << 20, 2000
+MOST_BYTES, MOST_FILES = 2 << 20, 2000
 STRETCH = 4096
 #: [R2] What a stretch may have left when it is compressed. Measured: C, assembler and tables of
 #: other projects have 10 to 40 %, base64 of compressed data 76 %, its hexadecimal digits 57 %.
 MOST_LEFT = 0.55
+#: [R2] How much of a stretch may be numbers and what stands between them, and how many bytes of all
+#: such stretches may have.
+MOST_NUMBERS, MOST_TABLES = 0.6, 128 << 10
+NUMBERS = re.compile(rb"0[xX][0-9a-fA-F]+|[0-9]+|[\\,\s]+")
 #: [R3] How much of a source's fingerprints may be known. Measured: see docs/families/own.md.
 MOST_KNOWN = 0.12
 LEAST_TO_JUDGE = 40  # fingerprints of a file below which it says nothing by itself
@@ -34,7 +39,7 @@ class Source:
         found: dict[str, bytes] = {}
         total = 0
         for place, names, files in os.walk(folder):
-            linked = [name for name in names if os.path.islink(os.path.join(place, name))]
+            linked = [name for name in names if (Path(place) / name).is_symlink()]
             assert not linked, f"[R2] no links: {linked[0]}"
             for name in files:
                 path = Path(place) / name
@@ -67,6 +72,16 @@ class Source:
                     found.append(f"{name} at {at}: {left:.0%}")
         return found
 
+    def tables(self) -> int:
+        """Bytes in stretches that are mostly numbers."""
+        total = 0
+        for data in self.files.values():
+            for at in range(0, len(data), STRETCH):
+                piece = data[at : at + STRETCH]
+                numbers = sum(len(found) for found in NUMBERS.findall(piece))
+                total += len(piece) if numbers > MOST_NUMBERS * len(piece) else 0
+        return total
+
     def known(self, table: Path) -> tuple[float, list[str]]:
         """The known part of all fingerprints, and the files of which most are known."""
         data = table.read_bytes()
@@ -92,6 +107,16 @@ def _decodes(data: bytes) -> bool:
     return not any(ord(c) < 32 and c not in "\t\n\r\f" for c in text)
 
 
-def words_in(memory: bytes, words: list[str]) -> list[str]:
-    """Which of the known messages are in a memory."""
-    return [word for word in words if word.encode() in memory]
+def words_in(memory: Path, words: list[str]) -> list[str]:
+    """Which of the known messages are in a memory: in text, in pages that hold anything at all."""
+    text, rest = [], b""
+    with memory.open("rb") as file:
+        while page := file.read(1 << 16):
+            if page.count(0) == len(page) and not rest:
+                continue
+            runs = re.findall(rb"[\t -~]{20,}", rest + page)
+            text += runs
+            last = re.search(rb"[\t -~]{1,4096}\Z", page)
+            rest = last[0] if last else b""
+    joined = b"\n".join(text).decode("ascii")
+    return [word for word in words if word in joined]

@@ -1,6 +1,6 @@
 """Fingerprints of other kernels' sources, and words that they have in memory when they run.
 
-    known_kernels.py SOURCES FINGERPRINTS WORDS
+known_kernels.py SOURCES FINGERPRINTS WORDS
 """
 
 from __future__ import annotations
@@ -14,9 +14,54 @@ import zlib
 GRAM, WINDOW = 40, 16  # tokens of one fingerprint; of how many fingerprints the least is kept
 LEAST_KINDS = 14  # different tokens in a gram: tables and declarations say nothing
 KEYWORDS = frozenset(
-    "if else for while do switch case default return goto break continue sizeof struct union enum static "
-    "const void int char long short unsigned signed volatile inline extern typedef fn let mut match impl pub "
-    "loop unsafe use mod class namespace template new delete public private".split()
+    [
+        "if",
+        "else",
+        "for",
+        "while",
+        "do",
+        "switch",
+        "case",
+        "default",
+        "return",
+        "goto",
+        "break",
+        "continue",
+        "sizeof",
+        "struct",
+        "union",
+        "enum",
+        "static",
+        "const",
+        "void",
+        "int",
+        "char",
+        "long",
+        "short",
+        "unsigned",
+        "signed",
+        "volatile",
+        "inline",
+        "extern",
+        "typedef",
+        "fn",
+        "let",
+        "mut",
+        "match",
+        "impl",
+        "pub",
+        "loop",
+        "unsafe",
+        "use",
+        "mod",
+        "class",
+        "namespace",
+        "template",
+        "new",
+        "delete",
+        "public",
+        "private",
+    ]
 )
 TOKEN = re.compile(
     r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'|[A-Za-z_]\w*|\d\w*|"
@@ -24,7 +69,9 @@ TOKEN = re.compile(
     re.DOTALL,
 )
 PREPROCESSOR = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.)*", re.MULTILINE | re.DOTALL)
-MESSAGE = re.compile(r'\b(?:pr_\w+|printk|panic|WARN|BUG|dev_\w+)\s*\(\s*(?:KERN_\w+\s*)?"((?:\\.|[^"\\])*)"')
+MESSAGE = re.compile(
+    r'\b(?:pr_\w+|printk|panic|WARN|BUG|dev_\w+)\s*\(\s*(?:KERN_\w+\s*)?"((?:\\.|[^"\\])*)"'
+)
 
 
 def tokens(text: str) -> list[str]:
@@ -49,7 +96,9 @@ def fingerprints(text: str) -> set[int]:
     hashes = []
     for at in range(len(written) - GRAM + 1):
         gram = written[at : at + GRAM]
-        hashes.append(zlib.crc32(" ".join(gram).encode()) if len(set(gram)) >= LEAST_KINDS else None)
+        hashes.append(
+            zlib.crc32(" ".join(gram).encode()) if len(set(gram)) >= LEAST_KINDS else None
+        )
     chosen = set()
     for at in range(max(0, len(hashes) - WINDOW + 1)):
         window = [value for value in hashes[at : at + WINDOW] if value is not None]

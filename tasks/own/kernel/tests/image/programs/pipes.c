@@ -6,7 +6,7 @@ static void simple(void)
 	int a[2];
 	char buffer[100];
 	WANT(pipe(a), 0);
-	HOLDS(a[0] == 3 && a[1] == 4);
+	HOLDS(a[1] == a[0] + 1);
 	WANT(write(a[1], "hello", 5), 5);
 	WANT(write(a[1], " you", 4), 4);
 	WANT(read(a[0], buffer, 3), 3);
@@ -202,8 +202,9 @@ static void copies(void)
 	WANT(fcntl(31, F_GETFD), FD_CLOEXEC);
 	WANT(fcntl(31, F_SETFD, 0), 0);
 	WANT(fcntl(31, F_GETFD), 0);
-	WANT(dup(20), 5);
-	close(a[1]), close(20), close(21), close(30), close(5);
+	int lowest = dup(20);
+	HOLDS(lowest >= 0 && lowest < 20);
+	close(a[1]), close(20), close(21), close(30), close(lowest);
 	WANT(write(31, "x", 1), 1);
 	WANT(read(a[0], &byte, 1), 1);
 	close(31);
