@@ -112,6 +112,7 @@ noreturn void machine_off(void)
 		out16(pm1a_control, off_type_a << 10 | 1 << 13);
 		if (pm1b_control)
 			out16(pm1b_control, off_type_b << 10 | 1 << 13);
+		delay_us(5000000);
 	}
 	printk("the machine does not turn off\n");
 	halt_all();

@@ -22,9 +22,11 @@ bool boot_option(const char *name, char *value, size_t room)
 			end++;
 		if ((size_t)(end - s) >= n && !strncmp(s, name, n) && (s[n] == '=' || s + n == end)) {
 			const char *from = s[n] == '=' ? s + n + 1 : end;
-			size_t length = MIN((size_t)(end - from), room - 1);
-			memcpy(value, from, length);
-			value[length] = 0;
+			if (room) {
+				size_t length = MIN((size_t)(end - from), room - 1);
+				memcpy(value, from, length);
+				value[length] = 0;
+			}
 			return true;
 		}
 		s = end;

@@ -71,6 +71,11 @@ static void account(struct cpu *c, struct task *t)
 		return;
 	}
 	c->busy_ns += ran;
+	if (t->process) {	/* a task that is switched away from is in the kernel */
+		t->system_ns += now - t->user_since;
+		t->process->system_ns += now - t->user_since;
+		t->user_since = now;
+	}
 	int nice = t->process ? t->process->nice : 0;
 	t->vruntime += nice > 0 ? ran * (1 + nice) : nice < 0 ? ran / (1 - nice / 2) : ran;
 	least_vruntime = MAX(least_vruntime, MIN(t->vruntime, least_vruntime + ran));
@@ -123,6 +128,7 @@ void schedule(void)
 	old->cpu = NULL;
 	next->cpu = c;
 	c->current = next;
+	next->user_since = c->slice_start;
 	c->idling = next == c->idle;
 	c->kernel_stack = (u64)next->stack + STACK_SIZE;
 	c->tss.rsp[0] = c->kernel_stack;

@@ -295,6 +295,8 @@ void signals_deliver(struct regs *r)
 					stop(p, sig);
 				continue;
 			}
+			if (forced && boot_option("debug", NULL, 0))
+				printk("%s: signal %d at rip %lx, address %lx\n", p->name, sig, r->rip, info.fault.address);
 			exit_group(sig);
 		}
 		settle_restart(r, a);

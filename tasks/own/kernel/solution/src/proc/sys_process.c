@@ -583,7 +583,7 @@ i64 sys_sysinfo(u64 out)
 	s.uptime = now_ns() / 1000000000;
 	s.total = total_pages * PAGE_SIZE;
 	s.free = free_pages * PAGE_SIZE;
-	s.buffer = cached_pages * PAGE_SIZE;
+	s.buffer = buffer_bytes;
 	s.unit = 1;
 	EACH(p, &all_processes, all)
 		s.procs++;
