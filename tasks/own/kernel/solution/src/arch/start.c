@@ -17,6 +17,8 @@ bool boot_option(const char *name, char *value, size_t room)
 	for (const char *s = command_line; *s;) {
 		while (*s == ' ')
 			s++;
+		if (!strncmp(s, "-- ", 3))
+			break;		/* from here on they are init's */
 		const char *end = s;
 		while (*end && *end != ' ')
 			end++;
@@ -40,10 +42,28 @@ void terminal_init(void);
 void user_init(void *unused);
 void flusher_init(void);
 
+/* Faults and ends that are asked for on the command line, to try them. */
+static void self_test(void)
+{
+	char what[64];
+	if (!boot_option("selftest", what, sizeof what))
+		return;
+	if (!strcmp(what, "ud"))
+		asm volatile("ud2");
+	else if (!strcmp(what, "de"))
+		asm volatile("xor %%ecx, %%ecx; xor %%edx, %%edx; mov $1, %%eax; div %%ecx" : : : "rax", "rcx", "rdx");
+	else if (!strncmp(what, "pf@", 3))
+		asm volatile("mov (%0), %%al" : : "r"(parse_number(what + 3, NULL)) : "rax");
+	else if (!strcmp(what, "fault"))
+		asm volatile("ud2");
+	else if (!strcmp(what, "poweroff"))
+		machine_off();
+	else if (!strcmp(what, "reset"))
+		machine_reset();
+}
+
 noreturn void kernel_start(u64 info_phys)
 {
-
-
 	cpus[0].self = &cpus[0];
 	cpu_setup(&cpus[0]);
 	kernel_lock();
@@ -51,9 +71,9 @@ noreturn void kernel_start(u64 info_phys)
 	const struct start_info *info = (void *)(DIRECT_MAP + info_phys);
 	if (info->command_line)
 		copy_string(command_line, (char *)DIRECT_MAP + info->command_line, sizeof command_line);
-	char word[256];
-	printk("kernel: hello%s%s\n", boot_option("greet", word, sizeof word) ? ", " : "", boot_option("greet", word, sizeof word) ? word : "");
-	printk("command line: %s\n", command_line);
+	char word[256] = "";
+	boot_option("greet", word, sizeof word);
+	printk("kernel: hello %s\n", word);
 	u64 rsdp = info->rsdp;
 	frames_init(info);
 	printk("memory: %lu KiB usable\n", usable_kib);
@@ -61,14 +81,13 @@ noreturn void kernel_start(u64 info_phys)
 	apic_init_cpu();
 	clock_init();
 	apic_timer_calibrate();
-	if (boot_option("selftest", word, sizeof word) && !strcmp(word, "fault"))
-		*(volatile u64 *)0x700000000000 = 0;
 	sched_init();
 	inode_init_cache();
 	terminal_init();
 	cpu_start_others();
 	kernel_pml4[0] = 0;
 	write_cr3(read_cr3());
+	self_test();
 	kernel_task("init", user_init, NULL);
 	idle_loop();
 	panic("the idle loop ended");

@@ -5,21 +5,23 @@
 extern char user_copy[], user_copy_end[], user_copy_fault[], trap_iret[];
 void syscall(struct regs *r);
 
-static const char *const exception_names[] = {
-	"divide error", "debug", "nmi", "breakpoint", "overflow", "bound", "invalid opcode", "no fpu", "double fault",
-	"coprocessor", "invalid tss", "segment not present", "stack fault", "general protection", "page fault", "15",
-	"fpu error", "alignment", "machine check", "simd error",
-};
-
-static noreturn void kernel_fault(struct regs *r)
+static void print_state(struct regs *r)
 {
-	printk("panic: exception vector %lu (%s) at rip %p, error %lx, cr2 %p\n", r->vector,
-		r->vector < LENGTH(exception_names) ? exception_names[r->vector] : "?", (void *)r->rip, r->error, (void *)read_cr2());
-	printk("rax %lx rbx %lx rcx %lx rdx %lx rsi %lx rdi %lx rbp %lx rsp %lx r8 %lx r12 %lx\n", r->rax, r->rbx, r->rcx,
-		r->rdx, r->rsi, r->rdi, r->rbp, r->rsp, r->r8, r->r12);
+	printk("rax %lx rbx %lx rcx %lx rdx %lx rsi %lx rdi %lx rbp %lx rsp %lx r8 %lx r12 %lx error %lx\n", r->rax, r->rbx,
+		r->rcx, r->rdx, r->rsi, r->rdi, r->rbp, r->rsp, r->r8, r->r12, r->error);
 	u64 *frame = (u64 *)r->rbp;
 	for (int i = 0; i < 12 && (u64)frame > DIRECT_MAP && frame[1] > KERNEL_BASE; i++, frame = (u64 *)frame[0])
 		printk("  called from %p\n", (void *)frame[1]);
+}
+
+static noreturn void kernel_fault(struct regs *r)
+{
+	if (r->vector == 14)
+		printk("panic: vector %lu rip 0x%lx address 0x%lx\n", r->vector, r->rip, read_cr2());
+	else
+		printk("panic: vector %lu rip 0x%lx\n", r->vector, r->rip);
+	if (boot_option("debug", NULL, 0))
+		print_state(r);
 	halt_all();
 }
 

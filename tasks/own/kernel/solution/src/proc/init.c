@@ -32,7 +32,6 @@ static void open_console(struct task *t)
 	file_put(f);
 }
 
-/* What stands behind init= and its path are its arguments, up to the next name=value of the kernel's. */
 static void run(const char *path, char *rest)
 {
 	static const char *const environment[] = { "HOME=/", "TERM=linux", "PATH=/sbin:/usr/sbin:/bin:/usr/bin" };
@@ -50,7 +49,7 @@ static void run(const char *path, char *rest)
 			end++;
 		char saved = *end;
 		*end = 0;
-		if (*s && strcmp(s, "--")) {
+		if (*s) {
 			ASSERT(!arguments_add(&a, s));
 			a.argc++;
 		}
@@ -66,27 +65,29 @@ static void run(const char *path, char *rest)
 		panic("init: %s cannot be run, error %d", path, -error);
 }
 
-/* Where the arguments of init begin on the command line: after init=PATH. */
+/* What stands behind " -- " on the command line. */
 static char *arguments_of_init(char *line)
 {
-	char *s = line;
-	for (; *s; s++)
-		if (!strncmp(s, "init=", 5) && (s == line || s[-1] == ' '))
-			break;
-	while (*s && *s != ' ')
-		s++;
-	return s;
+	for (char *s = line; *s; s++)
+		if (!strncmp(s, "-- ", 3) && (s == line || s[-1] == ' '))
+			return s + 3;
+	return "";
 }
 
 void user_init(void *unused)
 {
 	struct task *t = current();
-	char root[64], path[512], word[64];
+	char root[64], path[512];
 	init_process = t->process;
 	t->process->is_init = true;
 	flusher_init();
 	disks_init();
 	network_init();
+	if (!boot_option("init", path, sizeof path)) {
+		struct waitqueue for_ever;
+		waitqueue_init(&for_ever);
+		WAIT_DEEP(&for_ever, false);
+	}
 	if (!boot_option("root", root, sizeof root))
 		copy_string(root, "/dev/vda", sizeof root);
 	int error = mount_root(root);
@@ -100,12 +101,6 @@ void user_init(void *unused)
 	t->fs = fs;
 	mount_dev();
 	open_console(t);
-	if (boot_option("selftest", word, sizeof word) && !strcmp(word, "off")) {
-		unmount_all();
-		machine_off();
-	}
-	if (!boot_option("init", path, sizeof path))
-		copy_string(path, "/sbin/init", sizeof path);
 	run(path, arguments_of_init(command_line));
 	t->user_since = now_ns();
 }
