@@ -9,6 +9,7 @@ u64 buffer_bytes;
 static struct link buckets[BUCKETS];
 static struct link idle = LINK_INIT(idle);
 static WAITQUEUE(buffer_wait);
+struct link dirty_buffers = LINK_INIT(dirty_buffers);
 static bool ready;
 
 struct disk *disk_of(u64 rdev)
@@ -43,6 +44,16 @@ static int transfer(struct buffer *b, bool write)
 	return d ? d->transfer(d, b->block * sectors, b->data, sectors, write) : -EIO;
 }
 
+static u32 dirty_count[4];
+
+static void clean(struct buffer *b)
+{
+	if (b->dirty)
+		dirty_count[b->dev & 3]--;
+	b->dirty = false;
+	link_remove(&b->dirty_link);
+}
+
 static void destroy(struct buffer *b)
 {
 	link_remove(&b->hash);
@@ -65,6 +76,7 @@ struct buffer *buffer_get(u64 dev, u64 block, u32 size, bool read)
 		}
 		*b = (struct buffer){ .dev = dev, .block = block, .size = size, .data = data };
 		link_init(&b->lru);
+		link_init(&b->dirty_link);
 		link_append(bucket(dev, block), &b->hash);
 		buffer_bytes += size;
 	}
@@ -106,7 +118,7 @@ int buffer_write(struct buffer *b)
 	link_remove(&b->lru);
 	if (b->busy)
 		WAIT_DEEP(&buffer_wait, !b->busy);
-	b->dirty = false;
+	clean(b);
 	b->busy = true;
 	int error = transfer(b, true);
 	b->busy = false;
@@ -121,29 +133,23 @@ void buffer_forget(u64 dev, u64 block)
 	struct buffer *b = find(dev, block);
 	if (!b)
 		return;
-	b->dirty = false;
+	clean(b);
 	if (!b->refs)
 		destroy(b);
 	else
 		b->valid = false;
 }
 
-int buffers_sync(u64 dev)
+void buffer_mark_dirty(struct buffer *b)
 {
-	int error = 0;
-	for (int i = 0; i < BUCKETS && ready; i++) {
-		struct buffer *b;
-again:
-		EACH(b, &buckets[i], hash)
-			if (b->dirty && b->dev == dev) {
-				int e = buffer_write(b);
-				if (e)
-					error = e;
-				goto again;
-			}
-	}
-	return error;
+	if (b->dirty)
+		return;
+	b->dirty = true;
+	dirty_count[b->dev & 3]++;
+	link_append(&dirty_buffers, &b->dirty_link);
 }
+
+u32 buffers_dirty(u64 dev) { return dirty_count[dev & 3]; }
 
 u64 buffers_shrink(u64 want)
 {
@@ -158,4 +164,12 @@ u64 buffers_shrink(u64 want)
 		n++;
 	}
 	return n;
+}
+
+void buffers_drop(u64 dev)
+{
+	struct buffer *b;
+	EACH(b, &idle, lru)
+		if (b->dev == dev && !b->dirty)
+			destroy(b);
 }

@@ -1,18 +1,18 @@
-/* ext2: which blocks and inodes are free. The bitmaps go to the disk at leisure: after a power cut they are
- * made anew from the inodes. What must be in order is that nothing is given out again before the last
- * pointer to it is off the disk; those who free see to that. */
+/* ext2: which blocks and inodes are free. A freed block is not given out before the transaction that freed
+ * it is on the disk: till then the last one may be played back over it. */
 #include "ext2.h"
 
 static bool test(const u8 *map, u32 bit) { return map[bit / 8] >> bit % 8 & 1; }
 
-static i64 find_clear(const u8 *map, u32 from, u32 to)
+/* A bit that is clear in the map and, at an offset, in what is held back. */
+static i64 find_clear(const u8 *map, u32 from, u32 to, const u8 *held, u32 offset)
 {
 	for (u32 bit = from; bit < to; bit++) {
 		if (!(bit % 64) && bit + 64 <= to && *(const u64 *)(map + bit / 8) == ~0UL) {
 			bit += 63;
 			continue;
 		}
-		if (!test(map, bit))
+		if (!test(map, bit) && !(held && test(held, offset + bit)))
 			return bit;
 	}
 	return -1;
@@ -37,13 +37,13 @@ int ext2_block_new(struct ext2 *fs, u32 goal, u32 *block)
 		struct buffer *b = buffer_get(fs->dev, fs->group[g].block_bitmap, fs->block_size, true);
 		if (!b)
 			return -EIO;
-		i64 bit = find_clear(b->data, from, blocks_in(fs, g));
+		i64 bit = find_clear(b->data, from, blocks_in(fs, g), fs->held_any ? fs->held : NULL, g * fs->blocks_per_group);
 		if (bit < 0) {
 			buffer_put(b);
 			continue;
 		}
 		b->data[bit / 8] |= 1 << bit % 8;
-		b->dirty = true;
+		buffer_mark_dirty(b);
 		buffer_put(b);
 		fs->group[g].free_blocks--;
 		fs->free_blocks--;
@@ -65,7 +65,9 @@ void ext2_block_free(struct ext2 *fs, u32 block)
 		return;
 	if (test(b->data, bit)) {
 		b->data[bit / 8] &= ~(1 << bit % 8);
-		b->dirty = true;
+		buffer_mark_dirty(b);
+		fs->held[(g * fs->blocks_per_group + bit) / 8] |= 1 << (g * fs->blocks_per_group + bit) % 8;
+		fs->held_any = true;
 		fs->group[g].free_blocks++;
 		fs->free_blocks++;
 		fs->tables_dirty = true;
@@ -88,10 +90,10 @@ u32 ext2_inode_new(struct ext2 *fs, u32 near, bool directory)
 		struct buffer *b = buffer_get(fs->dev, fs->group[g].inode_bitmap, fs->block_size, true);
 		if (!b)
 			return 0;
-		i64 bit = find_clear(b->data, g ? 0 : fs->first_inode - 1, fs->inodes_per_group);
+		i64 bit = find_clear(b->data, g ? 0 : fs->first_inode - 1, fs->inodes_per_group, NULL, 0);
 		if (bit >= 0) {
 			b->data[bit / 8] |= 1 << bit % 8;
-			b->dirty = true;
+			buffer_mark_dirty(b);
 			fs->group[g].free_inodes--;
 			fs->group[g].directories += directory;
 			fs->free_inodes--;
@@ -112,7 +114,7 @@ void ext2_inode_free(struct ext2 *fs, u32 ino, bool directory)
 		return;
 	if (test(b->data, bit)) {
 		b->data[bit / 8] &= ~(1 << bit % 8);
-		b->dirty = true;
+		buffer_mark_dirty(b);
 		fs->group[g].free_inodes++;
 		fs->group[g].directories -= directory;
 		fs->free_inodes++;

@@ -33,7 +33,6 @@ static int locate(struct ext2 *fs, u64 index, u32 at[4])
 	return 0;
 }
 
-/* A new indirect block is on the disk as zeroes before anything points to it. */
 static int new_block(struct inode *i, bool indirect, u32 goal, u32 *block)
 {
 	struct ext2 *fs = ext2_of(i);
@@ -42,7 +41,7 @@ static int new_block(struct inode *i, bool indirect, u32 goal, u32 *block)
 		return error;
 	if (indirect) {
 		struct buffer *b = buffer_get(fs->dev, *block, fs->block_size, false);
-		error = b ? (memset(b->data, 0, fs->block_size), buffer_write(b)) : -EIO;
+		error = b ? (memset(b->data, 0, fs->block_size), buffer_mark_dirty(b), 0) : -EIO;
 		if (b)
 			buffer_put(b);
 		if (error) {
@@ -89,7 +88,7 @@ int ext2_map(struct inode *i, u64 index, bool create, u32 *block)
 				return error;
 			}
 			*entry = fresh;
-			b->dirty = true;
+			buffer_mark_dirty(b);
 			inode_mark_dirty(i);
 		}
 		here = *entry;
@@ -108,10 +107,10 @@ int ext2_reserve(struct inode *i, u64 from, u64 to)
 	u32 block;
 	if (to > 0x7fffffff && !fs->large_files)
 		return -EFBIG;
-	mutex_lock(&fs->lock);
+	ext2_begin(fs);
 	for (u64 n = from / fs->block_size; n * fs->block_size < to && !error; n++)
 		error = ext2_map(i, n, true, &block);
-	mutex_unlock(&fs->lock);
+	ext2_end(fs);
 	return error;
 }
 
@@ -159,7 +158,7 @@ int ext2_read_page(struct inode *i, struct page *p)
 
 int ext2_write_page(struct inode *i, struct page *p) { return page_transfer(i, p, true); }
 
-/* Roots of trees that are cut off; freed once the disk knows nothing of them. */
+/* Roots of trees that are cut off. */
 struct cut { u32 count, room; struct { u32 block; int level; } root[]; };
 
 static void free_tree(struct inode *i, u32 block, int level)
@@ -199,11 +198,9 @@ static bool cut_tree(struct inode *i, u32 block, int level, u64 first, struct cu
 			cut->root[cut->count].block = entry[n];
 			cut->root[cut->count++].level = level - 1;
 			entry[n] = 0;
-			b->dirty = true;
+			buffer_mark_dirty(b);
 		}
 	}
-	if (b->dirty)
-		buffer_write(b);
 	buffer_put(b);
 	return false;
 }
@@ -243,24 +240,27 @@ int ext2_truncate(struct inode *i, u64 size)
 		cache_dirty(p);
 		page_put(p);
 	}
-	cache_truncate(i, size);
-	i->size = size;
-	inode_touch(i, true, false);
-	if (size >= old && i->nlink)
+	if (size >= old && i->nlink) {
+		cache_truncate(i, size);
+		i->size = size;
+		inode_touch(i, true, false);
 		return 0;
+	}
 	u32 room = 3 * (fs->block_size / 4) + 32;
 	struct cut *cut = kmalloc(sizeof *cut + room * sizeof *cut->root);
 	if (!cut)
 		return -ENOMEM;
 	cut->room = room - 16;
-	mutex_lock(&fs->lock);
+	ext2_begin(fs);
+	cache_truncate(i, size);
+	i->size = size;
+	inode_touch(i, true, false);
 	ext2_inode(i)->last_block = 0;
 	cut_off(i, (size + fs->block_size - 1) / fs->block_size, cut);
-	int error = cut->count ? ext2_inode_write(i, true) : 0;
 	for (u32 n = 0; n < cut->count; n++)
 		free_tree(i, cut->root[n].block, cut->root[n].level);
-	inode_mark_dirty(i);
-	mutex_unlock(&fs->lock);
+	int error = ext2_inode_write(i);
+	ext2_end(fs);
 	kfree(cut);
 	return error;
 }

@@ -1,5 +1,4 @@
-/* ext2: directories. Each change is on the disk when the call returns, in an order that a power cut at any
- * point leaves something e2fsck mends by itself. */
+/* ext2: directories. */
 #include "ext2.h"
 
 struct entry { u32 ino; u16 length; u8 name_length, type; char name[]; } packed;
@@ -71,7 +70,7 @@ static int not_indexed(struct inode *dir)
 	if (!(ext2_inode(dir)->flags & EXT2_INDEXED))
 		return 0;
 	ext2_inode(dir)->flags &= ~EXT2_INDEXED;
-	return ext2_inode_write(dir, true);
+	return ext2_inode_write(dir);
 }
 
 static void fill(struct ext2 *fs, struct entry *e, const char *name, u32 ino, u32 mode)
@@ -82,7 +81,6 @@ static void fill(struct ext2 *fs, struct entry *e, const char *name, u32 ino, u3
 	memcpy(e->name, name, e->name_length);
 }
 
-/* Makes the entry in the buffer without writing it: used when one write is to hold two changes. */
 static int put_in_block(struct ext2 *fs, struct buffer *b, const char *name, u32 ino, u32 mode)
 {
 	u32 want = need(strlen(name));
@@ -118,48 +116,24 @@ static int add_entry(struct inode *dir, const char *name, u32 ino, u32 mode)
 			return -EIO;
 		error = put_in_block(fs, b, name, ino, mode);
 		if (!error)
-			error = buffer_write(b);
+			buffer_mark_dirty(b);
 		buffer_put(b);
 		if (error != -ENOSPC)
 			goto done;
 	}
 	u32 block;
-	u64 n = dir->size / fs->block_size;
-	error = ext2_block_new(fs, ext2_inode(dir)->last_block, &block);
-	if (error)
-		return error;
-	/* The block is complete on the disk before the directory grows over it. */
-	struct buffer *b = buffer_get(fs->dev, block, fs->block_size, false);
+	error = ext2_map(dir, dir->size / fs->block_size, true, &block);
+	struct buffer *b = error ? NULL : buffer_get(fs->dev, block, fs->block_size, false);
 	if (!b)
-		return -EIO;
+		return error ? error : -EIO;
 	memset(b->data, 0, fs->block_size);
 	struct entry *e = (struct entry *)b->data;
 	e->length = fs->block_size;
 	fill(fs, e, name, ino, mode);
-	error = buffer_write(b);
+	buffer_mark_dirty(b);
 	buffer_put(b);
-	u32 slot;
-	if (!error && n < 12) {
-		ext2_inode(dir)->block[n] = block;
-		dir->blocks += fs->block_size / 512;
-	} else if (!error) {	/* a large directory: the tree takes a block of its own choice */
-		ext2_block_free(fs, block);
-		error = ext2_map(dir, n, true, &slot);
-		b = error ? NULL : buffer_get(fs->dev, slot, fs->block_size, false);
-		if (b) {
-			memset(b->data, 0, fs->block_size);
-			e = (struct entry *)b->data;
-			e->length = fs->block_size;
-			fill(fs, e, name, ino, mode);
-			error = buffer_write(b);
-			buffer_put(b);
-			buffers_sync(fs->dev);
-		}
-	}
-	if (error)
-		return error;
 	dir->size += fs->block_size;
-	error = ext2_inode_write(dir, true);
+	error = ext2_inode_write(dir);
 done:
 	if (!error)
 		inode_touch(dir, true, false);
@@ -172,8 +146,7 @@ static int remove_entry(struct inode *dir, struct place *p)
 	if (p->before)
 		p->before->length += p->entry->length;
 	p->entry->ino = 0;
-	if (!error)
-		error = buffer_write(p->buffer);
+	buffer_mark_dirty(p->buffer);
 	inode_touch(dir, true, false);
 	return error;
 }
@@ -192,6 +165,8 @@ static struct inode *fresh_inode(struct inode *dir, u32 mode, u64 rdev)
 		return ERR_PTR(-ENOMEM);
 	}
 	own->generation = random_u64();
+	own->inode = i;
+	link_init(&own->orphan);
 	i->data = own;
 	i->uid = self()->cred.fsuid;
 	i->gid = dir->mode & S_ISGID ? dir->gid : self()->cred.fsgid;
@@ -225,7 +200,7 @@ static int fill_directory(struct inode *i, struct inode *parent)
 	e = (struct entry *)(b->data + 12);
 	e->length = fs->block_size - 12;
 	fill(fs, e, "..", parent->ino, S_IFDIR);
-	error = buffer_write(b);
+	buffer_mark_dirty(b);
 	buffer_put(b);
 	i->size = fs->block_size;
 	i->nlink = 2;
@@ -250,7 +225,7 @@ static int fill_link(struct inode *i, const char *target)
 		return error ? error : -EIO;
 	memset(b->data, 0, fs->block_size);
 	memcpy(b->data, target, n);
-	error = buffer_write(b);
+	buffer_mark_dirty(b);
 	buffer_put(b);
 	return error;
 }
@@ -262,7 +237,7 @@ static struct inode *create(struct inode *dir, const char *name, u32 mode, u64 r
 	struct inode *i;
 	if (fs->sb->read_only)
 		return ERR_PTR(-EROFS);
-	mutex_lock(&fs->lock);
+	ext2_begin(fs);
 	int error = dir->nlink ? find(dir, name, &p) : -EPERM;
 	if (!error) {
 		buffer_put(p.buffer);
@@ -277,14 +252,13 @@ static struct inode *create(struct inode *dir, const char *name, u32 mode, u64 r
 	if (IS_ERR(i))
 		goto out;
 	error = IS_DIR(mode) ? fill_directory(i, dir) : IS_LNK(mode) ? fill_link(i, target) : 0;
-	/* The name first: one to an inode that is not in use is cleared by e2fsck without a question. */
 	if (!error)
 		error = add_entry(dir, name, i->ino, mode);
 	if (!error)
-		error = ext2_inode_write(i, true);
+		error = ext2_inode_write(i);
 	if (!error && IS_DIR(mode)) {
 		dir->nlink++;
-		error = ext2_inode_write(dir, true);
+		error = ext2_inode_write(dir);
 	}
 	if (error) {
 		i->nlink = 0;
@@ -292,7 +266,7 @@ static struct inode *create(struct inode *dir, const char *name, u32 mode, u64 r
 		i = ERR_PTR(error);
 	}
 out:
-	mutex_unlock(&fs->lock);
+	ext2_end(fs);
 	return i;
 }
 
@@ -302,7 +276,7 @@ static int link(struct inode *dir, const char *name, struct inode *target)
 	struct place p;
 	if (fs->sb->read_only)
 		return -EROFS;
-	mutex_lock(&fs->lock);
+	ext2_begin(fs);
 	int error = find(dir, name, &p);
 	if (!error) {
 		buffer_put(p.buffer);
@@ -314,15 +288,15 @@ static int link(struct inode *dir, const char *name, struct inode *target)
 	else {
 		target->nlink++;
 		target->ctime = real_ns();
-		error = ext2_inode_write(target, true);
+		error = ext2_inode_write(target);
 		if (!error)
 			error = add_entry(dir, name, target->ino, target->mode);
 		if (error) {
 			target->nlink--;
-			ext2_inode_write(target, true);
+			ext2_inode_write(target);
 		}
 	}
-	mutex_unlock(&fs->lock);
+	ext2_end(fs);
 	return error;
 }
 
@@ -348,12 +322,17 @@ static bool empty(struct inode *dir)
 	return true;
 }
 
-/* One name less. The last one: the inode is marked deleted on the disk; its blocks go when it is closed. */
+/* One name less. After the last one the inode is an orphan till it is closed. */
 static void dropped(struct inode *i, bool directory)
 {
+	struct ext2 *fs = ext2_of(i);
 	i->nlink = directory ? 0 : i->nlink - 1;
 	i->ctime = real_ns();
-	ext2_inode_write(i, true);
+	if (!i->nlink) {
+		link_append(&fs->orphans, &ext2_inode(i)->orphan);
+		fs->orphans_changed = true;
+	}
+	ext2_inode_write(i);
 }
 
 static int unlink(struct inode *dir, const char *name, bool directory)
@@ -362,10 +341,10 @@ static int unlink(struct inode *dir, const char *name, bool directory)
 	struct place p;
 	if (fs->sb->read_only)
 		return -EROFS;
-	mutex_lock(&fs->lock);
+	ext2_begin(fs);
 	int error = find(dir, name, &p);
 	if (error) {
-		mutex_unlock(&fs->lock);
+		ext2_end(fs);
 		return error;
 	}
 	struct inode *i = ext2_inode_get(fs, p.entry->ino);
@@ -378,22 +357,17 @@ static int unlink(struct inode *dir, const char *name, bool directory)
 			error = -EBUSY;
 		else if (directory && !empty(i))
 			error = -ENOTEMPTY;
-		if (!error && (directory || i->nlink == 1)) {
-			/* Deleted before its name goes: a name to a deleted inode is cleared without a question,
-			 * an inode without a name is not. */
-			dropped(i, directory);
+		if (!error)
 			error = remove_entry(dir, &p);
-		} else if (!error) {
-			error = remove_entry(dir, &p);
+		if (!error)
 			dropped(i, directory);
-		}
 		if (!error && directory) {
 			dir->nlink--;
-			ext2_inode_write(dir, true);
+			ext2_inode_write(dir);
 		}
 	}
 	buffer_put(p.buffer);
-	mutex_unlock(&fs->lock);
+	ext2_end(fs);
 	if (!IS_ERR(i))
 		inode_put(i);
 	return error;
@@ -422,12 +396,12 @@ static int new_parent(struct inode *i, struct inode *from, struct inode *to)
 	if (error)
 		return error;
 	p.entry->ino = to->ino;
-	error = buffer_write(p.buffer);
+	buffer_mark_dirty(p.buffer);
 	buffer_put(p.buffer);
 	from->nlink--;
 	to->nlink++;
-	ext2_inode_write(to, true);
-	ext2_inode_write(from, true);
+	ext2_inode_write(to);
+	ext2_inode_write(from);
 	return error;
 }
 
@@ -443,7 +417,8 @@ static int rename_over(struct inode *i, struct inode *old, struct place *target,
 	int error = not_indexed(to);
 	target->entry->ino = i->ino;
 	target->entry->type = fs->file_types ? type_of(i->mode) : 0;
-	return error ? error : buffer_write(target->buffer);
+	buffer_mark_dirty(target->buffer);
+	return error;
 }
 
 static int rename(struct inode *from, const char *name, struct inode *to, const char *new_name, bool replace)
@@ -453,7 +428,7 @@ static int rename(struct inode *from, const char *name, struct inode *to, const 
 	struct inode *i = NULL, *old = NULL;
 	if (fs->sb->read_only)
 		return -EROFS;
-	mutex_lock(&fs->lock);
+	ext2_begin(fs);
 	int error = find(from, name, &source);
 	if (error)
 		goto out;
@@ -482,30 +457,14 @@ static int rename(struct inode *from, const char *name, struct inode *to, const 
 		buffer_put(target.buffer);
 		if (error || old == i)
 			goto out;
-	} else {
-		/* One write where both names are in one block; else the new one first. */
-		error = find(from, name, &source);
-		if (!error && from == to && !not_indexed(to) && !put_in_block(fs, source.buffer, new_name, i->ino, i->mode)) {
-			struct place again;
-			buffer_put(source.buffer);
-			error = find(from, name, &again);
-			if (!error) {
-				error = remove_entry(from, &again);
-				buffer_put(again.buffer);
-			}
-			goto moved;
-		}
-		if (!error)
-			buffer_put(source.buffer);
-		error = error ? error : add_entry(to, new_name, i->ino, i->mode);
-	}
+	} else
+		error = add_entry(to, new_name, i->ino, i->mode);
 	if (!error)
 		error = find(from, name, &source);
 	if (!error) {
 		error = remove_entry(from, &source);
 		buffer_put(source.buffer);
 	}
-moved:
 	if (!error && from != to && IS_DIR(i->mode))
 		error = new_parent(i, from, to);
 	if (!error) {
@@ -516,12 +475,12 @@ moved:
 	if (!error && old) {
 		if (IS_DIR(old->mode)) {
 			to->nlink--;
-			ext2_inode_write(to, true);
+			ext2_inode_write(to);
 		}
 		dropped(old, IS_DIR(old->mode));
 	}
 out:
-	mutex_unlock(&fs->lock);
+	ext2_end(fs);
 	if (i)
 		inode_put(i);
 	if (old)
@@ -580,7 +539,7 @@ static int readlink(struct inode *i, char *to, size_t room)
 static int sync(struct inode *i)
 {
 	int error = IS_REG(i->mode) ? cache_write_inode(i) : 0;
-	int e = i->nlink ? ext2_inode_write(i, false) : 0;
+	int e = i->nlink ? ext2_inode_write(i) : 0;
 	return error ? error : e;
 }
 
@@ -588,25 +547,30 @@ static void evict(struct inode *i)
 {
 	struct ext2 *fs = ext2_of(i);
 	if (!i->nlink && !fs->sb->read_only) {
-		mutex_lock(&fs->lock);
+		ext2_begin(fs);
 		i->dirty = true;	/* so that it is not put on the list of changed ones any more */
 		bool inline_link = IS_LNK(i->mode) && i->size < 60 && !i->blocks;
 		if (inline_link || IS_CHR(i->mode) || IS_BLK(i->mode))
 			memset(ext2_inode(i)->block, 0, sizeof ext2_inode(i)->block);
 		else
 			ext2_truncate(i, 0);
-		ext2_inode_write(i, true);
+		link_remove(&ext2_inode(i)->orphan);
+		fs->orphans_changed = true;
+		ext2_inode(i)->dtime = real_ns() / 1000000000;
+		ext2_inode_write(i);
 		ext2_inode_free(fs, i->ino, IS_DIR(i->mode));
-		mutex_unlock(&fs->lock);
+		ext2_end(fs);
 	}
 	kfree(i->data);
 }
 
+static void begin(struct inode *i) { ext2_begin(ext2_of(i)); }
+static void end(struct inode *i) { ext2_end(ext2_of(i)); }
 static void changed(struct inode *i) { inode_mark_dirty(i); }
 
 const struct inode_ops ext2_dir_ops = { .lookup = lookup, .create = create, .link = link, .unlink = unlink,
 	.rename = rename, .changed = changed, .sync = sync, .evict = evict };
 const struct inode_ops ext2_file_ops = { .truncate = ext2_truncate, .changed = changed, .read_page = ext2_read_page,
-	.write_page = ext2_write_page, .reserve = ext2_reserve, .sync = sync, .evict = evict };
+	.write_page = ext2_write_page, .reserve = ext2_reserve, .begin = begin, .end = end, .sync = sync, .evict = evict };
 const struct inode_ops ext2_link_ops = { .readlink = readlink, .changed = changed, .sync = sync, .evict = evict };
 const struct file_ops ext2_dir_file_ops = { .getdents = getdents };

@@ -58,6 +58,9 @@ struct inode *ext2_inode_get(struct ext2 *fs, u32 ino)
 	own->flags = raw->flags;
 	own->generation = raw->generation;
 	own->acl = raw->acl;
+	own->dtime = raw->dtime;
+	own->inode = i;
+	link_init(&own->orphan);
 	i->data = own;
 	if (IS_CHR(i->mode) || IS_BLK(i->mode))
 		i->rdev = own->block[0] ? DEV(own->block[0] >> 8 & 0xff, own->block[0] & 0xff)
@@ -67,7 +70,8 @@ struct inode *ext2_inode_get(struct ext2 *fs, u32 ino)
 	return i;
 }
 
-int ext2_inode_write(struct inode *i, bool now)
+/* Into the block of the table, which goes out with the next transaction. */
+int ext2_inode_write(struct inode *i)
 {
 	struct ext2 *fs = ext2_of(i);
 	struct ext2_inode *own = ext2_inode(i);
@@ -92,13 +96,12 @@ int ext2_inode_write(struct inode *i, bool now)
 	raw->atime = i->atime / 1000000000UL;
 	raw->mtime = i->mtime / 1000000000UL;
 	raw->ctime = i->ctime / 1000000000UL;
-	raw->dtime = i->nlink ? 0 : real_ns() / 1000000000UL;
+	raw->dtime = i->nlink ? 0 : own->dtime;
 	raw->flags = own->flags;
 	raw->generation = own->generation;
 	raw->acl = own->acl;
 	memcpy(raw->block, own->block, sizeof own->block);
-	b->dirty = true;
-	int error = now ? buffer_write(b) : 0;
+	buffer_mark_dirty(b);
 	buffer_put(b);
-	return error;
+	return 0;
 }

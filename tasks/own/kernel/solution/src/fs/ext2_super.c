@@ -1,57 +1,10 @@
-/* ext2: mounting, the tables as a whole, unmounting. */
+/* ext2: mounting and unmounting. */
 #include "ext2.h"
 
 static u32 get32(const u8 *p) { u32 v; memcpy(&v, p, 4); return v; }
 static u16 get16(const u8 *p) { u16 v; memcpy(&v, p, 2); return v; }
 static void put32(u8 *p, u32 v) { memcpy(p, &v, 4); }
 static void put16(u8 *p, u16 v) { memcpy(p, &v, 2); }
-
-static int write_super(struct ext2 *fs)
-{
-	put32(fs->super + 12, fs->free_blocks);
-	put32(fs->super + 16, fs->free_inodes);
-	put32(fs->super + 48, real_ns() / 1000000000);
-	/* In the cache the super block lies in the block of its address. */
-	u32 block = fs->block_size == 1024 ? 1 : 0, offset = fs->block_size == 1024 ? 0 : 1024;
-	struct buffer *b = buffer_get(fs->dev, block, fs->block_size, true);
-	if (!b)
-		return -EIO;
-	memcpy(b->data + offset, fs->super, 1024);
-	int error = buffer_write(b);
-	buffer_put(b);
-	return error;
-}
-
-static int write_groups(struct ext2 *fs)
-{
-	int error = 0;
-	for (u32 i = 0; i < fs->group_blocks && !error; i++) {
-		struct buffer *b = buffer_get(fs->dev, fs->group_block + i, fs->block_size, true);
-		if (!b)
-			return -EIO;
-		if (memcmp(b->data, (u8 *)fs->group + i * fs->block_size, fs->block_size)) {
-			memcpy(b->data, (u8 *)fs->group + i * fs->block_size, fs->block_size);
-			error = buffer_write(b);
-		}
-		buffer_put(b);
-	}
-	return error;
-}
-
-int ext2_sync(struct superblock *sb)
-{
-	struct ext2 *fs = sb->data;
-	int error = buffers_sync(fs->dev);
-	if (fs->tables_dirty) {
-		fs->tables_dirty = false;
-		int e = write_groups(fs);
-		if (!e)
-			e = write_super(fs);
-		error = error ? error : e;
-	}
-	int e = fs->disk->flush(fs->disk);
-	return error ? error : e;
-}
 
 static int statfs(struct superblock *sb, u64 out[8])
 {
@@ -72,8 +25,10 @@ void ext2_unmount(struct superblock *sb)
 	struct ext2 *fs = sb->data;
 	if (sb->read_only)
 		return;
+	ext2_sync(sb);
+	ext2_journal_close(fs);
 	put16(fs->super + 58, get16(fs->super + 58) | 1);
-	fs->tables_dirty = true;
+	ext2_journal_mark(fs, false);
 	ext2_sync(sb);
 }
 
@@ -86,8 +41,8 @@ static int read_super(struct ext2 *fs, bool *read_only)
 	if (get16(s + 56) != 0xef53)
 		return -EINVAL;
 	u32 incompatible = get32(s + 96), read_only_features = get32(s + 100);
-	if (incompatible & ~2u) {
-		printk("ext2: features %x are not known\n", incompatible & ~2u);
+	if (incompatible & ~6u) {
+		printk("ext2: features %x are not known\n", incompatible & ~6u);
 		return -EINVAL;
 	}
 	if (read_only_features & ~3u)
@@ -122,6 +77,33 @@ static int read_super(struct ext2 *fs, bool *read_only)
 	return fs->group ? 0 : -ENOMEM;
 }
 
+/* After a journal was opened: made now, the tables in memory are right; played back, the disk's are. */
+static int reread(struct ext2 *fs)
+{
+	if (!fs->replayed)
+		return 0;
+	buffers_drop(fs->dev);
+	kfree(fs->group);
+	bool read_only;
+	return read_super(fs, &read_only);
+}
+
+/* Files that were open without a name when the power went. */
+static void free_orphans(struct ext2 *fs)
+{
+	u32 ino = get32(fs->super + 232);
+	put32(fs->super + 232, 0);
+	for (int n = 0; ino && ino <= fs->inodes && n < 10000; n++) {
+		struct inode *i = ext2_inode_get(fs, ino);
+		if (IS_ERR(i))
+			break;
+		ino = ext2_inode(i)->dtime;
+		inode_put(i);
+	}
+	fs->tables_dirty = true;
+	ext2_sync(fs->sb);
+}
+
 struct superblock *ext2_mount(u64 dev, bool read_only, int *error)
 {
 	static struct superblock *known[4];
@@ -141,22 +123,34 @@ struct superblock *ext2_mount(u64 dev, bool read_only, int *error)
 	fs->disk = d;
 	fs->sb = sb;
 	mutex_init(&fs->lock);
+	link_init(&fs->orphans);
 	*error = read_super(fs, &read_only);
 	if (*error)
 		goto bad;
 	*sb = (struct superblock){ .dev = dev, .block_size = fs->block_size, .type = "ext2", .statfs = statfs,
 		.sync = ext2_sync, .data = fs, .read_only = read_only || d->read_only };
+	fs->held = kmalloc((fs->blocks + 7) / 8 + 8);
+	if (!fs->held)
+		goto bad;
+	if (!sb->read_only) {
+		ext2_journal_open(fs);
+		/* What was played back may have changed what was read before. */
+		*error = reread(fs);
+		if (*error)
+			goto bad;
+		put16(fs->super + 52, get16(fs->super + 52) + 1);
+		put16(fs->super + 58, get16(fs->super + 58) & ~1);
+		put32(fs->super + 44, real_ns() / 1000000000);
+		ext2_journal_mark(fs, true);
+		ext2_sync(sb);
+	}
 	sb->root = ext2_inode_get(fs, EXT2_ROOT);
 	if (IS_ERR(sb->root)) {
 		*error = PTR_ERR(sb->root);
 		goto bad;
 	}
-	if (!sb->read_only) {
-		put16(fs->super + 52, get16(fs->super + 52) + 1);
-		put16(fs->super + 58, get16(fs->super + 58) & ~1);
-		put32(fs->super + 44, real_ns() / 1000000000);
-		write_super(fs);
-	}
+	if (!sb->read_only)
+		free_orphans(fs);
 	known[dev & 3] = sb;
 	return sb;
 bad:

@@ -131,7 +131,6 @@ i64 sys_umount2(u64 target_at, u64 flags)
 						error = -EBUSY;
 			}
 	if (!error) {
-		inodes_sync(m->sb);
 		if (m->sb->sync)
 			m->sb->sync(m->sb);
 		m->on.inode->mounted = NULL;
@@ -146,7 +145,6 @@ i64 sys_umount2(u64 target_at, u64 flags)
 void sync_all(void)
 {
 	struct mount *m;
-	inodes_sync(NULL);
 	EACH(m, &all_mounts, link)
 		if (m->sb->sync && !m->sb->read_only)
 			m->sb->sync(m->sb);

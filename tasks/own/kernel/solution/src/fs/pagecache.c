@@ -178,7 +178,7 @@ void cache_write_some(void)
 	if (writing || !dirty_page_count)
 		return;
 	writing = true;
-	inodes_sync(NULL);
+	sync_all();
 	writing = false;
 }
 
@@ -216,24 +216,35 @@ ssize_t file_read(struct file *f, struct uio *u, u64 *pos)
 	return done;
 }
 
-static int write_piece(struct inode *i, struct uio *u, u64 pos, size_t part, char *bounce)
+static int put_piece(struct inode *i, u64 pos, size_t part, const char *data)
 {
-	int error = uio_in(u, bounce, part);
-	if (!error && i->ops->reserve)
-		error = i->ops->reserve(i, pos, pos + part);
-	if (error)
-		return error;
 	size_t offset = pos & (PAGE_SIZE - 1);
 	bool whole = !offset && (part == PAGE_SIZE || pos + part >= i->size);
+	int error = i->ops->reserve ? i->ops->reserve(i, pos, pos + part) : 0;
+	if (error)
+		return error;
 	struct page *p = cache_get(i, pos >> PAGE_SHIFT, !whole);
 	if (IS_ERR(p))
 		return PTR_ERR(p);
-	memcpy((char *)page_address(p) + offset, bounce, part);
+	memcpy((char *)page_address(p) + offset, data, part);
 	if (pos + part > i->size)
 		i->size = pos + part;
 	cache_dirty(p);
 	page_put(p);
 	return 0;
+}
+
+static int write_piece(struct inode *i, struct uio *u, u64 pos, size_t part, char *bounce)
+{
+	int error = uio_in(u, bounce, part);
+	if (error)
+		return error;
+	if (i->ops->begin)
+		i->ops->begin(i);
+	error = put_piece(i, pos, part, bounce);
+	if (i->ops->end)
+		i->ops->end(i);
+	return error;
 }
 
 ssize_t file_write(struct file *f, struct uio *u, u64 *pos)
@@ -275,8 +286,11 @@ ssize_t file_write(struct file *f, struct uio *u, u64 *pos)
 	kfree(bounce);
 	if (dirty_page_count > total_pages / 4)
 		cache_write_some();
-	if (done && f->flags & (O_SYNC | O_DSYNC) && i->ops->sync)
-		i->ops->sync(i);
+	if (done && f->flags & (O_SYNC | O_DSYNC) && i->sb->sync) {
+		int e = i->sb->sync(i->sb);
+		if (e)
+			return e;
+	}
 	return done ? done : error;
 }
 

@@ -194,11 +194,9 @@ static i64 sync_file(i32 fd)
 		return -EBADF;
 	struct inode *i = f->path.inode;
 	i64 error = 0;
-	if (i->ops && i->ops->sync && i->sb) {
-		error = i->ops->sync(i);
-		i64 e = i->sb->sync ? i->sb->sync(i->sb) : 0;
-		error = error ? error : e;
-	} else if (!IS_REG(i->mode) && !IS_DIR(i->mode) && !IS_BLK(i->mode))
+	if (i->sb && i->sb->sync)
+		error = i->sb->sync(i->sb);
+	else if (!IS_REG(i->mode) && !IS_DIR(i->mode) && !IS_BLK(i->mode))
 		error = -EINVAL;
 	file_put(f);
 	return error;

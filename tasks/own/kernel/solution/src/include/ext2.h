@@ -28,10 +28,15 @@ struct ext2 {
 	struct ext2_group *group;
 	u32 group_block, group_blocks;
 	struct mutex lock;
+	u8 *held;		/* freed blocks that the last transaction still uses */
+	bool held_any, replaying, replayed, orphans_changed;
+	struct link orphans;
+	u32 *journal, journal_blocks, sequence;
+	u8 *journal_buffer;
 };
 
 /* An inode's own part. */
-struct ext2_inode { u32 block[15], flags, generation, dtime, acl; u32 last_block; };
+struct ext2_inode { u32 block[15], flags, generation, dtime, acl; u32 last_block; struct inode *inode; struct link orphan; };
 
 static inline struct ext2 *ext2_of(struct inode *i) { return i->sb->data; }
 static inline struct ext2_inode *ext2_inode(struct inode *i) { return i->data; }
@@ -51,9 +56,16 @@ int ext2_reserve(struct inode *i, u64 from, u64 to);
 
 /* ext2_inode.c */
 struct inode *ext2_inode_get(struct ext2 *fs, u32 ino);
-int ext2_inode_write(struct inode *i, bool now);
+int ext2_inode_write(struct inode *i);
 void ext2_set_ops(struct inode *i);
+
+/* ext2_journal.c */
 int ext2_sync(struct superblock *sb);
+void ext2_begin(struct ext2 *fs);
+void ext2_end(struct ext2 *fs);
+void ext2_journal_open(struct ext2 *fs);
+void ext2_journal_mark(struct ext2 *fs, bool in_use);
+int ext2_journal_close(struct ext2 *fs);
 
 /* ext2_dir.c */
 extern const struct inode_ops ext2_dir_ops, ext2_file_ops, ext2_link_ops;

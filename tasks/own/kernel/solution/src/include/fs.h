@@ -21,6 +21,8 @@ struct inode_ops {
 	int (*read_page)(struct inode *i, struct page *p);
 	int (*write_page)(struct inode *i, struct page *p);
 	int (*reserve)(struct inode *i, u64 from, u64 to);	/* room for these bytes */
+	void (*begin)(struct inode *i);		/* around a change of size and contents */
+	void (*end)(struct inode *i);
 	int (*sync)(struct inode *i);
 	void (*evict)(struct inode *i);		/* no reference and no link is left, or memory is needed */
 };
@@ -178,13 +180,17 @@ struct buffer {
 	u64 dev, block;
 	u32 size, refs;
 	bool valid, dirty, busy;
+	struct link dirty_link;
 	u8 *data;
 };
+extern struct link dirty_buffers;
 struct buffer *buffer_get(u64 dev, u64 block, u32 size, bool read);	/* or NULL for an I/O error */
 void buffer_put(struct buffer *b);
 int buffer_write(struct buffer *b);		/* now */
 void buffer_forget(u64 dev, u64 block);
-int buffers_sync(u64 dev);
+void buffers_drop(u64 dev);		/* all clean, unused ones */
+void buffer_mark_dirty(struct buffer *b);
+u32 buffers_dirty(u64 dev);		/* how many */
 u64 buffers_shrink(u64 want);
 extern u64 buffer_bytes;
 

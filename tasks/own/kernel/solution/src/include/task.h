@@ -111,6 +111,7 @@ struct task {
 	u32 futex_bits;
 	bool futex_woken;
 	bool timed_out;
+	u32 in_file_system;		/* may not wait for pages to be written */
 	char name[16];
 	u8 fpu[512] __attribute__((aligned(16)));
 };

@@ -152,6 +152,8 @@ struct page *page_alloc_user(void)
 			cache_shrink(128);
 		if (free_pages > RESERVE)
 			return page_alloc(0);
+		if (current()->in_file_system)
+			return page_alloc(0);
 		if (current()->killed)
 			return NULL;
 		if (round < 2) {

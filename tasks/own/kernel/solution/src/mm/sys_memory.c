@@ -220,9 +220,7 @@ i64 sys_msync(u64 address, u64 size, u32 flags)
 	}
 	if (inode && flags & 4 && inode->ops->sync) {
 		inode_get(inode);
-		int error = inode->ops->sync(inode);
-		if (!error && inode->sb->sync)
-			error = inode->sb->sync(inode->sb);
+		int error = inode->sb->sync ? inode->sb->sync(inode->sb) : 0;
 		inode_put(inode);
 		return error;
 	}
