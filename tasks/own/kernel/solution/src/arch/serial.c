@@ -5,6 +5,7 @@
 #define COM1 0x3f8
 
 void terminal_input(u8 c);
+bool terminal_input_room(void);
 
 void serial_init(void)
 {
@@ -30,9 +31,11 @@ void serial_put(char c)
 
 void serial_interrupt(void)
 {
-	while (in8(COM1 + 5) & 1)
+	while (terminal_input_room() && in8(COM1 + 5) & 1)
 		terminal_input(in8(COM1));
 	in8(COM1 + 2);
+	/* A reader that is behind: what comes waits in the line till it is read. */
+	out8(COM1 + 1, terminal_input_room() ? 1 : 0);
 }
 
 void serial_listen(void)

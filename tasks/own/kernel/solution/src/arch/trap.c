@@ -132,10 +132,14 @@ void task_to_user(struct regs *r) { return_to_user(r); }
 void trap(struct regs *r)
 {
 	bool user = r->cs & 3, took = !user && !kernel_lock_mine();
+	if (took && r->vector == VECTOR_KICK) {
+		apic_eoi();
+		return;		/* out of a halt, that is all */
+	}
 	if (user)
 		enter_from_user();
 	else if (took)
-		kernel_lock();
+		kernel_lock_spin();
 	if (r->vector < 32)
 		exception(r, user);
 	else

@@ -20,13 +20,27 @@ static bool send(struct tty *t, char c)
 
 static bool room(struct tty *t) { return serial_ready(); }
 
+/* False: it is to come again later. */
+bool terminal_input_room(void)
+{
+	console.throttled = !tty_input_room(&console);
+	return !console.throttled;
+}
+
 void terminal_input(u8 c) { tty_input(&console, c); }
+
+static void resume(struct tty *t)
+{
+	t->throttled = false;
+	serial_interrupt();
+}
 
 void terminal_init(void)
 {
 	tty_init(&console);
 	console.send = send;
 	console.room = room;
+	console.resume = resume;
 	console.rdev = DEV(4, 64);
 	serial_listen();
 }

@@ -145,7 +145,7 @@ void tty_input(struct tty *t, u8 c)
 		wake_all(&t->readers);
 		return;
 	}
-	if (c != '\n' && t->head - t->tail >= INPUT_SIZE - 2)
+	if (c != '\n' && t->head - t->ready >= LINE_MOST)
 		return;		/* a line that long is full; only its end may come */
 	echo(t, c);
 	put_input(t, c);
@@ -220,7 +220,15 @@ static ssize_t read_raw(struct tty *t, struct uio *u, bool nonblock)
 	return !n && nonblock && least ? -EAGAIN : n;
 }
 
-ssize_t tty_read(struct tty *t, struct file *f, struct uio *u)
+bool tty_input_room(struct tty *t) { return t->head - t->tail < INPUT_SIZE - LINE_MOST - 2; }
+
+static void resume(struct tty *t)
+{
+	if (t->throttled && tty_input_room(t) && t->resume)
+		t->resume(t);
+}
+
+static ssize_t read_now(struct tty *t, struct file *f, struct uio *u)
 {
 	int error = check_foreground(t, SIGTTIN);
 	if (error)
@@ -235,6 +243,13 @@ ssize_t tty_read(struct tty *t, struct file *f, struct uio *u)
 	if (!error)
 		error = check_foreground(t, SIGTTIN);
 	return error ? error : read_line(t, u);
+}
+
+ssize_t tty_read(struct tty *t, struct file *f, struct uio *u)
+{
+	ssize_t n = read_now(t, f, u);
+	resume(t);
+	return n;
 }
 
 static int wait_for_room(struct tty *t)
@@ -385,8 +400,10 @@ i64 tty_ioctl(struct tty *t, u32 command, u64 arg)
 		n = 0;
 		return copy_out(arg, &n, 4);
 	case TCFLSH:
-		if (arg != 1)
+		if (arg != 1) {
 			t->tail = t->ready = t->head;
+			resume(t);
+		}
 		return 0;
 	case TCXONC:
 		t->stopped = arg == 0;

@@ -45,8 +45,12 @@ static i64 transfer(i32 fd, struct uio *u, bool write, i64 offset, bool position
 static i64 plain(i32 fd, u64 buffer, u64 n, bool write, i64 offset, bool positioned)
 {
 	struct uio u;
+	if (!fd_file(fd))
+		return -EBADF;
 	if ((i64)n < 0)
 		return -EINVAL;
+	if (buffer > USER_TOP || n > USER_TOP - buffer)
+		return -EFAULT;
 	uio_user(&u, buffer, MIN(n, MAX_TRANSFER));
 	return transfer(fd, &u, write, offset, positioned);
 }
@@ -69,6 +73,8 @@ int uio_pieces(struct uio *u, u64 vector, u64 count, struct iovec **out)
 	for (u64 i = 0; i < count && !error; i++) {
 		if ((i64)iov[i].len < 0)
 			error = -EINVAL;
+		else if (iov[i].len && (iov[i].base > USER_TOP || iov[i].len > USER_TOP - iov[i].base))
+			error = -EFAULT;
 		iov[i].len = MIN(iov[i].len, MAX_TRANSFER - total);
 		total += iov[i].len;
 	}

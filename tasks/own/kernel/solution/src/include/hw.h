@@ -48,6 +48,7 @@ struct cpu {
 	u32 index, apic_id;
 	volatile bool in_user;
 	volatile bool started;
+	volatile bool awaits_lock;
 	bool idling, resched;
 	u64 busy_ns, idle_ns, slice_start;
 	struct tss tss;
@@ -116,6 +117,7 @@ void cpu_start_others(void);
 
 /* big lock: one processor at a time is in the kernel */
 void kernel_lock(void);
+void kernel_lock_spin(void);
 void kernel_unlock(void);
 bool kernel_lock_mine(void);
 

@@ -27,7 +27,8 @@ enum { VINTR, VQUIT, VERASE, VKILL, VEOF, VTIME, VMIN, VSWTC, VSTART, VSTOP, VSU
 struct termios { u32 iflag, oflag, cflag, lflag; u8 line; u8 cc[19]; };
 struct winsize { u16 rows, columns, x, y; };
 
-#define INPUT_SIZE 4096
+#define INPUT_SIZE 32768
+#define LINE_MOST 4095		/* in canonical mode */
 #define END_MARK 0x100		/* in the input: ^D */
 
 struct tty {
@@ -36,12 +37,13 @@ struct tty {
 	int sid, foreground;
 	u16 input[INPUT_SIZE];
 	u32 head, tail, ready;	/* counts; up to `ready` whole lines */
-	bool stopped, literal, hung_up;
+	bool stopped, literal, hung_up, throttled;
 	struct waitqueue readers, writers;
 	u32 refs;
 	/* Gives characters out; false: no room for one just now. */
 	bool (*send)(struct tty *t, char c);
 	bool (*room)(struct tty *t);
+	void (*resume)(struct tty *t);	/* there is room for input again */
 	u64 rdev;
 	struct pty *pty;
 };
@@ -49,4 +51,4 @@ struct tty {
 extern struct tty console;
 void tty_init(struct tty *t);
 void tty_input(struct tty *t, u8 c);
-void tty_input_wake(struct tty *t);
+bool tty_input_room(struct tty *t);

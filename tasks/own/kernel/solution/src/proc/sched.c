@@ -129,6 +129,10 @@ void schedule(void)
 	next->cpu = c;
 	c->current = next;
 	next->user_since = c->slice_start;
+	if (c->idling && next != c->idle) {
+		c->idling = false;
+		timer_rearm();	/* the idle one's alarm is far away */
+	}
 	c->idling = next == c->idle;
 	c->kernel_stack = (u64)next->stack + STACK_SIZE;
 	c->tss.rsp[0] = c->kernel_stack;

@@ -2,6 +2,7 @@
 #include "task.h"
 
 #define TICK 10000000UL
+#define IDLE_TICK 1000000000UL
 
 static struct link timers = LINK_INIT(timers);
 
@@ -41,7 +42,7 @@ void timers_run(void)
 
 void timer_rearm(void)
 {
-	u64 wait = TICK, now = now_ns();
+	u64 wait = this_cpu()->idling ? IDLE_TICK : TICK, now = now_ns();
 	if (!link_empty(&timers)) {
 		u64 at = FIRST(&timers, struct timer, link)->at;
 		wait = at <= now ? 1000 : MIN(wait, at - now);
