@@ -78,7 +78,7 @@ void inode_put(struct inode *i)
 		forget_changes(i);
 	if (--i->refs)
 		return;
-	if (!i->nlink || link_empty(&i->hash)) {
+	if (!i->nlink || link_empty(&i->hash) || i->sb->transient) {
 		inode_free(i);
 		return;
 	}
@@ -138,6 +138,8 @@ int inodes_sync(struct superblock *sb)
 	}
 	return error;
 }
+
+u64 inodes_unused_bytes(void) { return unused_count * (sizeof(struct inode) + 256); }
 
 u64 inodes_shrink(u64 want)
 {

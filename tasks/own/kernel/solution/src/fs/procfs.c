@@ -499,7 +499,7 @@ struct superblock *procfs(void)
 	super = kmalloc(sizeof *super);
 	if (!super)
 		return NULL;
-	*super = (struct superblock){ .dev = 4, .block_size = 4096, .type = "proc", .statfs = statfs };
+	*super = (struct superblock){ .dev = 4, .block_size = 4096, .type = "proc", .statfs = statfs, .transient = true };
 	super->root = node(0, TOP, 0, S_IFDIR | 0555);
 	return super;
 }

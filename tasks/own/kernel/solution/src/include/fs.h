@@ -69,6 +69,7 @@ struct superblock {
 	u32 block_size;
 	const char *type;
 	bool read_only;
+	bool transient;		/* its inodes are made anew each time */
 	struct inode *root;
 	int (*statfs)(struct superblock *sb, u64 out[8]);	/* type, bsize, blocks, bfree, bavail, files, ffree, namelen */
 	int (*sync)(struct superblock *sb);
@@ -111,6 +112,7 @@ void inode_put(struct inode *i);
 void inode_mark_dirty(struct inode *i);
 void inode_touch(struct inode *i, bool modified, bool accessed);
 u64 inodes_shrink(u64 want);
+u64 inodes_unused_bytes(void);
 int inodes_sync(struct superblock *sb);
 extern u64 dirty_page_count;
 

@@ -59,6 +59,8 @@ static i64 futex_wait(u64 address, u32 value, u64 until, u32 bits)
 	u32 now;
 	if (!bits)
 		return -EINVAL;
+	if (address & 3)
+		return -EINVAL;
 	if (copy_in(&now, address, 4))
 		return -EFAULT;
 	int error = make_key(address, t->futex_key);

@@ -80,6 +80,7 @@ void user_init(void *unused)
 	char root[64], path[512];
 	init_process = t->process;
 	t->process->is_init = true;
+	t->process->pgid = t->process->sid = 0;
 	flusher_init();
 	disks_init();
 	network_init();
