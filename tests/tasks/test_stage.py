@@ -135,3 +135,16 @@ def test_the_verifier_has_qemu_for_each_architecture_of_the_task(lamp: Path) -> 
     )
     staged = stage(load(lamp)).folder
     assert "qemu-system-misc" in (staged / "tests/Dockerfile").read_text()
+
+
+def test_a_task_may_add_to_the_verifiers_image(lamp: Path) -> None:
+    """In a layer below the checks: a changed check makes none of it again."""
+    before = (stage(load(lamp)).folder / "tests/Dockerfile").read_text()
+    assert "image/build.sh" not in before
+    (lamp / "tests/image").mkdir()
+    (lamp / "tests/image/build.sh").write_text("#!/bin/sh\ntouch /opt/made\n")
+    after = (stage(load(lamp)).folder / "tests/Dockerfile").read_text()
+    lines = after.splitlines()
+    run = lines.index("RUN sh /tests/image/build.sh")
+    assert lines[run - 1] == "COPY image /tests/image" and lines[run + 1] == "COPY . /tests"
+    assert [line for line in lines if "image" not in line] == before.splitlines()

@@ -39,6 +39,7 @@ _TEST_SH = """#!/bin/sh
 # the verifier itself broke and that no reward was written.
 exec python3 -I /tests/boot.pyz verify --tests /tests --logs /logs/verifier
 """
+_IMAGE_SCRIPT = "image/build.sh"
 _UNPACK_FIRST = f"python3 -I /tests/{packing.UNPACK} || exit 3\nexec "
 
 
@@ -191,7 +192,9 @@ def _write_tests(task: Task, source: str, target: Path, boot: Path) -> None:
     (target / "test.sh").write_text(_TEST_SH)
     (target / "test.sh").chmod(0o755)
     (target / "Dockerfile").write_text(
-        verifier_dockerfile(task.arch, task.firmware, task.further_arches)
+        verifier_dockerfile(
+            task.arch, task.firmware, task.further_arches, more=(target / _IMAGE_SCRIPT).is_file()
+        )
     )
 
 
@@ -230,23 +233,28 @@ def manifest(task: Task) -> dict[str, Any]:
     }
 
 
-def verifier_dockerfile(arch: str, firmware: str, further_arches: tuple[str, ...] = ()) -> str:
+def verifier_dockerfile(
+    arch: str, firmware: str, further_arches: tuple[str, ...] = (), *, more: bool = False
+) -> str:
     """The verifier's image; machines of `further_arches` are started without firmware of theirs.
 
     The packages come first, so that tasks share that layer: all of x86_64 one, whose UEFI adds
     15 MiB; elsewhere a firmware adds hundreds, and only those who start by it pay for it.
+    `more`: the task adds to it by its script `image/build.sh`, which has a network and is run
+    before the rest of its tests is there, so that a change of a check makes none of it again.
     """
     shared = "uefi" if arch == "x86_64" else firmware
     named = set(packages(arch, shared))
     for other in further_arches:
         named |= set(packages(other, "direct"))
     wanted = " \\\n      ".join(sorted(named))
+    added = f"COPY image /tests/image\nRUN sh /tests/{_IMAGE_SCRIPT}\n" if more else ""
     return f"""FROM debian:{_SUITE}
 RUN apt-get update \\
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \\
       {wanted} \\
  && apt-get clean && rm -rf /var/lib/apt/lists/*
-COPY . /tests
+{added}COPY . /tests
 WORKDIR /tests
 """
 

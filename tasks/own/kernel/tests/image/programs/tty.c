@@ -1,0 +1,177 @@
+/* The terminal; what is typed comes from the verifier, when `<NAME>` was said. */
+#include "exam.h"
+#include <termios.h>
+
+static struct termios sane;
+static void tell(const char *text) { (void)!write(1, text, strlen(text)); }
+static void settle(void) { tcgetattr(0, &sane); }
+
+static void attributes(void)
+{
+	struct termios t;
+	struct winsize size = {0}, other = {.ws_row = 31, .ws_col = 97};
+	WANT(isatty(0), 1);
+	WANT(tcgetattr(0, &t), 0);
+	HOLDS((t.c_lflag & (ICANON | ECHO | ISIG)) == (ICANON | ECHO | ISIG));
+	HOLDS((t.c_iflag & ICRNL) && (t.c_oflag & OPOST) && (t.c_oflag & ONLCR));
+	WANT(t.c_cc[VINTR], 3);
+	WANT(t.c_cc[VEOF], 4);
+	WANT(t.c_cc[VSUSP], 26);
+	WANT(ioctl(0, TIOCGWINSZ, &size), 0);
+	WANT(ioctl(0, TIOCSWINSZ, &other), 0);
+	WANT(ioctl(0, TIOCGWINSZ, &size), 0);
+	HOLDS(size.ws_row == 31 && size.ws_col == 97);
+	int fd = open("/dev/null", O_RDWR);
+	FAILS(tcgetattr(fd, &t), ENOTTY);
+	close(fd);
+	fd = open("/dev/ttyS0", O_RDWR | O_NOCTTY);
+	HOLDS(fd >= 0);
+	WANT(isatty(fd), 1);
+	close(fd);
+}
+
+static void raw(void)
+{
+	struct termios t;
+	char bytes[40];
+	settle();
+	t = sane;
+	cfmakeraw(&t);
+	t.c_oflag = sane.c_oflag;
+	t.c_cc[VMIN] = 1;
+	t.c_cc[VTIME] = 0;
+	WANT(tcsetattr(0, TCSAFLUSH, &t), 0);
+	tell("<raw>\n");
+	for (int n = 0; n < 12;) {
+		ssize_t got = read(0, bytes + n, 12 - n);
+		HOLDS(got > 0);
+		n += got;
+	}
+	mix(bytes, 12);
+	t.c_cc[VMIN] = 0;
+	t.c_cc[VTIME] = 2;
+	tcsetattr(0, TCSANOW, &t);
+	u64 before = now_ns();
+	WANT(read(0, bytes, 10), 0);
+	u64 waited = (now_ns() - before) / 1000000;
+	HOLDS(waited >= 150);
+	t.c_cc[VTIME] = 0;
+	tcsetattr(0, TCSANOW, &t);
+	WANT(read(0, bytes, 10), 0);
+	WANT(tcsetattr(0, TCSANOW, &sane), 0);
+}
+
+static void editing(void)
+{
+	char bytes[200];
+	tell("<editing>\n");
+	for (int i = 0; i < 3; i++) {
+		ssize_t n = read(0, bytes, sizeof bytes);
+		HOLDS(n > 0);
+		mix(bytes, n);
+	}
+	WANT(read(0, bytes, sizeof bytes), 0);
+	ssize_t n = read(0, bytes, sizeof bytes);
+	HOLDS(n > 0);
+	mix(bytes, n);
+}
+
+static void silent(void)
+{
+	struct termios t;
+	char bytes[100];
+	settle();
+	t = sane;
+	t.c_lflag &= ~ECHO;
+	WANT(tcsetattr(0, TCSANOW, &t), 0);
+	tell("<silent>\n");
+	ssize_t n = read(0, bytes, sizeof bytes);
+	HOLDS(n > 0);
+	mix(bytes, n);
+	WANT(tcsetattr(0, TCSANOW, &sane), 0);
+}
+
+/* A session of our own, whose terminal is the serial line. */
+static void jobs(void)
+{
+	pid_t session = fork();
+	if (!session) {
+		setsid();
+		int fd = open("/dev/ttyS0", O_RDWR);
+		HOLDS(fd >= 0);
+		HOLDS(ioctl(fd, TIOCSCTTY, 0) == 0 || errno == EPERM);
+		WANT(tcgetpgrp(fd), getpid());
+		int tty = open("/dev/tty", O_RDWR);
+		HOLDS(tty >= 0);
+		signal(SIGTTOU, SIG_IGN);
+		int status;
+		pid_t job = fork();
+		if (!job) {
+			setpgid(0, 0);
+			signal(SIGTTOU, SIG_DFL);
+			for (;;) pause();
+		}
+		setpgid(job, job);
+		WANT(tcsetpgrp(fd, job), 0);
+		WANT(tcgetpgrp(tty), job);
+		tell("<interrupt>\n");
+		WANT(waitpid(job, &status, 0), job);
+		WANT(status & 0x7f, SIGINT);
+		job = fork();
+		if (!job) {
+			setpgid(0, 0);
+			for (;;) pause();
+		}
+		setpgid(job, job);
+		tcsetpgrp(fd, job);
+		tell("<suspend>\n");
+		WANT(waitpid(job, &status, WUNTRACED), job);
+		HOLDS(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTSTP);
+		kill(job, SIGCONT);
+		tell("<quit>\n");
+		WANT(waitpid(job, &status, 0), job);
+		WANT(status & 0x7f, SIGQUIT);
+		tcsetpgrp(fd, getpid());
+		/* Who reads behind the scenes is stopped. */
+		job = fork();
+		if (!job) {
+			char byte;
+			setpgid(0, 0);
+			(void)!read(fd, &byte, 1);
+			_exit(0);
+		}
+		setpgid(job, job);
+		WANT(waitpid(job, &status, WUNTRACED), job);
+		HOLDS(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTTIN);
+		kill(job, SIGKILL);
+		waitpid(job, &status, 0);
+		_exit(0);
+	}
+	ended_well(session);
+}
+
+/* A pseudo terminal: both ends are here. */
+static void pseudo(void)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY), slave;
+	HOLDS(master >= 0);
+	WANT(grantpt(master), 0);
+	WANT(unlockpt(master), 0);
+	char *name = ptsname(master), bytes[100];
+	HOLDS(name && !strncmp(name, "/dev/pts/", 9));
+	slave = open(name, O_RDWR | O_NOCTTY);
+	HOLDS(slave >= 0);
+	WANT(write(slave, "a\nb", 3), 3);
+	ssize_t n = read(master, bytes, 100);
+	HOLDS(n == 4 && !memcmp(bytes, "a\r\nb", 4));
+	WANT(write(master, "typed\r", 6), 6);
+	WANT(read(slave, bytes, 100), 6);
+	HOLDS(!memcmp(bytes, "typed\n", 6));
+	WANT(read(master, bytes, 100), 7);
+	close(slave);
+	FAILS(read(master, bytes, 100), EIO);
+	close(master);
+}
+
+PARTS({"attributes", attributes}, {"raw", raw}, {"editing", editing}, {"silent", silent}, {"jobs", jobs},
+      {"pseudo", pseudo})

@@ -1,0 +1,148 @@
+"""own/kernel: its rules for source, its recorded disk, what it expects of its hidden programs."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import random
+import socket
+import struct
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from tests.catalogue.checkers import helpers
+
+TASK = Path(__file__).parents[2] / "tasks/own/kernel"
+MODULES = ("source", "builder", "rootfs", "exam", "recorded_disk", "wires", "cuts")
+
+
+@pytest.fixture(scope="module")
+def parts() -> Iterator[dict[str, ModuleType]]:
+    with helpers("own/kernel", *MODULES) as loaded:
+        yield loaded
+
+
+def source_of(parts: dict[str, ModuleType], **files: bytes):
+    return parts["source"].Source({name.replace("_", "."): data for name, data in files.items()})
+
+
+def test_what_was_packed_is_no_text_that_somebody_wrote(parts: dict[str, ModuleType]) -> None:
+    import base64
+
+    packed = gzip.compress(random.Random(1).randbytes(60_000))
+    assert source_of(parts, a_txt=base64.encodebytes(packed)).packed()
+    assert source_of(parts, a_txt=packed.hex().encode()).packed()
+    table = b",".join(b"0x%02x" % byte for byte in packed)
+    told = source_of(parts, a_c=table)
+    assert not told.packed() and told.tables() > parts["source"].MOST_TABLES
+    written = (TASK / "tests/image/programs/files.c").read_bytes()
+    honest = source_of(parts, a_c=written)
+    assert not honest.packed() and not honest.tables() and not honest.no_text()
+    assert source_of(parts, a_c=b"int a;\0").no_text() and source_of(parts, a_c=b"\xff").no_text()
+
+
+def test_renaming_does_not_hide_where_source_is_from(
+    parts: dict[str, ModuleType], tmp_path: Path
+) -> None:
+    theirs = (TASK / "tests/image/programs/signals.c").read_text()
+    known = parts["source"].fingerprints(theirs)
+    table = tmp_path / "known"
+    table.write_bytes(b"".join(struct.pack("<I", value) for value in sorted(known)))
+    renamed = theirs
+    for name in ("child", "status", "count", "SIGUSR1", "kill", "sigaction", "info"):
+        renamed = renamed.replace(name, f"my_{name[::-1]}")
+    renamed = "/* mine */\n" + renamed.replace("\t", "  ").replace(";\n", "; // so\n")
+    share, whole = source_of(parts, mine_c=renamed.encode()).known(table)
+    assert share > 0.9 and whole
+    other = (TASK / "tests/image/programs/writes.c").read_bytes()
+    share, whole = source_of(parts, other_c=other).known(table)
+    assert share < 0.02 and not whole
+
+
+def test_messages_in_a_memory_are_found_across_its_pieces(
+    parts: dict[str, ModuleType], tmp_path: Path
+) -> None:
+    memory = tmp_path / "memory"
+    said = b"Kernel panic - not syncing: "
+    memory.write_bytes(
+        bytes((1 << 16) - 10) + said + bytes(5000) + b"other words that mean a lot\0"
+    )
+    words = [
+        "Kernel panic - not syncing:",
+        "other words that mean a lot",
+        "none of these here at all",
+    ]
+    assert parts["source"].words_in(memory, words) == words[:2]
+
+
+def test_a_proof_is_what_a_program_prints(parts: dict[str, ModuleType], tmp_path: Path) -> None:
+    """The program itself, run here: what it draws and hashes is what is expected."""
+    program = tmp_path / "memory"
+    source = TASK / "tests/image/programs/memory.c"
+    subprocess.run(["gcc", "-O1", "-w", "-static", "-o", program, source], check=True)
+    salt = random.Random(2).randbytes(32)
+    data = program.read_bytes()
+    assert data.count(parts["rootfs"].MARK) == 1
+    program.write_bytes(data.replace(parts["rootfs"].MARK, salt))
+    said = subprocess.run([program, "seed=7", "code"], capture_output=True, text=True, check=True)
+    assert said.stdout.startswith(f"@code ok {parts['exam'].proof(salt, 'code')}\n")
+
+
+def test_a_cut_keeps_what_was_flushed(parts: dict[str, ModuleType], tmp_path: Path) -> None:
+    image = tmp_path / "disk"
+    image.write_bytes(bytes(4096))
+    disk = parts["recorded_disk"].RecordedDisk(image)
+    try:
+        disk.log += [(0, b"one"), None, (0, b"two"), (512, b"new"), None, (1024, b"end")]
+        rng = random.Random(3)
+        for _ in range(20):
+            cut = disk.after_cut(2, rng)
+            assert cut[:3] == b"one" and not any(cut[3:])
+            cut = disk.after_cut(6, rng)
+            assert cut[:3] == b"two" and cut[512:515] == b"new"
+        ends = {disk.after_cut(6, rng)[1024:1027] for _ in range(40)}
+        starts = {disk.after_cut(4, rng)[:3] for _ in range(40)}
+        assert ends == {b"end", bytes(3)} and starts == {b"one", b"two"}
+    finally:
+        disk.close()
+
+
+def test_records_that_were_promised_are_wanted(
+    parts: dict[str, ModuleType], tmp_path: Path
+) -> None:
+    cuts, salt = parts["cuts"], b"s" * 32
+    assert cuts.line(salt, 5) == b"000005 %s\n" % (
+        hashlib.sha256(salt + struct.pack("<Q", 5)).hexdigest()[:16].encode()
+    )
+    tree = tmp_path / "tree/kept"
+    tree.mkdir(parents=True)
+    (tree / "log").write_bytes(b"".join(cuts.line(salt, n) for n in range(1, 4)))
+    image = tmp_path / "image"
+    made = ["mke2fs", "-q", "-t", "ext2", "-d", tmp_path / "tree", image, "4M"]
+    subprocess.run(made, check=True)
+    cuts.repaired(image)
+    cuts.kept(image, salt, {"folder": [0], "log": [1, 2, 3]})
+    with pytest.raises(AssertionError, match="record 4 was acknowledged"):
+        cuts.kept(image, salt, {"log": [3, 4]})
+    with pytest.raises(AssertionError, match="not there"):
+        cuts.kept(image, salt, {"state": [3]})
+
+
+def test_sums_of_frames_are_the_internets(parts: dict[str, ModuleType]) -> None:
+    wires = parts["wires"]
+    wire = wires.Wire(random.Random(4))
+    try:
+        frame = wires.echo_request(wire, "52:54:00:00:00:01", "10.0.0.9", 77, b"payload")
+        assert wires.checksum(frame[14:34]) == 0 and wires.checksum(frame[34:]) == 0
+        assert frame[30:34] == socket.inet_aton(wire.address)
+        reply = bytearray(frame)
+        reply[34] = 0
+        reply[36:38] = bytes(2)
+        reply[36:38] = wires.checksum(bytes(reply[34:])).to_bytes(2, "big")
+        assert wires.echo_reply(bytes(reply), 77) == b"payload"
+        assert wires.echo_reply(bytes(reply), 78) is None and wires.echo_reply(frame, 77) is None
+    finally:
+        wire.close()
