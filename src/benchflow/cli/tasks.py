@@ -96,7 +96,7 @@ def _line(task: Task) -> list[str]:
         f"{task.arch} {task.firmware}",
         f"{len(task.milestones) + sum(len(s.milestones) for s in task.steps)}",
         duration(task.expert_minutes * 60) if task.expert_minutes else "",
-        *_state(task, _standing(task)).split("; ")[:2],
+        *[*_state(task, _standing(task)).split("; "), ""][:2],
     ]
 
 
@@ -116,8 +116,6 @@ def _state(task: Task, found: Standing | None) -> str:
     if not task.is_benchflow:
         return ""
     recorded = str(found or "no gates recorded")
-    if task.unverified:
-        return f"not verified, {recorded}"
     tried = reviews.read(task.path).at(task.version)
     whole = found is not None and found.good == len(GATES) and tried.complete
     counted = ", ".join(
@@ -127,7 +125,8 @@ def _state(task: Task, found: Standing | None) -> str:
         )
     )
     older = "" if tried.attempts or tried.attacks else " at this version"
-    return f"{recorded}; {counted}{older}" + ("; verified" if whole else "")
+    verified = "; verified" if whole and not task.unverified else ""
+    return f"{recorded}; {counted}{older}" + ("; not verified" if task.unverified else verified)
 
 
 @command.command("show")
