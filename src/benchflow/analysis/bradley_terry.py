@@ -39,8 +39,9 @@ def bradley_terry(
 ) -> Strengths:
     """Strengths from votes (equal lengths: who won, who lost, who voted, on which task).
 
-    Raises NotEnoughData when fewer than two names, voters or tasks are there, or when somebody
-    never won or never lost (no finite strength), ValueError when lengths differ.
+    Raises NotEnoughData when fewer than two names, voters or tasks are there, or when some of the
+    names never won, or never lost, against the rest (no finite strength), ValueError when lengths
+    differ.
     """
     from statsmodels.genmod.families import Binomial
     from statsmodels.genmod.generalized_linear_model import GLM
@@ -53,6 +54,8 @@ def bradley_terry(
     if set(winners) != set(names) or set(losers) != set(names):
         raise NotEnoughData("somebody never won or never lost: no finite strength")
     index = {name: i for i, name in enumerate(names)}
+    if not _all_beat_all(index, winners, losers):
+        raise NotEnoughData("some never won, or never lost, against the rest: no finite strength")
     # Every second vote is turned round, since a response that is always 1 has no variance.
     turned = np.arange(len(winners)) % 2 == 1
     design = np.zeros((len(winners), len(names)))
@@ -82,3 +85,14 @@ def bradley_terry(
         n_voters=len(set(voters)),
         n_tasks=len(set(tasks)),
     )
+
+
+def _all_beat_all(index: dict[str, int], winners: Sequence[str], losers: Sequence[str]) -> bool:
+    """Whether a chain of victories leads from each to each (Ford 1957): else the likelihood has no
+    maximum."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    places = ([index[w] for w in winners], [index[x] for x in losers])
+    won = coo_array((np.ones(len(winners)), places), shape=(len(index), len(index)))
+    return int(connected_components(won, connection="strong")[0]) == 1
