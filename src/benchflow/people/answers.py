@@ -48,11 +48,11 @@ class Envelope(Struct, frozen=True, forbid_unknown_fields=True):
 class Body(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
     """What all answers have, whatever was asked; kinds of answers are subclasses with a tag.
 
-    `id`: drawn at random for each set of answers. `pack`: digest of what was asked. `key`: fingerprint
-    of the key that signed. `revision`: counts the exports of one rater from one pack. `link`:
-    SHA-256 of the one-time code, "" without one. `rehearsal`: made to test the page, no opinion.
-    `consent`: may be used and published as the page said. `name`: given for credit, else "".
-    `seconds`: how long the page was looked at.
+    `id`: drawn at random for each set of answers. `pack`: digest of what was asked. `key`:
+    fingerprint of the key that signed. `revision`: counts the exports of one rater from one pack.
+    `link`: SHA-256 of the one-time code, "" without one. `rehearsal`: made to test the page, no
+    opinion. `consent`: may be used and published as the page said. `name`: given for credit, else
+    "". `seconds`: how long the page was looked at.
     """
 
     schema: Literal[1]

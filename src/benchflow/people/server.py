@@ -10,6 +10,8 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
+from socket import AF_INET, AF_INET6, create_server
+from socket import socket as Socket
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
@@ -18,6 +20,7 @@ from benchflow.people.rate_limit import RateLimit
 from benchflow.people.store import Store
 
 if TYPE_CHECKING:
+    import uvicorn
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
@@ -239,7 +242,12 @@ class _Server:
             f"<title>{escape(title)}</title><style>{_SHEET}</style>"
             f"<main><h1>{escape(title)}</h1><p>{escape(words)}</p>{form}</main></html>"
         )
-        headers = {**_HEADERS, "Content-Security-Policy": _PLAIN}
+        # A form that is sent from a page with no referrer names no origin, which is refused here.
+        headers = {
+            **_HEADERS,
+            "Content-Security-Policy": _PLAIN,
+            "Referrer-Policy": "same-origin",
+        }
         return HTMLResponse(page, status, headers=headers)
 
 
@@ -254,3 +262,39 @@ async def _bounded(request: Request) -> bytes | None:
         if len(data) > MOST_BYTES:
             return None
     return bytes(data)
+
+
+@dataclass(frozen=True)
+class Listener:
+    """A socket that listens already, so that its port is known before anything is served."""
+
+    socket: Socket
+
+    @property
+    def port(self) -> int:
+        """The port, also where any free one was asked for."""
+        return int(self.socket.getsockname()[1])
+
+    def server(self, application: Starlette) -> uvicorn.Server:
+        """What serves on it. No request is logged: addresses are nobody's business."""
+        import uvicorn
+
+        config = uvicorn.Config(
+            application,
+            access_log=False,
+            log_level="warning",
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=100,
+            timeout_keep_alive=5,
+        )
+        return uvicorn.Server(config)
+
+    def run(self, application: Starlette) -> None:
+        """Serves until it is interrupted."""
+        self.server(application).run(sockets=[self.socket])
+
+
+def listen(host: str, port: int) -> Listener:
+    """A listener on `host`; port 0 takes any that is free. Raises OSError."""
+    return Listener(create_server((host, port), family=AF_INET6 if ":" in host else AF_INET))
