@@ -12,22 +12,25 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import krippendorff
 import numpy as np
 
 from benchflow.analysis import passk
+from benchflow.analysis.agreement import agreement
 from benchflow.analysis.behaviour import adjusted
 from benchflow.analysis.bradley_terry import bradley_terry
 from benchflow.analysis.budget import rate_within
 from benchflow.analysis.claims import claims
 from benchflow.analysis.compare import paired
 from benchflow.analysis.decompose import decompose
-from benchflow.analysis.estimate import Estimate, Floats, Outcomes
+from benchflow.analysis.estimate import Estimate, Floats, NotEnoughData, Outcomes
 from benchflow.analysis.horizon import horizon
 from benchflow.analysis.incidence import cumulative_incidence
 from benchflow.analysis.ladder import milestone_chances, sequential_logit
 from benchflow.analysis.rasch import rasch
 from benchflow.analysis.rates import bootstrap_rate, rate
 from benchflow.analysis.skills import skill_effects
+from benchflow.analysis.stated_hours import stated_hours
 
 from . import simulate
 from .simulate import TRUE_RATE, Generator
@@ -224,6 +227,52 @@ def _votes(g: Generator) -> list[float]:
     return _inside(found.low, found.high, _vote_truth())
 
 
+@cache
+def _harder_truth(n_tasks: int) -> Floats:
+    return bradley_terry(*simulate.harder(np.random.default_rng(98), 20_000, n_tasks)).strength
+
+
+def _harder(n_raters: int, n_tasks: int) -> Callable[[Generator], list[float]]:
+    def draw(g: Generator) -> list[float]:
+        try:
+            found = bradley_terry(*simulate.harder(g, n_raters, n_tasks))
+        except NotEnoughData:
+            return [float("nan")] * n_tasks
+        return _inside(found.low, found.high, _harder_truth(n_tasks))
+
+    return draw
+
+
+def _stated(n_raters: int, n_tasks: int) -> Callable[[Generator], list[float]]:
+    def draw(g: Generator) -> list[float]:
+        found = stated_hours(*simulate.stated(g, n_raters, n_tasks))
+        held = dict(zip(found.tasks, zip(found.low, found.high, strict=True), strict=True))
+        # A task that too few happened to rate is left out.
+        never = (float("nan"), float("nan"))
+        return [
+            float(low <= simulate.STATED[task] <= high) if low == low else low
+            for task in range(n_tasks)
+            for low, high in [held.get(f"t{task}", never)]
+        ]
+
+    return draw
+
+
+@cache
+def _judged_truth(n_tasks: int) -> float:
+    big = simulate.judged(np.random.default_rng(97), 3000, n_tasks)
+    table = big[0].reshape(3000, n_tasks)
+    return float(krippendorff.alpha(reliability_data=table, level_of_measurement="ordinal"))
+
+
+def _judged(n_raters: int, n_tasks: int) -> Callable[[Generator], list[float]]:
+    def draw(g: Generator) -> list[float]:
+        found = agreement(*simulate.judged(g, n_raters, n_tasks), "ordinal")
+        return [float(found.low <= _judged_truth(n_tasks) <= found.high)]
+
+    return draw
+
+
 def _generators(n_generators: int) -> Callable[[Generator], list[float]]:
     return lambda g: [_holds(rate(simulate.in_generators(g, n_generators, 4)).total, TRUE_RATE)]
 
@@ -259,6 +308,12 @@ SCENARIOS = (
     Scenario("model × skill effects", "3 × 3, 20 tasks a skill × 5", _skills),
     Scenario("horizon", "60 tasks × 5", _horizon, slow=True),
     Scenario("Bradley–Terry strengths", "40 voters × 12, 30 tasks", _votes, slow=True),
+    Scenario("Bradley–Terry difficulties", "20 raters, 3 tasks", _harder(20, 3), slow=True),
+    Scenario("Bradley–Terry difficulties", "20 raters, 5 tasks", _harder(20, 5), slow=True),
+    Scenario("stated hours", "5 raters, 3 tasks", _stated(5, 3), slow=True),
+    Scenario("stated hours", "12 raters × 3 of 6 tasks", _stated(12, 6), slow=True),
+    Scenario("agreement (Krippendorff)", "8 raters, 4 tasks", _judged(8, 4), slow=True),
+    Scenario("agreement (Krippendorff)", "12 raters, 5 tasks", _judged(12, 5), slow=True),
 )
 
 

@@ -208,3 +208,45 @@ def claimed(generator: Generator, n_tasks: int = 60) -> tuple[np.ndarray, np.nda
     won = generator.random(len(task)) < chance[task]
     said = generator.random(len(task)) < np.where(won, 0.9, boast[task])
     return said, won, [f"t{i}" for i in task]
+
+
+STATED = np.array([2.0, 5.0, 9.0, 20.0, 40.0, 60.0])
+
+
+def stated(
+    generator: Generator, n_raters: int, n_tasks: int, each: int = 3
+) -> tuple[np.ndarray, list[str], list[str]]:
+    """Hours, raters, tasks: each rater leans to more or less and rates `each` of the tasks."""
+    lean = generator.normal(0, 0.5, size=n_raters)
+    task = np.concatenate([generator.permutation(n_tasks)[:each] for _ in range(n_raters)])
+    rater = np.arange(n_raters).repeat(each)
+    log = np.log(STATED[task]) + lean[rater] + generator.normal(0, 0.4, size=len(task))
+    return np.exp(log), [f"r{i}" for i in rater], [f"t{i}" for i in task]
+
+
+def judged(
+    generator: Generator, n_raters: int, n_tasks: int
+) -> tuple[np.ndarray, list[str], list[str]]:
+    """Answers 0…3 of an order, raters, tasks: everybody rates everything, strict or lenient."""
+    true = np.linspace(-1, 1, n_tasks)
+    felt = true + generator.normal(0, 0.4, size=(n_raters, 1))
+    felt = felt + generator.normal(0, 0.8, size=(n_raters, n_tasks))
+    rater, task = np.indices(felt.shape)
+    answers = np.digitize(felt, [-0.8, 0, 0.8]).ravel().astype(float)
+    return answers, [f"r{i}" for i in rater.ravel()], [f"t{i}" for i in task.ravel()]
+
+
+def harder(
+    generator: Generator, n_raters: int, n_tasks: int, taste: float = 0.6
+) -> tuple[list[str], list[str], list[str]]:
+    """The harder, the easier, the raters: all pairs of tasks, and what is hard for each differs."""
+    own = np.linspace(-1, 1, n_tasks) + generator.normal(0, taste, size=(n_raters, n_tasks))
+    a, b = np.triu_indices(n_tasks, 1)
+    wins = generator.random((n_raters, len(a))) < special.expit(own[:, a] - own[:, b])
+    hard, easy = np.where(wins, a, b), np.where(wins, b, a)
+    raters = np.arange(n_raters).repeat(len(a))
+    return (
+        [f"t{i}" for i in hard.ravel()],
+        [f"t{i}" for i in easy.ravel()],
+        [f"r{i}" for i in raters],
+    )

@@ -43,3 +43,11 @@ def test_the_strengths_are_those_of_greatest_likelihood() -> None:
     best = optimize.minimize(loss, np.zeros(2)).x
     assert found.strength == pytest.approx([*best, -best.sum()], abs=1e-4)
     assert (found.n_votes, found.n_voters, found.n_tasks) == (480, 40, 30)
+
+
+def test_groups_that_never_lost_to_the_rest_have_no_finite_strength() -> None:
+    """Each of the four won and lost, but a and b beat c and d whenever they met."""
+    winners = ["a", "b", "c", "d", "a", "b"]
+    losers = ["b", "a", "d", "c", "c", "d"]
+    with pytest.raises(NotEnoughData, match="against the rest"):
+        bradley_terry(winners, losers, ["v", "w"] * 3, ["t", "t", "t", "u", "u", "u"])

@@ -33,6 +33,7 @@ VERBS = {
     "play": "Try a task yourself: a shell, the clock, submit.",
     "check": "Run the gates that a task has to pass.",
     "review": "Show a task on one page, for its reviewer.",
+    "rate": "Ask experts what they think of tasks; read what they say.",
     "results": "Show trials, verdicts, ladders, times and evidence.",
     "report": "Compare agents, with error bars for tasks and re-runs.",
     "compare": "Compare two agents, paired by task.",

@@ -83,6 +83,16 @@ DOCUMENTS: dict[str, dict[str, str]] = {
         "matrix": "lines of the coverage matrix",
         "instruction": "the instruction",
     },
+    "rate pack": {"pack": "its digest", "page": "the file", "tasks": "name → digest"},
+    "rate links": {"pack": "its digest", "links": "`link`, `for`"},
+    "rate read": {
+        "kept": "sets of answers that count",
+        "rehearsals": "sets that were made to test the page",
+        "repeated": "copies",
+        "unlinked": "of those kept, how many came by no one-time link",
+        "left_out": "`place`, `why`",
+        "ratings": "what counts, as the page wrote it (people.md)",
+    },
     "doctor": {
         "fit": "whether the main job can run here",
         "checks": "`name`, `state` (ok, missing, broken …), `detail`, `hint`, `needed`",
