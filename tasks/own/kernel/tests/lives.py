@@ -151,10 +151,9 @@ def applets(living: Living) -> None:
     )
     assert some.startswith("there") and "/tmp" in some, f"[R27] tmpfs: {some!r}"
     devices = living.say(
-        "head -c 5 /dev/zero | od -An -tx1; echo x >/dev/null; echo x >/dev/full; echo $?; "(
-            "head -c 16 /dev/urandom | wc -c; ls /dev/console /dev/tty "
-            "/dev/ttyS0 /dev/random /dev/ptmx /dev/vda | wc -l"
-        )
+        "head -c 5 /dev/zero | od -An -tx1; echo x >/dev/null; echo x >/dev/full; echo $?; "
+        "head -c 16 /dev/urandom | wc -c; "
+        "ls /dev/console /dev/tty /dev/ttyS0 /dev/random /dev/ptmx /dev/vda | wc -l"
     )
     numbers = devices.split("\n")
     assert "00 00 00 00 00" in numbers[0] and numbers[-2:] == ["16", "6"], (
@@ -546,6 +545,7 @@ def crowd_of_connections(bench: Bench, many: int, size: int) -> None:
                 )
                 got += piece
             assert got == xored(data, change), "[R41] other bytes came back"
+            peer.shutdown(socket.SHUT_WR)
             assert peer.recv(10) == b"", "[R41] it does not end"
             peer.close()
         with socket.create_connection(where, 20) as last:
@@ -568,7 +568,6 @@ def crowd_of_connections(bench: Bench, many: int, size: int) -> None:
 def _send(peer: socket.socket, data: bytes) -> None:
     with contextlib.suppress(OSError):
         peer.sendall(data)
-        peer.shutdown(socket.SHUT_WR)
 
 
 def fetches(bench: Bench, size: int, loss: float, least: int = 0) -> None:

@@ -242,7 +242,7 @@ class Sittings:
         return self._plain("clocks", "clocks sleeping timers processor-time")
 
     def _paging(self) -> Sitting:
-        sitting = self._plain("paging", "vast copied mapped behind shared again", memory_mb=256)
+        sitting = self._plain("paging", "vast copied mapped behind shared again")
         data = self.rng.randbytes(self.rng.randint(300_000, 900_000))
         sitting.params.append(f"big={sitting.root.put(f'/var/{word(self.rng)}', data)}")
         sitting.expected["mapped"] = data
@@ -255,6 +255,7 @@ class Sittings:
         path = root.program("writes")
         parts = ["makes", "changes", "removes", "names", "facts", "crowd", "together", "full"]
         sitting = Sitting(self.bench, path, parts, root, [f"seed={seed}"], keeps_disk=True)
+        sitting.image = root.image(self.bench.path("root.img"), megabytes=self.rng.randint(48, 64))
         numbers = draws(seed)
         small, large, size = next(numbers), next(numbers), 3_000_000 + next(numbers) % 3_000_001
         self.written = {"/kept/small": filled(100, small), "/kept/large": filled(size, large)}

@@ -1,5 +1,6 @@
 /* As much of ACPI as names the processors, the clocks and the way to turn the machine off. */
 #include "mm.h"
+#include "without.h"
 
 struct table { char signature[4]; u32 length; u8 revision, checksum; char oem[6], oem_table[8]; u32 oem_revision, creator, creator_revision; } packed;
 
@@ -69,6 +70,9 @@ static void read_madt(const struct table *t)
 			ioapic_address = address;
 		}
 	}
+#ifdef WITHOUT_TWO_PROCESSORS
+	n = 1;
+#endif
 	cpu_count = n;
 }
 
@@ -108,6 +112,9 @@ u16 acpi_pm_timer_port(void) { return pm_timer; }
 
 noreturn void machine_off(void)
 {
+#ifdef WITHOUT_POWER_OFF
+	halt_all();
+#endif
 	if (off_known && pm1a_control) {
 		out16(pm1a_control, off_type_a << 10 | 1 << 13);
 		if (pm1b_control)
@@ -120,6 +127,9 @@ noreturn void machine_off(void)
 
 noreturn void machine_reset(void)
 {
+#ifdef WITHOUT_POWER_OFF
+	halt_all();
+#endif
 	out8(0xcf9, 2);
 	out8(0xcf9, 6);
 	delay_us(50000);

@@ -57,9 +57,9 @@ void cpu_setup(struct cpu *c)
 noreturn void ap_main(struct cpu *c)
 {
 	cpu_setup(c);
+	apic_init_cpu();	/* before the lock: who waits for that halts, to be called */
 	c->started = true;
 	kernel_lock();
-	apic_init_cpu();
 	c->slice_start = now_ns();
 	apic_timer_arm(10000000);
 	idle_loop();

@@ -1,6 +1,7 @@
 /* The first C code: what the loader said, then every part of the kernel in its order, then init. */
 #include "task.h"
 #include "fs.h"
+#include "without.h"
 
 char command_line[2048];
 
@@ -73,10 +74,15 @@ noreturn void kernel_start(u64 info_phys)
 		copy_string(command_line, (char *)DIRECT_MAP + info->command_line, sizeof command_line);
 	char word[256] = "";
 	boot_option("greet", word, sizeof word);
+#ifdef WITHOUT_FIRST_LINE
+	word[0] = 0;
+#endif
 	printk("kernel: hello %s\n", word);
 	u64 rsdp = info->rsdp;
 	frames_init(info);
+#ifndef WITHOUT_MEMORY_MAP
 	printk("memory: %lu KiB usable\n", usable_kib);
+#endif
 	acpi_init(rsdp);
 	apic_init_cpu();
 	clock_init();

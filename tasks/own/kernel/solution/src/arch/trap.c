@@ -1,6 +1,7 @@
 /* Exceptions, interrupts and system calls, from the moment trap.S has saved the registers. */
 #include "task.h"
 #include "fs.h"
+#include "without.h"
 
 extern char user_copy[], user_copy_end[], user_copy_fault[], trap_iret[];
 void syscall(struct regs *r);
@@ -16,6 +17,9 @@ static void print_state(struct regs *r)
 
 static noreturn void kernel_fault(struct regs *r)
 {
+#ifdef WITHOUT_PANIC
+	halt_all();
+#endif
 	if (r->vector == 14)
 		printk("panic: vector %lu rip 0x%lx address 0x%lx\n", r->vector, r->rip, read_cr2());
 	else
@@ -77,7 +81,7 @@ static void interrupt(struct regs *r)
 		timer_rearm();
 		break;
 	case VECTOR_KICK:
-		break;
+		return;
 	case VECTOR_SERIAL:
 		serial_interrupt();
 		break;
@@ -132,9 +136,10 @@ void task_to_user(struct regs *r) { return_to_user(r); }
 void trap(struct regs *r)
 {
 	bool user = r->cs & 3, took = !user && !kernel_lock_mine();
-	if (took && r->vector == VECTOR_KICK) {
-		apic_eoi();
-		return;		/* out of a halt, that is all */
+	if (r->vector == VECTOR_KICK) {
+		apic_eoi();	/* before the lock: who waits for that is called by another one */
+		if (took)
+			return;	/* out of a halt, that is all */
 	}
 	if (user)
 		enter_from_user();

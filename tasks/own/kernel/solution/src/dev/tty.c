@@ -1,5 +1,6 @@
 /* The line discipline: what happens to characters on their way in and out, signals, job control. */
 #include "tty.h"
+#include "without.h"
 
 static const struct termios sane = {
 	.iflag = ICRNL | IXON, .oflag = OPOST | ONLCR, .cflag = 0xcb2 | 0x1000,
@@ -358,6 +359,10 @@ static i64 set_termios(struct tty *t, u32 command, u64 arg)
 i64 tty_ioctl(struct tty *t, u32 command, u64 arg)
 {
 	i32 n;
+#ifdef WITHOUT_TERMINAL
+	if (command != TCGETS && command != TIOCGWINSZ)
+		return -ENOTTY;
+#endif
 	switch (command) {
 	case TCGETS:
 		return copy_out(arg, &t->termios, sizeof t->termios);

@@ -230,7 +230,7 @@ static int fill_link(struct inode *i, const char *target)
 	return error;
 }
 
-static struct inode *create(struct inode *dir, const char *name, u32 mode, u64 rdev, const char *target)
+static struct inode *try_create(struct inode *dir, const char *name, u32 mode, u64 rdev, const char *target)
 {
 	struct ext2 *fs = ext2_of(dir);
 	struct place p;
@@ -267,6 +267,14 @@ static struct inode *create(struct inode *dir, const char *name, u32 mode, u64 r
 	}
 out:
 	ext2_end(fs);
+	return i;
+}
+
+static struct inode *create(struct inode *dir, const char *name, u32 mode, u64 rdev, const char *target)
+{
+	struct inode *i = try_create(dir, name, mode, rdev, target);
+	if (i == ERR_PTR(-ENOSPC) && ext2_of(dir)->held_any && !ext2_sync(dir->sb))
+		i = try_create(dir, name, mode, rdev, target);
 	return i;
 }
 

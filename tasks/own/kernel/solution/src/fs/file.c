@@ -58,6 +58,8 @@ void file_put(struct file *f)
 	if (f->ops && f->ops->release)
 		f->ops->release(f);
 	path_put(&f->path);
+	path_put(&f->folder);
+	kfree(f->last);
 	kfree(f->name);
 	kfree(f);
 }
@@ -174,8 +176,24 @@ struct file *file_open(int dirfd, const char *name, u32 flags, u32 mode)
 		inode_touch(i, true, false);
 	}
 	struct file *f = error ? ERR_PTR(error) : open_found(&l.path, flags);
+	if (!IS_ERR(f) && !IS_DIR(i->mode) && l.parent.inode) {
+		f->folder = l.parent;
+		path_get(&f->folder);
+		f->last = kstrdup(l.last);
+	}
 	lookup_end(&l);
 	return f;
+}
+
+/* The file's absolute name as it was when it was opened; its length or an error. */
+int file_text(struct file *f, char *to, size_t room)
+{
+	if (!f->last)
+		return path_text(&f->path, to, room);
+	int n = path_text(&f->folder, to, room - 258);
+	if (n < 0)
+		return n;
+	return n + format(to + n, room - n, "%s%s", n > 1 ? "/" : "", f->last);
 }
 
 ssize_t file_read_at(struct file *f, struct uio *u, u64 *pos)

@@ -1,5 +1,6 @@
 /* What is mounted where, and putting everything on the disks. */
 #include "fs.h"
+#include "without.h"
 
 struct link all_mounts = LINK_INIT(all_mounts);
 
@@ -163,6 +164,9 @@ void unmount_all(void)
 
 i64 sys_sync(void)
 {
+#ifdef WITHOUT_POWER_CUTS
+	return 0;
+#endif
 	sync_all();
 	return 0;
 }

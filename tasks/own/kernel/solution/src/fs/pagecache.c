@@ -239,11 +239,16 @@ static int write_piece(struct inode *i, struct uio *u, u64 pos, size_t part, cha
 	int error = uio_in(u, bounce, part);
 	if (error)
 		return error;
-	if (i->ops->begin)
-		i->ops->begin(i);
-	error = put_piece(i, pos, part, bounce);
-	if (i->ops->end)
-		i->ops->end(i);
+	for (int attempt = 0; attempt < 2; attempt++) {
+		if (i->ops->begin)
+			i->ops->begin(i);
+		error = put_piece(i, pos, part, bounce);
+		if (i->ops->end)
+			i->ops->end(i);
+		/* Room that was given back may be had after the next transaction only. */
+		if (error != -ENOSPC || !i->sb->sync || i->sb->sync(i->sb))
+			break;
+	}
 	return error;
 }
 

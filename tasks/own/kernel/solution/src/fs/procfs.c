@@ -404,7 +404,7 @@ static int readlink(struct inode *i, char *to, size_t room)
 			return -ENOENT;
 		if (f->name)
 			return format(to, room, "%s", f->name);
-		int n = path_text(&f->path, to, room);
+		int n = file_text(f, to, room);
 		return n < 0 ? format(to, room, "file:[%lu]", f->path.inode->ino) : n;
 	}
 	struct process *p = process_by_pid(pid);

@@ -1,5 +1,6 @@
 /* System calls on open files. */
 #include "fs.h"
+#include "without.h"
 
 #define MAX_TRANSFER 0x7ffff000UL
 
@@ -200,6 +201,10 @@ static i64 sync_file(i32 fd)
 		return -EBADF;
 	struct inode *i = f->path.inode;
 	i64 error = 0;
+#ifdef WITHOUT_POWER_CUTS
+	file_put(f);
+	return 0;
+#endif
 	if (i->sb && i->sb->sync)
 		error = i->sb->sync(i->sb);
 	else if (!IS_REG(i->mode) && !IS_DIR(i->mode) && !IS_BLK(i->mode))

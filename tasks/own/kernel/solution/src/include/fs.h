@@ -91,7 +91,8 @@ struct file {
 	u32 refs;
 	u32 flags;
 	u64 pos;
-	struct path path;
+	struct path path, folder;	/* folder and last: where a plain file was found */
+	char *last;
 	const struct file_ops *ops;
 	void *data;
 	struct link epolls;		/* watches of epolls on this file */
@@ -146,6 +147,7 @@ struct file *file_anonymous(const struct file_ops *ops, void *data, u32 flags, c
 static inline struct file *file_get(struct file *f) { f->refs++; return f; }
 void file_put(struct file *f);
 struct file *file_open(int dirfd, const char *name, u32 flags, u32 mode);
+int file_text(struct file *f, char *to, size_t room);
 ssize_t file_read_at(struct file *f, struct uio *u, u64 *pos);
 ssize_t file_write_at(struct file *f, struct uio *u, u64 *pos);
 void locks_drop(struct inode *i, struct process *p);

@@ -8,7 +8,7 @@
 #define USER_CS 0x33
 #define TSS_SELECTOR 0x40
 #define VECTOR_TIMER 0x20
-#define VECTOR_KICK 0x21
+#define VECTOR_KICK 0xf0	/* above all others: it calls out of waits inside of their handlers */
 #define VECTOR_SERIAL 0x24
 #define VECTOR_DEVICE 0x30
 #define VECTOR_SYSCALL 0x100

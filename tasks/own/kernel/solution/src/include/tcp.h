@@ -47,6 +47,7 @@ struct tcp *tcp_new(struct socket *s);
 bool tcp_buffers(struct tcp *t);
 void tcp_free(struct tcp *t);
 void tcp_drop(struct tcp *t, int error);
+void tcp_over(struct tcp *t);
 void tcp_output(struct tcp *t, bool ack);
 void tcp_segment(struct tcp *t, u32 sequence, u8 flags, u32 size);
 void tcp_reset_to(const struct ip *ip, const struct tcp_header *h, u32 size);

@@ -1,5 +1,6 @@
 /* Pipes, with and without a name. Up to 4096 bytes go in as one piece. */
 #include "fs.h"
+#include "without.h"
 
 #define SLOTS 16
 #define CAPACITY (SLOTS * PAGE_SIZE)
@@ -91,6 +92,9 @@ static ssize_t broken(size_t done)
 	struct siginfo info;
 	if (done)
 		return done;
+#ifdef WITHOUT_PIPES
+	return -EIO;
+#endif
 	signal_info_user(&info, SIGPIPE, SI_USER);
 	signal_task(current(), SIGPIPE, &info);
 	return -EPIPE;
@@ -232,6 +236,10 @@ i64 sys_pipe2(u64 out, u32 flags)
 	i32 fd[2];
 	if (flags & ~(O_NONBLOCK | O_CLOEXEC | O_DIRECT))
 		return -EINVAL;
+#ifdef WITHOUT_PIPES
+	if (flags & O_NONBLOCK)
+		return -EINVAL;
+#endif
 	int error = pipe_make(ends, flags);
 	if (error)
 		return error;

@@ -1,6 +1,7 @@
 /* System calls on memory. */
 #include "task.h"
 #include "fs.h"
+#include "without.h"
 
 #define NO_WRITE 0x80000000u	/* a shared mapping of a file that was opened for reading only */
 
@@ -50,6 +51,9 @@ i64 sys_mmap(u64 address, u64 size, u32 prot, u32 flags, i32 fd, u64 offset)
 		struct file *f = fd_file(fd);
 		if (!f)
 			return -EBADF;
+#ifdef WITHOUT_DEMAND_PAGING
+		return -ENODEV;
+#endif
 		if ((f->flags & O_ACCMODE) == O_WRONLY)
 			return -EACCES;
 		if (shared && (f->flags & O_ACCMODE) == O_RDONLY) {

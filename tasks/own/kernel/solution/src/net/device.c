@@ -1,6 +1,7 @@
 /* Interfaces: lo and eth0, what programs ask of them, and the way of frames into the kernel. */
 #include "net.h"
 #include "text.h"
+#include "without.h"
 
 struct netif loopback = { .name = "lo", .index = 1, .flags = IFF_UP | IFF_LOOPBACK | IFF_RUNNING, .mtu = 16384, .ip = LOCALHOST, .mask = 0x000000ff };
 struct netif eth0 = { .name = "eth0", .index = 2, .flags = IFF_BROADCAST | IFF_MULTICAST, .mtu = 1500 };
@@ -228,7 +229,9 @@ void network_init(void)
 	char how[16];
 	loopback.transmit = loop_transmit;
 	kernel_task("lo", loop_task, NULL);
+#ifndef WITHOUT_NETWORK
 	have_eth0 = virtio_net_init(&eth0);
+#endif
 	if (!have_eth0)
 		return;
 	printk("eth0: %02x:%02x:%02x:%02x:%02x:%02x\n", eth0.mac[0], eth0.mac[1], eth0.mac[2], eth0.mac[3], eth0.mac[4], eth0.mac[5]);

@@ -1,5 +1,6 @@
 /* Sockets as files, and the system calls on them. */
 #include "socket.h"
+#include "without.h"
 
 int uio_pieces(struct uio *u, u64 vector, u64 count, struct iovec **out);
 i64 interface_ioctl(u32 command, u64 arg);
@@ -202,6 +203,18 @@ static i64 install(struct socket *s, u32 flags)
 
 static const struct socket_ops *choose(int family, int type, int *protocol)
 {
+#ifdef WITHOUT_UNIX_SOCKETS
+	if (family == AF_UNIX)
+		return ERR_PTR(-EAFNOSUPPORT);
+#endif
+#ifdef WITHOUT_NETWORK
+	if (family != AF_UNIX)
+		return ERR_PTR(-EAFNOSUPPORT);
+#endif
+#ifdef WITHOUT_TCP
+	if (family == AF_INET && type == SOCK_STREAM)
+		return ERR_PTR(-EPROTONOSUPPORT);
+#endif
 	if (family == AF_UNIX)
 		return type == SOCK_STREAM || type == SOCK_DGRAM || type == SOCK_SEQPACKET ? &unix_ops : ERR_PTR(-ESOCKTNOSUPPORT);
 	if (family == AF_PACKET)

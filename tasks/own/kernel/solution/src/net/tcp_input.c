@@ -302,8 +302,8 @@ static void connected_receive(struct tcp *t, const struct ip *ip, const struct t
 	u32 sequence = be32(h->sequence), ack = be32(h->ack), window = TCP_BUFFER - t->receive_size;
 	if (h->flags & RST) {
 		if (!before(sequence, t->expected) && sequence - t->expected <= window) {
-			if (t->state == TIME_WAIT || t->state == SYN_RECEIVED)
-				tcp_free(t);
+			if (t->state == TIME_WAIT)
+				tcp_over(t);
 			else
 				tcp_drop(t, ECONNRESET);
 		}
@@ -383,7 +383,7 @@ void tcp_receive(const struct ip *ip, const u8 *payload, size_t n)
 	else if (t->state == SYN_SENT)
 		syn_sent_receive(t, ip, h, length);
 	else if (t->state == TIME_WAIT && h->flags & SYN && !(h->flags & (ACK | RST)) && after(be32(h->sequence), t->expected)) {
-		tcp_free(t);	/* the peer begins anew with the same ports */
+		tcp_over(t);	/* the peer begins anew with the same ports */
 		tcp_receive(ip, payload, n);
 	} else
 		connected_receive(t, ip, h, payload + header, size);

@@ -108,7 +108,7 @@ static void expired(struct timer *timer)
 {
 	struct tcp *t = HOLDER(timer, struct tcp, timer);
 	if (t->state == TIME_WAIT || (t->state == FIN_WAIT_2 && !t->socket)) {
-		tcp_free(t);
+		tcp_over(t);
 		return;
 	}
 	u32 most = t->state == SYN_SENT || t->state == SYN_RECEIVED ? 8 : 14;
@@ -206,6 +206,18 @@ void tcp_wake(struct tcp *t)
 {
 	if (t->socket)
 		wake_all(&t->socket->wait);
+}
+
+/* Both sides have said all. What came and was not read yet stays while somebody has the socket. */
+void tcp_over(struct tcp *t)
+{
+	if (!t->socket) {
+		tcp_free(t);
+		return;
+	}
+	t->state = CLOSED;
+	timer_cancel(&t->timer);
+	tcp_wake(t);
 }
 
 /* The connection is over at once. */

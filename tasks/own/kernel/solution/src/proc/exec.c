@@ -274,7 +274,7 @@ static void reset_process(struct process *p, struct file *f, const char *path)
 	copy_string(p->name, base, sizeof p->name);
 	copy_string(t->name, base, sizeof t->name);
 	char *text = kmalloc(4096);
-	if (text && path_text(&f->path, text, 4096) > 0) {
+	if (text && file_text(f, text, 4096) > 0) {
 		kfree(p->exe);
 		p->exe = kstrdup(text);
 	}

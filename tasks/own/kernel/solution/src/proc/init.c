@@ -1,6 +1,7 @@
 /* The first process: mounts the root, opens the console and becomes the program of the command line. */
 #include "task.h"
 #include "fs.h"
+#include "without.h"
 
 void disks_init(void);
 void network_init(void);
@@ -84,7 +85,12 @@ void user_init(void *unused)
 	flusher_init();
 	disks_init();
 	network_init();
-	if (!boot_option("init", path, sizeof path)) {
+#ifdef WITHOUT_ELF
+	bool wanted = false;
+#else
+	bool wanted = boot_option("init", path, sizeof path);
+#endif
+	if (!wanted) {
 		struct waitqueue for_ever;
 		waitqueue_init(&for_ever);
 		WAIT_DEEP(&for_ever, false);

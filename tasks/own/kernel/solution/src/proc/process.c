@@ -1,6 +1,7 @@
 /* Processes and threads: numbers, making new ones, who may do what. */
 #include "task.h"
 #include "fs.h"
+#include "without.h"
 
 #define PID_MAX 32768
 #define HASH 256
@@ -180,6 +181,10 @@ i64 do_clone(struct regs *r, u64 flags, u64 stack, u64 ptid, u64 ctid, u64 tls, 
 	struct process *p = me->process;
 	if ((flags & CLONE_THREAD && !(flags & CLONE_SIGHAND)) || (flags & CLONE_SIGHAND && !(flags & CLONE_VM)))
 		return -EINVAL;
+#ifdef WITHOUT_THREADS
+	if (flags & CLONE_THREAD)
+		return -EAGAIN;
+#endif
 	/* Programs may not fill the machine with threads so that the kernel has no memory for itself. */
 	if (task_count > total_pages / 32 || (free_pages < 256 && !cache_shrink(256)))
 		return -EAGAIN;
@@ -291,6 +296,9 @@ static struct mm *process_mm(struct process *p)
 /* The one with the most pages; never init unless it is alone. */
 struct process *oom_choose(void)
 {
+#ifdef WITHOUT_MEMORY_PRESSURE
+	panic("no memory is left");
+#endif
 	struct process *p, *worst = NULL;
 	u64 most = 0;
 	EACH(p, &all_processes, all) {

@@ -23,6 +23,20 @@ u32 runnable_count(void)
 
 static bool may_run(struct task *t, struct cpu *c) { return t->affinity & 1UL << c->index; }
 
+static bool call_idle(struct task *t)
+{
+	for (u32 i = 0; i < cpu_count; i++) {
+		struct cpu *c = &cpus[i];
+		if (!c->started || !c->idling || !may_run(t, c))
+			continue;
+		c->resched = true;
+		if (c != this_cpu())
+			apic_kick(c);
+		return true;
+	}
+	return false;
+}
+
 void task_ready(struct task *t)
 {
 	t->state = READY;
@@ -31,16 +45,12 @@ void task_ready(struct task *t)
 	link_append(&ready, &t->run_link);
 	ready_count++;
 	struct cpu *worst = NULL;
+	if (call_idle(t))
+		return;
 	for (u32 i = 0; i < cpu_count; i++) {
 		struct cpu *c = &cpus[i];
 		if (!c->started || !c->current || !may_run(t, c))
 			continue;
-		if (c->idling) {
-			c->resched = true;
-			if (c != this_cpu())
-				apic_kick(c);
-			return;
-		}
 		if (!c->resched && c->current->vruntime > t->vruntime + SLICE / 4
 			&& (!worst || c->current->vruntime > worst->current->vruntime))
 			worst = c;
@@ -116,6 +126,7 @@ void schedule(void)
 		old->state = READY;
 		link_append(&ready, &old->run_link);
 		ready_count++;
+		call_idle(old);
 	}
 	struct task *next = pick(c);
 	next->state = RUNNING;

@@ -1,5 +1,6 @@
 /* System calls on signals. */
 #include "task.h"
+#include "without.h"
 
 struct regs *user_regs(void);
 
@@ -151,6 +152,10 @@ i64 sys_kill(i32 pid, i32 sig)
 			return -EPERM;
 		return sig ? signal_process(p, sig, &info) : 0;
 	}
+#ifdef WITHOUT_STRESS_NIGHT
+	if (pid == -1)
+		return -ESRCH;
+#endif
 	int pgid = pid == 0 ? self()->pgid : -pid, result = -ESRCH;
 	EACH(p, &all_processes, all) {
 		if (pid == -1 ? p == init_process || p == self() || !p->parent : p->pgid != pgid)

@@ -3,6 +3,7 @@
 
 struct regs *user_regs(void) { return (struct regs *)(current()->stack + (PAGE_SIZE << 2)) - 1; }
 
+bool syscall_refused(u64 n);
 i64 sys_rt_sigreturn_now(void);
 i64 sys_rt_sigreturn(struct regs *r);
 i64 sys_rt_sigreturn_now(void) { return sys_rt_sigreturn(user_regs()); }
@@ -63,7 +64,7 @@ static const call table[] = { CALLS(ENTRY) };
 void syscall(struct regs *r)
 {
 	u64 n = r->error;
-	if (n >= LENGTH(table) || !table[n]) {
+	if (n >= LENGTH(table) || !table[n] || syscall_refused(n)) {
 		r->rax = -ENOSYS;
 		return;
 	}
