@@ -62,9 +62,9 @@ def current_turn() -> int:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     choice = config.getoption("--slow")
     named = [a for a in config.invocation_params.args if "::" in str(a)]
-    if choice == "all" or named:
-        return
     slow = sorted((item for item in items if item.get_closest_marker("slow")), key=_nodeid)
+    if choice == "all" or named or not slow:
+        return
     chosen = _shares(slow, current_turn()) if choice in ("turn", "touched") else []
     if chosen or choice == "touched":
         files = touched.changed(touched.base())

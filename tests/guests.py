@@ -18,6 +18,8 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from benchflow.boot.inspect.elf import Elf
+
 DEBIAN_ARCH = {"x86_64": "amd64", "aarch64": "arm64", "riscv64": "riscv64"}
 
 
@@ -169,11 +171,28 @@ def debian_kernel(arch: str = "x86_64") -> Path:
     raise FileNotFoundError(f"no package of {KERNELS[arch]} has a vmlinu*")
 
 
+def kernel_at_hand() -> Path | None:
+    """A kernel for x86_64 that `debian_kernel` has fetched before, whichever."""
+    return next((testdata() / "packages").glob("linux-*-amd64/boot/vmlinuz-*"), None)
+
+
 @cache
 def busybox(arch: str = "x86_64") -> Path:
-    """A static busybox for `arch`."""
+    """A static busybox for `arch`; fetched where there is none."""
+    if arch == "x86_64" and (found := busybox_at_hand()):
+        return found
     tree = fetch_package("busybox-static", arch=arch, suite=suite_for(arch))
     return next(tree.glob("**/bin/busybox"))
+
+
+def busybox_at_hand() -> Path | None:
+    """A static busybox for x86_64: the machine's own, or one that was fetched before."""
+    own = shutil.which("busybox")
+    if own and platform.machine() == "x86_64":
+        data = Path(own).read_bytes()
+        if data.startswith(b"\x7fELF") and not Elf(data).interpreter:
+            return Path(own)
+    return next((testdata() / "packages/busybox-static-amd64").glob("**/bin/busybox"), None)
 
 
 def modules(*names: str, arch: str = "x86_64") -> dict[str, tuple[int, bytes]]:

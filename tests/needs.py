@@ -6,9 +6,10 @@
     @needs("qemu")                           all that use the fixture
     def start(): ...
 
-A need is a name of `CHECKS`, or else a program. Where it is not to be had, the test is skipped and
-the reason is told. `--quick` takes the tests that need nothing and are not slow, and holds them to
-it (tests/quick_guard.py).
+A need is a name of `CHECKS` or `AT_HAND`, a Debian package of scripts/setup.sh, or else a program.
+Where it is not to be had, the test is skipped and the reason is told. `--quick` takes the tests
+that are not slow and need no more than programs and what is `AT_HAND`, and holds them to what they
+say (tests/quick_guard.py).
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests import quick_guard, warm_command
+from tests import debian_packages, quick_guard, warm_command
 
 from benchflow.errors import BenchflowError
 
@@ -48,7 +50,15 @@ def of(item: pytest.Item) -> list[str]:
 
 
 def is_quick(item: pytest.Item) -> bool:
-    return not of(item) and item.get_closest_marker("slow") is None
+    return item.get_closest_marker("slow") is None and all(map(_is_small, of(item)))
+
+
+def _is_small(need: str) -> bool:
+    """A quick test may have it, where the machine has it already."""
+    if need in AT_HAND:
+        return True
+    refused = quick_guard.REFUSED.intersection(debian_packages.programs(need) or (need,))
+    return need not in CHECKS and not refused
 
 
 def _qemu() -> str:
@@ -111,7 +121,21 @@ def _mirror() -> str:
 
 
 def _program(name: str) -> str:
-    return "" if shutil.which(name) else f"needs {name}, which is not installed"
+    return "" if debian_packages.program(name) else f"needs {name}, which is not installed"
+
+
+def _busybox() -> str:
+    from tests import guests
+
+    if guests.busybox_at_hand() is not None:
+        return ""
+    return "needs a static busybox, which is not installed (apt-get install busybox-static)"
+
+
+def _kernel() -> str:
+    from tests import guests
+
+    return "" if guests.kernel_at_hand() else "needs a kernel that another test has fetched"
 
 
 #: need → why it cannot be had, "" where it can.
@@ -125,40 +149,47 @@ CHECKS: dict[str, Callable[[], str]] = {
     "browser": _browser,
     "time": lambda: "",  # more than --quick has
 }
+#: The same, of what a quick test may need: they look and fetch nothing.
+AT_HAND: dict[str, Callable[[], str]] = {"busybox-static": _busybox, "guest-kernel": _kernel}
 
 
 @cache
 def lacking(need: str) -> str:
     """Why there is no `need` on this machine; "" where there is."""
     try:
-        return CHECKS[need]() if need in CHECKS else _program(need)
+        if check := CHECKS.get(need) or AT_HAND.get(need):
+            return check()
+        return debian_packages.lacking(need) if need in debian_packages.PACKAGES else _program(need)
     except BenchflowError as error:
         return f"needs {need}: {error}"
 
 
-_record = pytest.StashKey[Path]()
+_folder = pytest.StashKey[Path]()
+_programs = pytest.StashKey[quick_guard.Programs]()
+_LACKING = "lacking"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--quick",
         action="store_true",
-        help="only tests that need nothing of the machine; QEMU and namespaces are refused to them",
+        help="only tests that need no more than Debian's packages and run where these are "
+        "installed; QEMU, namespaces and the network are refused to them",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     is_controller = bool(getattr(config.option, "dist", "no") != "no")
     if config.getoption("--quick") and not is_controller:
-        folder = Path(tempfile.mkdtemp(prefix="benchflow-quick-"))
-        config.stash[_record] = quick_guard.refuse_programs(folder / "refused")
+        config.stash[_folder] = Path(tempfile.mkdtemp(prefix="benchflow-quick-"))
+        config.stash[_programs] = quick_guard.Programs(config.stash[_folder])
         quick_guard.refuse_namespaces()
         warm_command.PACKAGES[:] = ["benchflow.cli"]  # quick tests run no job
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    if record := config.stash.get(_record, None):
-        shutil.rmtree(record.parent)
+    if folder := config.stash.get(_folder, None):
+        shutil.rmtree(folder)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -170,17 +201,39 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if reason := next(filter(None, map(lacking, of(item))), ""):
-        pytest.skip(reason)
+    needed = of(item)
+    programs = item.config.stash.get(_programs, None)
+    if programs is not None:
+        programs.allow(
+            {name for need in needed for name in debian_packages.programs(need) or (need,)}
+        )
+    if missing := [need for need in needed if lacking(need)]:
+        item.user_properties.append((_LACKING, missing))
+        pytest.skip(lacking(missing[0]))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
     yield
-    record = item.config.stash.get(_record, None)
-    if record is not None and (started := record.read_text()):
-        record.write_text("")
+    programs = item.config.stash.get(_programs, None)
+    if programs is not None and (started := programs.started()):
         pytest.fail(f"a quick test may not do this: {started.strip()}", pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterator[None]:
+    yield  # what others say comes first: this is the last line but one
+    if not terminalreporter.config.getoption("--quick"):
+        return
+    told = [dict(report.user_properties) for report in terminalreporter.getreports("skipped")]
+    missing = [properties[_LACKING] for properties in told if _LACKING in properties]
+    if missing:
+        each = Counter(need for needs in missing for need in needs).most_common()
+        counts = ", ".join(f"{need} ({count})" for need, count in each)
+        terminalreporter.line(
+            f"{len(missing)} tests were skipped for want of {counts}; "
+            "scripts/test without --quick installs these packages"
+        )
 
 
 @pytest.hookimpl(wrapper=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import struct
 import subprocess
 import tarfile
@@ -30,6 +29,7 @@ why = "any lamp lights up"
 """
 
 
+@pytest.mark.needs("binutils")
 @pytest.mark.parametrize(
     ("name", "form", "code"),
     [
@@ -41,8 +41,6 @@ why = "any lamp lights up"
 def test_the_bytes_are_what_the_source_says(
     name: str, form: str, code: bytes, tmp_path: Path
 ) -> None:
-    if shutil.which("as") is None:
-        pytest.skip("binutils is not installed")
     made, binary = tmp_path / "o", tmp_path / "bin"
     size = "--64" if form == "elf_x86_64" else "--32"
     subprocess.run(["as", size, f"-I{ASM}", str(ASM / f"{name}.s"), "-o", str(made)], check=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import shutil
 import subprocess
 import threading
 import time
@@ -135,7 +134,7 @@ PACKAGE = Deb(
 )  # fmt: skip
 
 
-@pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="dpkg-deb is not installed")
+@pytest.mark.needs("dpkg-deb")
 def test_dpkg_takes_what_is_packed(tmp_path: Path) -> None:
     path = tmp_path / PACKAGE.file_name
     path.write_bytes(PACKAGE.pack())

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.needs import needs
 
 from benchflow.bench.delivered_files import sha256_of
 from benchflow.bench.media_disks import ext_disk
@@ -29,6 +30,7 @@ FORM = BundleForm("UNIT-BUNDLE-1", "/etc/release", {"board": "varde-3"})
 
 
 @pytest.fixture(scope="module")
+@needs("e2fsprogs", "openssl")
 def vendor(tmp_path_factory: pytest.TempPathFactory) -> Vendor:
     folder = tmp_path_factory.mktemp("vendor")
     files = {"etc/release": b"version=1\n", "sbin/init": b"init", "boot/vmlinuz": b"kernel"}
@@ -96,6 +98,7 @@ def disk(path: Path, names: tuple[str, ...]) -> Path:
     return path
 
 
+@pytest.mark.needs("fdisk")
 def test_partitions_are_known_by_their_names(tmp_path: Path) -> None:
     path = disk(tmp_path / "disk", ("boot", "slot-a", "slot-b", "data"))
     places = NamedPartitions.of(Image(path))
@@ -112,6 +115,7 @@ def test_partitions_are_known_by_their_names(tmp_path: Path) -> None:
         NamedPartitions.of(Image(disk(tmp_path / "none", ("slot-a", "slot-b"))))
 
 
+@pytest.mark.needs("fdisk")
 def test_what_is_wrong_with_delivered_slots_is_said(tmp_path: Path) -> None:
     path = disk(tmp_path / "disk", ("boot", "slot-a", "slot-b", "data"))
     slots = DeliveredSlots.of(Image(path))

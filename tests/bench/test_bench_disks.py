@@ -33,6 +33,7 @@ from benchflow.boot.inspect.ext4 import Ext4
 MIB = 1 << 20
 
 
+@pytest.mark.needs("e2fsprogs")
 def test_files_are_changed_inside_an_image(tmp_path: Path) -> None:
     start = 3 * MIB
     files = {"sbin/init": b"old", "usr/keep": b"kept", "etc/release": b"version=1\n"}
@@ -54,6 +55,7 @@ def test_files_are_changed_inside_an_image(tmp_path: Path) -> None:
         editor.edit(copy, {"/none/x": (b"", 0o644)})
 
 
+@pytest.mark.needs("e2fsprogs")
 def test_what_cannot_be_put_into_an_image_is_said(tmp_path: Path) -> None:
     media_disks.ext_disk(tmp_path / "fs", {"a": b""}, label="small", megabytes=1)
     with pytest.raises(BadDeliverable, match="/big cannot be put into the image"):
@@ -62,6 +64,7 @@ def test_what_cannot_be_put_into_an_image_is_said(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.needs("e2fsprogs")
 def test_a_superblock_says_when_and_how(tmp_path: Path) -> None:
     disk = media_disks.ext_disk(tmp_path / "disk", {"a": b"1"}, label="x")
     found = Superblock.of(disk)
@@ -76,7 +79,14 @@ def test_a_superblock_says_when_and_how(tmp_path: Path) -> None:
         Superblock.of(media_disks.blank(tmp_path / "none", 1))
 
 
-@pytest.mark.parametrize("kind", ["ext2", "ext4", "fat"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("ext2", marks=pytest.mark.needs("e2fsprogs")),
+        pytest.param("ext4", marks=pytest.mark.needs("e2fsprogs")),
+        pytest.param("fat", marks=pytest.mark.needs("mtools")),
+    ],
+)
 def test_files_lie_on_a_disk_and_are_read_back(tmp_path: Path, kind: str) -> None:
     files = {"note.txt": b"noted", "answers.conf": secrets.token_bytes(5000)}
     path = tmp_path / "disk"
@@ -88,6 +98,7 @@ def test_files_lie_on_a_disk_and_are_read_back(tmp_path: Path, kind: str) -> Non
     assert media_disks.files_on(path) == files
 
 
+@pytest.mark.needs("e2fsprogs")
 def test_owners_modes_and_folders(tmp_path: Path) -> None:
     files = {"wall/messages": b"m", "empty": None, "suid-shell": b"#!/bin/sh\n"}
     disk = media_disks.ext_disk(
@@ -100,6 +111,7 @@ def test_owners_modes_and_folders(tmp_path: Path) -> None:
     assert found.listdir("/wall") == ["messages"] and found.stat("/empty").kind == "directory"
 
 
+@pytest.mark.needs("e2fsprogs")
 def test_foreign_disks(tmp_path: Path) -> None:
     assert Image(media_disks.swap_disk(tmp_path / "swap")).bytes_at(4086, 10) == b"SWAPSPACE2"
     first, second = (media_disks.owned_disk(tmp_path / name, 8) for name in ("one", "two"))
@@ -108,6 +120,7 @@ def test_foreign_disks(tmp_path: Path) -> None:
     assert len({media_disks.serial() for _ in range(20)}) == 20
 
 
+@pytest.mark.needs("e2fsprogs")
 def test_a_disk_is_filled_to_the_last_block(tmp_path: Path) -> None:
     disk = media_disks.ext_disk(tmp_path / "disk", {"wall/a": b""}, label="S")
     media_disks.fill(disk, "wall/filler", 32)
@@ -118,6 +131,7 @@ def test_a_disk_is_filled_to_the_last_block(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.filler"))
 
 
+@pytest.mark.needs("e2fsprogs")
 def test_a_tool_of_ours_that_fails_is_the_verifiers_fault(tmp_path: Path) -> None:
     assert media_disks.our_tool("echo", "word") == b"word\n"
     with pytest.raises(VerifierBroken, match="mke2fs failed"):

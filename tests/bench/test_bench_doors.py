@@ -20,6 +20,7 @@ TOOLS = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
 SEED = bytes(range(100, 132))
 
 
+@pytest.mark.needs("e2fsprogs")
 def test_an_ext4_is_told_from_others_and_by_its_size(tmp_path: Path) -> None:
     size, slot = 32 << 20, tmp_path / "slot"
     for kind, megabytes, right in (("ext4", 32, True), ("ext4", 31, False), ("ext2", 32, False)):
@@ -31,6 +32,7 @@ def test_an_ext4_is_told_from_others_and_by_its_size(tmp_path: Path) -> None:
     assert not is_ext4(bytes(2048), size)
 
 
+@pytest.mark.needs("e2fsprogs")
 @pytest.mark.parametrize(
     ("passwd", "shadow", "found"),
     [

@@ -6,12 +6,12 @@ import gzip
 import hashlib
 import io
 import json
-import shutil
 import subprocess
 import tarfile
 from pathlib import Path
 
 import pytest
+from tests.needs import needs
 
 from benchflow.bench import oci_writer, rootfs_tree, tar_canon
 from benchflow.bench.elf_facts import ElfFacts, elf_facts, is_narrow, objects, places
@@ -184,6 +184,7 @@ def test_layouts_of_our_own_are_folders_of_blobs(tmp_path: Path) -> None:
     assert gzip.decompress(layers[0].packed) == layers[0].data
 
 
+@pytest.mark.needs("openssl")
 def test_a_password_is_hashed_as_crypt_does() -> None:
     # The first test vector in Ulrich Drepper's description; glibc gives the same.
     assert sha512_crypt("Hello world!", "saltstring") == (
@@ -208,9 +209,8 @@ int answer(void) { return puts("x"); }
 
 
 @pytest.fixture(scope="module")
+@needs("gcc", "libc6-dev")
 def library(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    if shutil.which("gcc") is None:
-        pytest.skip("gcc is not installed")
     folder = tmp_path_factory.mktemp("elf")
     (folder / "lib.c").write_text(C)
     words = ["-shared", "-fPIC", "-O1", "-Wl,-soname,libx.so.1", "-Wl,-z,relro,-z,now"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -82,16 +81,15 @@ def test_a_seed_of_another_length_is_told(length: int) -> None:
         ed25519.sign(bytes(length), TEXT)
 
 
+@pytest.mark.needs("openssl")
 def test_openssl_accepts_them_and_its_keys_are_read(tmp_path: Path) -> None:
-    openssl = shutil.which("openssl")
-    assert openssl, "needs openssl"
     key, public, text, signature = (tmp_path / name for name in ("key", "public", "text", "sig"))
-    subprocess.run([openssl, "genpkey", "-algorithm", "ed25519", "-out", str(key)], check=True)
-    subprocess.run([openssl, "pkey", "-in", str(key), "-pubout", "-out", str(public)], check=True)
+    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", str(key)], check=True)
+    subprocess.run(["openssl", "pkey", "-in", str(key), "-pubout", "-out", str(public)], check=True)
     text.write_bytes(b"unit 7\n")
     seed = ed25519.seed_of(key.read_bytes(), "key")
     signature.write_bytes(ed25519.sign(seed, text.read_bytes()))
-    verify = [openssl, "pkeyutl", "-verify", "-pubin", "-inkey", str(public), "-rawin",
+    verify = ["openssl", "pkeyutl", "-verify", "-pubin", "-inkey", str(public), "-rawin",
               "-in", str(text), "-sigfile", str(signature)]  # fmt: skip
     assert subprocess.run(verify, capture_output=True).returncode == 0
     text.write_bytes(b"unit 8\n")

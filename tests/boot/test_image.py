@@ -11,6 +11,7 @@ import pytest
 from hostile import images as hostile
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.needs import needs
 
 from benchflow.boot.errors import BadDeliverable, ToolMissing, VerifierBroken
 from benchflow.boot.inspect.bounded_run import run_tool
@@ -49,6 +50,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+@needs("e2fsprogs", "fdisk", "mtools")
 def disk(tmp_path_factory: pytest.TempPathFactory, tree: Path) -> Path:
     """A GPT disk with a FAT and an ext4 partition, as an appliance would have."""
     path = tmp_path_factory.mktemp("disk") / "disk.img"
@@ -84,6 +86,7 @@ def test_partitions_are_listed_in_bytes(disk: Path) -> None:
         image.partition(3)
 
 
+@pytest.mark.needs("fdisk")
 def test_a_file_without_a_table_has_no_partitions(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(bytes(MIB))
     assert Image(tmp_path / "x").partitions() == []
@@ -145,6 +148,7 @@ def test_a_fat_partition(disk: Path, tree: Path) -> None:
     assert not files.exists("/EFI/BOOT/*.EFI")
 
 
+@pytest.mark.needs("xorriso")
 def test_an_iso(tmp_path: Path, tree: Path) -> None:
     path = tmp_path / "x.iso"
     subprocess.run(
@@ -163,7 +167,14 @@ def test_an_iso(tmp_path: Path, tree: Path) -> None:
     assert found["/usr/bin/tool"].mode == 0o4755
 
 
-@pytest.mark.parametrize("kind", ["ext4", "fat", "iso"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("ext4", marks=pytest.mark.needs("e2fsprogs")),
+        pytest.param("fat", marks=pytest.mark.needs("mtools")),
+        pytest.param("iso", marks=pytest.mark.needs("xorriso")),
+    ],
+)
 @pytest.mark.parametrize("content", [b"", b"x", bytes(MIB), os.urandom(3 * MIB)])
 def test_garbage_is_a_bad_deliverable(tmp_path: Path, kind: str, content: bytes) -> None:
     path = tmp_path / "x.img"
@@ -172,6 +183,7 @@ def test_garbage_is_a_bad_deliverable(tmp_path: Path, kind: str, content: bytes)
         list(getattr(Image(path), kind)().walk())
 
 
+@pytest.mark.needs("fdisk")
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -185,6 +197,7 @@ def test_a_table_that_lies(tmp_path: Path, content: bytes, said: str) -> None:
         Image(tmp_path / "x").partitions()
 
 
+@pytest.mark.needs("fdisk")
 def test_a_table_that_loops_ends(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(hostile.looping_logical_partitions())
     start = time.monotonic()
@@ -196,6 +209,7 @@ def test_a_table_that_loops_ends(tmp_path: Path) -> None:
 
 
 @pytest.fixture
+@needs("e2fsprogs")
 def small(tmp_path: Path) -> Path:
     tree = tmp_path / "small"
     (tree / "dir").mkdir(parents=True)
@@ -256,6 +270,7 @@ def test_a_damaged_file_system_says_so(small: Path) -> None:
         list(Ext4(small).walk())
 
 
+@pytest.mark.needs("e2fsprogs")
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_random_damage_is_never_the_verifiers_fault(

@@ -7,6 +7,7 @@ import subprocess
 import zipfile
 from pathlib import Path
 
+import pytest
 from verifier_runs import DEBIAN_PYTHON
 
 from benchflow.boot.runner.zipapp import build_boot_zipapp
@@ -41,6 +42,7 @@ def test_it_holds_boot_and_its_libraries_and_nothing_else(tmp_path: Path) -> Non
     assert all(name.endswith(".py") for name in names)
 
 
+@pytest.mark.needs("python3-pytest")
 def test_every_module_imports_in_debians_python(tmp_path: Path) -> None:
     build_boot_zipapp(tmp_path / "boot.pyz")
     names = zipfile.ZipFile(tmp_path / "boot.pyz").namelist()

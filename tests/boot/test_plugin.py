@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from hostile import images as hostile
-from verifier_runs import PYTHONS, Run, command, deliverable, run, write_task, zipapp
+from verifier_runs import PYTHON, PYTHONS, Run, command, deliverable, run, write_task, zipapp
 
 from benchflow.boot import memory
 from benchflow.boot.errors import GuestError, GuestTimeout
@@ -30,7 +30,7 @@ def boot(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def verify(boot: Path, tmp_path: Path):
-    def go(checks: str, *, python: str = PYTHONS[0], env: dict | None = None, **manifest) -> Run:
+    def go(checks: str, *, python: str = PYTHON, env: dict | None = None, **manifest) -> Run:
         tests = write_task(tmp_path / "tests", HEADER + checks, **manifest)
         return run(boot, tests, tmp_path / "logs", python, env)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from tests.catalogue import checkers
+from tests.needs import needs
 
 from benchflow.boot import GuestTimeout
 from benchflow.boot.inspect import ed25519
@@ -43,6 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+@needs("e2fsprogs", "openssl")
 def vendor(helpers: dict[str, ModuleType], folder: Path) -> Any:
     """A vendor with a slot image in which /sbin is a link, as merged systems have it."""
     bundle = helpers["bundle"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from types import ModuleType
@@ -16,7 +15,6 @@ from tests.catalogue.checkers import helper
 from benchflow.tasks import Task, find
 
 TASK = Path(__file__).parents[2] / "tasks/embedded/accelerator"
-C_COMPILER = shutil.which("gcc") or shutil.which("cc")
 CARD, OTHER = "0x55f5", "0x66a6"
 
 
@@ -165,18 +163,18 @@ def test_the_verifier_knows_factorials() -> None:
     assert factorial(4_000_000_000) == 0
 
 
-@pytest.mark.skipif(C_COMPILER is None, reason="needs a C compiler")
+@pytest.mark.needs("gcc", "libc6-dev")
 def test_the_library_and_the_tool_compile(tmp_path: Path) -> None:
     include = ["-I", str(TASK / "environment/card"), "-I", str(TASK / "solution/driver")]
     for name in ("libkvarn.c", "kvarn.c"):
         subprocess.run(
-            [str(C_COMPILER), "-std=gnu11", "-Wall", "-Werror", "-fPIC", *include, "-c",
+            ["gcc", "-std=gnu11", "-Wall", "-Werror", "-fPIC", *include, "-c",
              str(TASK / "solution/user" / name), "-o", str(tmp_path / name)],
             check=True,
         )  # fmt: skip
 
 
-@pytest.mark.skipif(C_COMPILER is None, reason="needs a C compiler")
+@pytest.mark.needs("gcc", "libc6-dev")
 @pytest.mark.parametrize("name", ["TOUR", "THREADS", "BAD", "FAULTS", "IDLE"])
 def test_the_checks_programs_compile_against_the_header(name: str, tmp_path: Path) -> None:
     programs = helper("embedded/accelerator", "programs")
@@ -185,7 +183,7 @@ def test_the_checks_programs_compile_against_the_header(name: str, tmp_path: Pat
     source.write_bytes(programs.fill(getattr(programs, name), **values))
     assert "@" not in source.read_text()
     subprocess.run(
-        [str(C_COMPILER), "-Wall", "-Wno-pointer-to-int-cast", "-I",
+        ["gcc", "-Wall", "-Wno-pointer-to-int-cast", "-I",
          str(TASK / "environment/card"), "-fsyntax-only", str(source)],
         check=True,
     )  # fmt: skip

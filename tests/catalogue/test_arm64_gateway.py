@@ -12,6 +12,7 @@ from types import ModuleType
 
 import pytest
 from tests.catalogue import checkers
+from tests.guests import busybox
 
 from benchflow.bench import ethernet as frames
 
@@ -30,7 +31,7 @@ def checked(text: str, tmp_path: Path) -> tuple[int, str]:
     """Status and words of the oracle's check of a configuration, with the board's own awk."""
     path = tmp_path / "site.conf"
     path.write_bytes(text.encode().replace(b"\0", b"\1"))  # as `site apply` does
-    command = ["busybox", "awk", "-f", str(ROOTFS / "usr/sbin/site-check"), str(path)]
+    command = [str(busybox()), "awk", "-f", str(ROOTFS / "usr/sbin/site-check"), str(path)]
     done = subprocess.run(command, capture_output=True, text=True)
     return done.returncode, done.stdout.strip()
 
@@ -40,6 +41,7 @@ def drawn(helpers: dict[str, ModuleType]) -> object:
     return data.Site.draw(data.drawn_mac(), data.drawn_mac())
 
 
+@pytest.mark.needs("busybox-static")
 def test_the_oracle_finds_the_first_wrong_line(
     helpers: dict[str, ModuleType], tmp_path: Path
 ) -> None:
@@ -53,6 +55,7 @@ def test_the_oracle_finds_the_first_wrong_line(
         assert checked(texts.too_large(site), tmp_path) == (1, f"line {last}")
 
 
+@pytest.mark.needs("busybox-static")
 def test_the_oracle_takes_what_is_allowed(helpers: dict[str, ModuleType], tmp_path: Path) -> None:
     texts, mac = helpers["site_texts"], helpers["site_data"].drawn_mac()
     for _ in range(5):
@@ -61,6 +64,7 @@ def test_the_oracle_takes_what_is_allowed(helpers: dict[str, ModuleType], tmp_pa
             assert checked(text, tmp_path) == (0, ""), text
 
 
+@pytest.mark.needs("busybox-static")
 @pytest.mark.parametrize("bits", range(16, 29))
 def test_what_is_drawn_is_a_configuration(
     helpers: dict[str, ModuleType], tmp_path: Path, bits: int
@@ -75,6 +79,7 @@ def test_what_is_drawn_is_a_configuration(
     assert checked(site.text(), tmp_path) == (0, "")
 
 
+@pytest.mark.needs("busybox-static")
 def test_the_factorys_configuration_is_right(
     helpers: dict[str, ModuleType], tmp_path: Path
 ) -> None:

@@ -34,6 +34,7 @@ def compiled(text: str, folder: Path, *options: str) -> Path:
     return program
 
 
+@pytest.mark.needs("gcc", "libc6-dev")
 def test_programs_say_what_the_checks_expect(
     helpers: dict[str, ModuleType], tmp_path: Path
 ) -> None:
@@ -46,6 +47,7 @@ def test_programs_say_what_the_checks_expect(
         assert said.splitlines() == [f"{name} {programs.mix('some-seed', 'word')}", expected]
 
 
+@pytest.mark.needs("gcc", "libc6-dev")
 def test_an_overrun_is_the_only_thing_that_ends_the_program(
     helpers: dict[str, ModuleType], tmp_path: Path
 ) -> None:
@@ -55,6 +57,7 @@ def test_an_overrun_is_the_only_thing_that_ends_the_program(
     assert subprocess.run([str(program), "w", "x" * 40], capture_output=True).returncode < 0
 
 
+@pytest.mark.needs("gcc", "libc6-dev")
 def test_facts_of_a_program(helpers: dict[str, ModuleType], tmp_path: Path) -> None:
     elves = helpers["elves"]
     text = "int main(void) { return 0; }"
@@ -69,6 +72,7 @@ def test_facts_of_a_program(helpers: dict[str, ModuleType], tmp_path: Path) -> N
     assert facts.sysv_hash and facts.stack_flags == 7
 
 
+@pytest.mark.needs("gcc", "libc6-dev")
 def test_damaged_files_are_refused(helpers: dict[str, ModuleType], tmp_path: Path) -> None:
     from benchflow.boot import BadDeliverable
 

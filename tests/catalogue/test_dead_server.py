@@ -58,7 +58,7 @@ def checked(image: Path, start: int) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
-@pytest.mark.needs("mke2fs", "e2fsck", "debugfs")
+@pytest.mark.needs("e2fsprogs")
 @pytest.mark.parametrize("sound", [True, False])
 def test_a_check_at_the_start_changes_a_sound_volume_in_nothing(
     sound: bool, tmp_path: Path
@@ -144,10 +144,12 @@ def shadow(read: dict[str, ModuleType], **changed: str) -> str:
     return "".join(f"{name}:{row}\n" for name, row in rows.items())
 
 
+@pytest.mark.needs("e2fsprogs")
 def test_passwords_as_they_were_are_no_finding(read: dict[str, ModuleType], tmp_path: Path) -> None:
     assert read["rights"].passwords(volume(tmp_path, shadow=shadow(read))) == []
 
 
+@pytest.mark.needs("e2fsprogs")
 @pytest.mark.parametrize(
     ("who", "row"),
     [
@@ -168,6 +170,7 @@ def test_every_other_password_is_one(
     assert len(read["rights"].passwords(system)) == 1
 
 
+@pytest.mark.needs("e2fsprogs")
 def test_accounts_may_have_other_drawn_numbers_and_nothing_else(
     read: dict[str, ModuleType], tmp_path: Path
 ) -> None:

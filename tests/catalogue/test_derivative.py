@@ -8,7 +8,6 @@ import gzip
 import hashlib
 import lzma
 import re
-import shutil
 import socket
 import subprocess
 import time
@@ -148,7 +147,7 @@ def test_a_secret_is_found_in_what_is_packed(
     assert not disk_has_secret(disk, secret)
 
 
-@pytest.mark.skipif(not shutil.which("mke2fs"), reason="needs mke2fs")
+@pytest.mark.needs("e2fsprogs")
 def test_what_is_no_packages_is_found(helpers: dict[str, ModuleType], tmp_path: Path) -> None:
     root, disk = tmp_path / "root", tmp_path / "disk"
     for path in ("usr/sbin/ours", "usr/sbin/alien", "etc/apt/sources.list",

@@ -58,7 +58,13 @@ def test_what_the_oracle_and_its_exploits_edit_is_there() -> None:
         assert text in install, text
 
 
-@pytest.mark.parametrize("kind", ["ext2", "fat"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("ext2", marks=pytest.mark.needs("e2fsprogs")),
+        pytest.param("fat", marks=pytest.mark.needs("mtools")),
+    ],
+)
 def test_answers_are_read_back(helpers: dict[str, ModuleType], tmp_path: Path, kind: str) -> None:
     office = helpers["answers"]
     said = helpers["cases"].right(SERIALS)
@@ -90,6 +96,7 @@ def test_no_two_cases_are_the_same(helpers: dict[str, ModuleType]) -> None:
     assert len(found) == len(set(found)) == 83
 
 
+@pytest.mark.needs("fdisk")
 def test_a_disk_without_lvm_is_no_group(helpers: dict[str, ModuleType], tmp_path: Path) -> None:
     disk = tmp_path / "disk.img"
     disk.write_bytes(bytes(4 << 20))

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from tests.catalogue import checkers
+from tests.needs import needs
 
 from benchflow.boot import BadDeliverable, GuestError, GuestTimeout, Image
 
@@ -180,6 +181,7 @@ def test_accounts_that_are_open(
 
 
 @pytest.fixture
+@needs("cpio", "xorriso")
 def iso(tmp_path: Path) -> Path:
     tree = tmp_path / "tree"
     (tree / "live").mkdir(parents=True)
@@ -227,6 +229,7 @@ def test_a_medium_is_read(helpers: dict[str, ModuleType], iso: Path, tmp_path: P
         assert wrong == ["/live/filesystem.squashfs"]
 
 
+@pytest.mark.needs("xorriso")
 @pytest.mark.parametrize("data", [b"", b"\0" * 40000, b"\0" * 0x8001 + b"CD001" + b"\xff" * 5000])
 def test_what_is_no_medium_is_the_deliverers_fault(
     helpers: dict[str, ModuleType], tmp_path: Path, data: bytes

@@ -121,6 +121,7 @@ def test_a_program_is_signed_and_every_byte_counts(
     assert len(parts) == 2 and one.digest() in parts[1][1] and key.certificate.der in parts[1][1]
 
 
+@pytest.mark.needs("openssl")
 def test_openssl_accepts_what_the_key_signs(key: Any, tmp_path: Path) -> None:
     text, signature, public = (tmp_path / name for name in ("text", "signature", "public"))
     text.write_bytes(b"a program")
@@ -163,6 +164,7 @@ def test_a_list_gives_its_certificates(helpers: dict[str, ModuleType], key: Any)
     assert rsa.Certificate.of(der).modulus == key.modulus
 
 
+@pytest.mark.needs("ovmf")
 def test_a_store_holds_what_is_enrolled(helpers: dict[str, ModuleType], tmp_path: Path) -> None:
     variables = helpers["variables"]
     store = variables.enrolled(tmp_path / "store", b"p" * 50, b"k" * 60, b"d" * 70, b"options")

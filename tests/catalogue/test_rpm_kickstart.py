@@ -96,6 +96,7 @@ def test_a_package_is_read_as_it_was_written(helpers: dict[str, ModuleType], key
             rpms.read(wrong, key)
 
 
+@pytest.mark.needs("openssl")
 def test_passwords_are_hashed_as_elsewhere(helpers: dict[str, ModuleType]) -> None:
     for word in ("x", "Tern-Rope-58", "a" * 70):
         done = subprocess.run(

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from tests import warm_command
 
 from benchflow.run.doctor.check import Check, State
 from benchflow.run.doctor.fix import free_range, steps
@@ -18,7 +19,6 @@ from benchflow.run.doctor.fix import free_range, steps
 sys.path.append(str(Path(__file__).parents[1] / "sandbox"))
 import plain_user
 
-BENCHFLOW = str(Path(sys.executable).parent / "benchflow")
 #: Stands for Debian's: what it is told to install is there afterwards, and it keeps its words.
 APT = """\
 #!/bin/sh
@@ -32,25 +32,24 @@ esac
 """
 
 
-def tools(folder: Path, *names: str) -> Path:
+def tools(folder: Path) -> Path:
+    """All that the doctor looks for but slirp4netns; installed or not, these are stand-ins."""
     folder.mkdir()
-    for name in ("unshare", "mount", "sh", "touch", "true", "chmod", "newuidmap", *names):
+    for name in ("unshare", "mount", "sh", "touch", "true", "chmod"):
         (folder / name).symlink_to(Path("/usr/bin") / name)
+    for name in ("buildah", "mmdebstrap", "bwrap", "newuidmap", "newgidmap"):
+        (folder / name).write_text(f"#!/bin/sh\necho {name} 1.0\n")
+        (folder / name).chmod(0o755)
     return folder
 
 
 def doctor(*arguments: str, path: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PATH": str(path)}
-    return subprocess.run(
-        [BENCHFLOW, "doctor", "--quick", *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
+    return warm_command.run(["doctor", "--quick", *arguments], env=environment)
 
 
 def test_missing_packages_are_said_installed_and_looked_at_again(tmp_path: Path) -> None:
-    there = tools(tmp_path / "bin", "buildah", "mmdebstrap", "bwrap", "newgidmap")
+    there = tools(tmp_path / "bin")
     (there / "apt-get").write_text(APT)
     (there / "apt-get").chmod(0o755)
     before = doctor(path=there)
@@ -72,7 +71,7 @@ def test_missing_packages_are_said_installed_and_looked_at_again(tmp_path: Path)
 
 
 def test_what_cannot_be_installed_is_said_with_what_apt_said(tmp_path: Path) -> None:
-    there = tools(tmp_path / "bin", "buildah", "mmdebstrap", "bwrap", "newgidmap")
+    there = tools(tmp_path / "bin")
     (there / "apt-get").write_text("#!/bin/sh\necho E: Unable to locate package >&2; exit 100\n")
     (there / "apt-get").chmod(0o755)
     done = doctor("--fix", "--json", path=there)

@@ -56,7 +56,7 @@ def test_who_reads_only_the_head_gets_141_and_no_complaint(tmp_path: Path) -> No
     done = shell(line, tmp_path, PYTHONUNBUFFERED="1")
     assert done.stdout.strip() in ("0", "141")  # 0: all had been written before head went
     assert "Traceback" not in done.stderr
-    slow = shell("benchflow tasks | (sleep 0.1; exec <&-); echo ${PIPESTATUS[0]}", tmp_path)
+    slow = shell("benchflow generators | (sleep 0.1; exec <&-); echo ${PIPESTATUS[0]}", tmp_path)
     assert slow.stdout.strip() in ("0", "141")
     assert slow.stderr == ""
 

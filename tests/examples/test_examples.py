@@ -19,22 +19,16 @@ from typing import Any
 
 import duckdb
 import pytest
+from tests import warm_command
 
 from benchflow.results.synthetic import Design, write_job
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-BENCHFLOW = str(Path(sys.executable).parent / "benchflow")
 
 
 def benchflow(*arguments: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [BENCHFLOW, *arguments],
-        cwd=cwd,
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-    )
+    return warm_command.run(arguments, cwd=cwd, env={**os.environ, **variables})
 
 
 def trials(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:

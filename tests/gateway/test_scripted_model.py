@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
+import certifi
 import pytest
 from model_clients import TALKS, Talk, refused
 
@@ -45,6 +47,23 @@ def _policies() -> dict[str, Policy]:
 def model() -> Iterator[ScriptedModel]:
     with ScriptedModel.start(_policies()) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def locked() -> Iterator[ScriptedModel]:
+    with ScriptedModel.start({"m": of_commands(["true"])}, key="right") as running:
+        yield running
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Each client reads all that the world trusts when it starts, and none here has use for it."""
+    first, end, _ = Path(certifi.where()).read_text().partition("-----END CERTIFICATE-----\n")
+    file = tmp_path_factory.mktemp("certificates") / "one.pem"
+    file.write_text(first + end)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_FILE", str(file))
+        yield
 
 
 @pytest.fixture(params=TALKS)
@@ -121,11 +140,10 @@ def test_a_question_on_the_side_does_not_move_the_script(
     assert side.usage == Usage()
 
 
-def test_a_wrong_key(protocol: str) -> None:
-    with ScriptedModel.start({"m": of_commands(["true"])}, key="right") as model:
-        with refused(401):
-            TALKS[protocol](model.base_urls, "wrong", "m").ask("x")
-        assert TALKS[protocol](model.base_urls, "right", "m").ask("x").command
+def test_a_wrong_key(locked: ScriptedModel, protocol: str) -> None:
+    with refused(401):
+        TALKS[protocol](locked.base_urls, "wrong", "m").ask("x")
+    assert TALKS[protocol](locked.base_urls, "right", "m").ask("x").command
 
 
 def test_an_unknown_model(model: ScriptedModel, protocol: str) -> None:

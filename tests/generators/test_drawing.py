@@ -190,7 +190,7 @@ def test_no_part_undoes_what_another_breaks(server: Generator) -> None:
     assert all(server.parts[name].order > last for name in those("update_initramfs=no"))
 
 
-@pytest.mark.needs("mke2fs", "debugfs")
+@pytest.mark.needs("e2fsprogs")
 def test_no_inode_of_the_disk_was_changed_at_another_time(
     server: Generator, tmp_path: Path
 ) -> None:

@@ -31,6 +31,7 @@ def test_the_house_is_in_order(command: list[str]) -> None:
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
 
 
+@pytest.mark.needs("/usr/bin/python3")
 def test_boot_and_bench_are_python_3_11() -> None:
     """The verifier's image has Debian 12's Python: every module that runs there compiles there."""
     inside = [ROOT / "src/benchflow" / name for name in ("boot", "bench")]
@@ -70,6 +71,7 @@ def test_no_module_is_longer_than_a_few_screens() -> None:
     assert long == {}
 
 
+@pytest.mark.needs("git")
 def test_no_merge_was_left_half_done() -> None:
     """A marker of git's in a page passes every other check."""
     marked = subprocess.run(

@@ -18,8 +18,9 @@ def test_what_caches_files_is_available() -> None:
     """After hours of trials all memory caches images, and it still is there for the next."""
     available, free = available_mb(), free_mb()
     with tempfile.TemporaryFile(dir="/var/tmp") as file:  # /tmp may be memory itself
+        block = os.urandom(1 << 20)
         for _ in range(CACHED_MB):
-            file.write(os.urandom(1 << 20))
+            file.write(block)
         file.flush()
         assert free - free_mb() > CACHED_MB / 2 or free < CACHED_MB * 2
         assert available - available_mb() < CACHED_MB / 2

@@ -77,6 +77,7 @@ def test_the_verifier_has_room_for_every_deliverable_that_is_allowed(lamp: Path)
         load(lamp)
 
 
+@pytest.mark.needs("/usr/bin/python3")
 def test_the_staged_boot_runs_on_debian_12s_python(lamp: Path) -> None:
     staged = stage(load(lamp)).folder
     done = subprocess.run(

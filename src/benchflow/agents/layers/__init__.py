@@ -10,7 +10,15 @@ from __future__ import annotations
 from benchflow.agents.layers.catalogue import AGENTS, AgentSpec, find
 from benchflow.agents.layers.install import Workshop, install
 from benchflow.agents.layers.lock import AgentLock, read_lock
-from benchflow.agents.layers.store import Layer, all_layers, installed, layer_of, locked, measure
+from benchflow.agents.layers.store import (
+    Layer,
+    all_layers,
+    installed,
+    layer_of,
+    locked,
+    locked_id,
+    measure,
+)
 
 __all__ = [
     "AGENTS",
@@ -24,6 +32,7 @@ __all__ = [
     "installed",
     "layer_of",
     "locked",
+    "locked_id",
     "measure",
     "read_lock",
 ]

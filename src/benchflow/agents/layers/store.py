@@ -69,6 +69,15 @@ def place(spec: AgentSpec, lock: AgentLock) -> Path:
     return root() / spec.name / f"{lock.version}-{key[:12]}"
 
 
+def locked_id(spec: AgentSpec) -> tuple[str, str]:
+    """`Layer.id` and version of the locked version's layer, which need not be there.
+
+    Raises InfrastructureError when the lock says nothing of the agent.
+    """
+    lock = locked(spec)
+    return f"{spec.name}/{place(spec, lock).name}", lock.version
+
+
 def installed(spec: AgentSpec) -> Layer | None:
     """The layer of the locked version, when it is there."""
     return read(place(spec, locked(spec)))

@@ -13,7 +13,8 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ _FOR_PEOPLE = {
     "metadata.benchflow": (
         "topic", "name", "family", "variant", "generated", "skills", "expert_minutes",
         "expert_minutes_basis", "oracle_minutes", "needs", "unverified", "exploits",
-        "common_exploits", "variants",
+        "common_exploits", "variants", "authors", "reviewers",
     ),
 }  # fmt: skip
 
@@ -98,7 +99,9 @@ def reached(
     @functools.cache
     def find(name: str) -> Module | None:
         if name in own:
-            return _read(own[name], name, canonical)
+            with _readable(own[name]):
+                source = own[name].read_text(encoding="utf-8")
+                return _own(source, name, _prefix(tests), frozenset(own), table)
         travels = name == "benchflow" or name.startswith(("benchflow.boot", "benchflow.bench"))
         return _shared(name, sources, table) if travels and name not in _NOT_INSIDE else None
 
@@ -114,11 +117,17 @@ def reached(
     return found.found
 
 
+def _prefix(tests: Path) -> str:
+    """The place of the task's own modules in its folder."""
+    return f"steps.{tests.parent.name}.tests" if tests.parent.parent.name == "steps" else "tests"
+
+
 def _of_task(tests: Path, renames: Renames) -> Canonical:
+    return _canonical(_prefix(tests), frozenset(_own_modules(tests)), renames)
+
+
+def _canonical(prefix: str, own: frozenset[str], renames: Renames) -> Canonical:
     """Recorded names, those of the task's own modules by their place (`tests.checks:test_it`)."""
-    own = _own_modules(tests)
-    steps = tests.parent.name if tests.parent.parent.name == "steps" else ""
-    prefix = f"steps.{steps}.tests" if steps else "tests"
 
     def canonical(name: str) -> str:
         module, colon, _ = name.partition(":")
@@ -150,14 +159,26 @@ def _shared(name: str, sources: Path, renames: Renames) -> Module | None:
     return _read(source, name, renames) if source.is_file() else None
 
 
+@functools.cache
+def _own(source: str, name: str, prefix: str, own: frozenset[str], renames: Renames) -> Module:
+    """A module of a task's own: read once for the same text, in one process."""
+    return read(source, name, _canonical(prefix, own, renames))
+
+
 def _own_modules(tests: Path) -> dict[str, Path]:
     return {path.stem: path for path in sorted(tests.glob("*.py"))}
 
 
-def _read(path: Path, name: str, canonical: Canonical, *, is_package: bool = False) -> Module:
-    try:
+def _read(path: Path, name: str, renames: Renames, *, is_package: bool = False) -> Module:
+    with _readable(path):
         source = path.read_text(encoding="utf-8")
-        return read(source, name, canonical, is_package=is_package)
+        return read(source, name, renames, is_package=is_package)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
     except (SyntaxError, ValueError) as error:
         raise TaskError(f"{path}: cannot be read as Python: {error}", hint="fix it") from error
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from benchflow.authoring.meaning.tree_text import (
     FUNCTIONS,
+    IMPORTS,
     Canonical,
     Scope,
     TreeText,
@@ -40,6 +41,8 @@ _PURE = frozenset(
 _PLAIN_BASES = frozenset(
     name for name, value in vars(builtins).items() if isinstance(value, type)
 ) - {"type"} | {"Enum", "StrEnum", "IntEnum", "NamedTuple", "Protocol", "Generic", "ABC"}
+#: Where statements lie in others.
+_BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
 #: Tables of a package about itself; what they lead to is found through the names that are used.
 _TABLES = frozenset({"__all__", "_HOMES"})
 
@@ -87,10 +90,10 @@ class _Reader:
         self.classes = {each.name: each for each in self.body if isinstance(each, ast.ClassDef)}
         names = self.scope.names
         imported: set[str] = set()
-        for each in self._all_imports(tree):
+        for each in _all_imports(tree):
             names |= dict(self.scope.targets(each))
         for node in self.body:
-            if isinstance(node, ast.Import | ast.ImportFrom):
+            if isinstance(node, IMPORTS):
                 imported |= {target for _, target in self.scope.targets(node)}
             for defined in _defined(node):
                 names[defined] = f"{name}:{defined}"
@@ -99,7 +102,7 @@ class _Reader:
     def read(self) -> Module:
         effects: list[ast.stmt] = []
         for node in self.body:
-            if isinstance(node, ast.Import | ast.ImportFrom):
+            if isinstance(node, IMPORTS):
                 continue
             if isinstance(node, FUNCTIONS):
                 self._add(node.name, [node], always=_is_registered(node))
@@ -171,10 +174,21 @@ class _Reader:
             found = ast.literal_eval(value)
             self.module.homes = {k: f"{self.module.name}.{v}" for k, v in found.items()}
 
-    def _all_imports(self, tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import | ast.ImportFrom):
+
+def _all_imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Level by level: what is imported under a name further inside is what the name stands for."""
+    level: list[ast.AST] = [tree]
+    while level:
+        for node in level:
+            if isinstance(node, IMPORTS):
                 yield node
+        level = [
+            inner
+            for node in level
+            if not isinstance(node, ast.expr)
+            for block in _BLOCKS
+            for inner in getattr(node, block, ())
+        ]
 
 
 def _flat(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -9,6 +9,12 @@ from dataclasses import dataclass, field
 #: Called with an identifier or with `module:name`; gives back the name that records use.
 Canonical = Callable[[str], str]
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+IMPORTS = (ast.Import, ast.ImportFrom)
+_CALLABLE = (*FUNCTIONS, ast.Lambda)
+_DEFINED = (*FUNCTIONS, ast.ClassDef)
+_NAMING = (*_DEFINED, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+#: Their attributes say nothing of what is meant.
+_LEFT_OUT = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 #: Their string arguments name attributes or fixtures.
 _BY_NAME = frozenset(
     {"getattr", "setattr", "hasattr", "getfixturevalue", "usefixtures", "attrgetter"}
@@ -60,18 +66,20 @@ class TreeText:
         self.is_field = False
 
     def write(self, node: ast.AST) -> str:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            self.refs |= {target for _, target in self.scope.targets(node)}
-            return ""
         if isinstance(node, ast.Name):
             return self._name(node)
+        if isinstance(node, ast.Constant):
+            return self._plain(node)
         if isinstance(node, ast.Attribute):
             return self._attribute(node)
+        if isinstance(node, IMPORTS):
+            self.refs |= {target for _, target in self.scope.targets(node)}
+            return ""
         if isinstance(node, ast.Call):
             self._by_name(node)
         if isinstance(node, ast.MatchClass):
             self.mentions |= set(node.kwd_attrs)
-        if isinstance(node, (*FUNCTIONS, ast.Lambda)):
+        if isinstance(node, _CALLABLE):
             return self._function(node)
         if isinstance(node, ast.AnnAssign) and self.scope.lazy and not self.is_field:
             return self._plain(node, frozenset({"annotation", "simple"}))
@@ -92,9 +100,9 @@ class TreeText:
     def _plain(self, node: ast.AST, without: frozenset[str] = frozenset()) -> str:
         parts = []
         for name in node._fields:
-            value = getattr(node, name, None)
-            if name in ("ctx", "kind", "type_comment", "type_ignores") or name in without:
+            if name in _LEFT_OUT or name in without:
                 continue
+            value = getattr(node, name, None)
             if isinstance(value, list):
                 body = self._body(node, name, value)
                 if body:
@@ -106,8 +114,7 @@ class TreeText:
         return f"{type(node).__name__}({','.join(parts)})"
 
     def _body(self, node: ast.AST, name: str, value: list[object]) -> list[str]:
-        has_docstring = isinstance(node, (*FUNCTIONS, ast.ClassDef)) and name == "body"
-        if has_docstring and value and is_docstring(value[0]):
+        if name == "body" and isinstance(node, _DEFINED) and value and is_docstring(value[0]):
             value = value[1:]
         if isinstance(node, ast.JoinedStr):  # 3.12.1 ends a format with nothing, 3.13 does not
             value = [each for each in value if getattr(each, "value", None) != ""]
@@ -124,7 +131,7 @@ class TreeText:
         if isinstance(value, str):
             if name in ("arg", "attr"):
                 self.mentions.add(value)
-            if name == "name" and isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            if name == "name" and isinstance(node, _DEFINED):
                 return self._own_name(value)
             return self._identifier(value)
         return repr(value)
@@ -228,15 +235,19 @@ def _bound(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozens
     stack: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
     while stack:
         each = stack.pop()
-        named = isinstance(
-            each, (*FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
-        )
+        if isinstance(each, ast.Name):
+            if not isinstance(each.ctx, ast.Load):
+                found.add(each.id)
+            continue
         if isinstance(each, ast.Global):
             outside |= set(each.names)
-        elif isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store | ast.Del):
-            found.add(each.id)
-        elif named and (name := getattr(each, "name", None)):
-            found.add(name)
-        if not isinstance(each, (*FUNCTIONS, ast.Lambda)):
-            stack += list(ast.iter_child_nodes(each))
+        elif isinstance(each, _NAMING) and each.name:
+            found.add(each.name)
+        if not isinstance(each, _CALLABLE):
+            for name in each._fields:
+                value = getattr(each, name, None)
+                if isinstance(value, list):
+                    stack += [part for part in value if isinstance(part, ast.AST)]
+                elif isinstance(value, ast.AST):
+                    stack.append(value)
     return frozenset(found - outside)

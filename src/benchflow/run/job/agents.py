@@ -47,13 +47,10 @@ def who(config: Mapping[str, Any]) -> str:
     return one_line(" ".join(str(part) for part in (name, config.get("model_name")) if part), 120)
 
 
-def configure(
-    request: RunRequest, tasks: list[Staged], *, layers: bool = True
-) -> list[AgentConfig]:
+def configure(request: RunRequest, tasks: list[Staged]) -> list[AgentConfig]:
     """Agent configurations in the order that they were asked for, one a model.
 
-    An agent's layer is installed where it is missing, which takes minutes; without `layers` none
-    is looked for, and the agents are as Harbor has them.
+    Layers that they name may be missing: `layers.provide` makes them before a job starts.
 
     Raises UsageError for an unknown agent, milestone or script, before anything is started.
     """
@@ -64,11 +61,11 @@ def configure(
             configs.append(_ours(kind, argument, request, tasks))
             continue
         models: tuple[str | None, ...] = request.models or (None,)
-        configs += [_harbors(text, model, request, layers) for model in models]
+        configs += [_harbors(text, model, request) for model in models]
     return configs
 
 
-def _harbors(text: str, model: str | None, request: RunRequest, layers: bool) -> AgentConfig:
+def _harbors(text: str, model: str | None, request: RunRequest) -> AgentConfig:
     from harbor.agents.factory import AgentFactory
     from harbor.models.trial.config import AgentConfig
 
@@ -76,7 +73,7 @@ def _harbors(text: str, model: str | None, request: RunRequest, layers: bool) ->
 
     options: dict[str, Any] = {key: _value(v) for key, v in request.agent_options.items()}
     wanted = options.pop("layer", "")
-    if layers and wanted != "none" and (wanted or request.sandbox == "namespace"):
+    if wanted != "none" and (wanted or request.sandbox == "namespace"):
         wrapper, layer = layered(text, str(wanted), options)
         if wrapper:
             text, options = wrapper, {**options, "layer": layer}

@@ -5,23 +5,28 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from benchflow.agents.layers import AGENTS, Layer, install, installed, layer_of, measure
+from benchflow.agents.layers import AGENTS, Layer, install, installed, layer_of, locked_id, measure
 from benchflow.agents.layers import find as find_spec
 from benchflow.errors import UsageError
 from benchflow.run.job.layer_runtime import SandboxWorkshop
 from benchflow.sandbox import Mount, Sandbox, debian
 
+if TYPE_CHECKING:
+    from harbor.models.trial.config import AgentConfig
+
 
 def layered(name: str, wanted: str, options: dict[str, Any]) -> tuple[str, str]:
     """Our class for Harbor's agent `name`, and the layer that it uses; two empty texts for none.
 
-    `wanted`: a layer's id (an older one, say), else the locked version's, installed when missing.
-    An agent for which another `version` is asked than the layer's is installed as Harbor does it.
-    Raises UsageError, and InfrastructureError when the layer cannot be made.
+    `wanted`: the id of a layer that is there (an older one, say), else the locked version's is
+    taken, which may be missing (see `provide`). An agent for which another `version` is asked than
+    the layer's is installed as Harbor does it. Raises UsageError, and InfrastructureError for a
+    `wanted` one that is missing.
     """
     if name not in AGENTS:
         if wanted:
@@ -30,12 +35,27 @@ def layered(name: str, wanted: str, options: dict[str, Any]) -> tuple[str, str]:
             )
         return "", ""
     spec = AGENTS[name]
-    layer = layer_of(wanted) if wanted else ensure(name)
-    if layer.agent != name:
-        raise UsageError(f"{layer.id} is not a layer of {name}")
-    if str(options.get("version", layer.version)) != layer.version:
+    if wanted:
+        layer = layer_of(wanted)
+        if layer.agent != name:
+            raise UsageError(f"{layer.id} is not a layer of {name}")
+        identity, version = layer.id, layer.version
+    else:
+        identity, version = locked_id(spec)
+    if str(options.get("version", version)) != version:
         return "", ""
-    return spec.wrapper, layer.id
+    return spec.wrapper, identity
+
+
+def provide(agents: Iterable[AgentConfig]) -> None:
+    """Makes the locked layers that `agents` use where they are missing, which takes minutes.
+
+    Raises InfrastructureError when one cannot be made.
+    """
+    for identity in dict.fromkeys(str(agent.kwargs.get("layer", "")) for agent in agents):
+        name = identity.partition("/")[0]
+        if name in AGENTS and identity == locked_id(AGENTS[name])[0]:
+            ensure(name)
 
 
 def ensure(name: str, *, again: bool = False) -> Layer:

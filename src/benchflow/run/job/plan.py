@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from benchflow.errors import UsageError
 from benchflow.gateway.config import Budget, Config
 from benchflow.run import fitness
+from benchflow.run.job import layers
 from benchflow.run.job.agents import configure
 from benchflow.run.job.host_memory import available_mb
 from benchflow.run.job.request import RunRequest
@@ -49,14 +50,15 @@ class Plan:
 def plan(request: RunRequest) -> Plan:
     """Finds and stages the tasks, names agents, sandbox and job. Starts and writes no job.
 
-    Raises UsageError and TaskError.
+    Agents' layers are made where they are missing, once nothing else is wrong. Raises UsageError,
+    TaskError, and InfrastructureError when a layer cannot be made.
     """
     chosen = select([*request.tasks])
     fitness.refuse(chosen, request.sandbox)
     tasks = [stage(task, request.hint) for task in chosen]
-    # What is wrong with a model, a budget or a name is told before minutes of installing.
-    assemble(request, tasks, configure(request, tasks, layers=False))
-    return assemble(request, tasks, configure(request, tasks))
+    made = assemble(request, tasks, configure(request, tasks))
+    layers.provide(made.config.agents)
+    return made
 
 
 def assemble(request: RunRequest, tasks: list[Staged], agents: list[AgentConfig]) -> Plan:

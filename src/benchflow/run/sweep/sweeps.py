@@ -20,7 +20,7 @@ from benchflow.results.jobs.trials import read_job
 from benchflow.results.model import Job, Problem, Trial, Verdict
 from benchflow.results.safe_files import UnreadableRecord, read_object
 from benchflow.run import fitness
-from benchflow.run.job import job_record
+from benchflow.run.job import job_record, layers
 from benchflow.run.job import jobs as jobs
 from benchflow.run.job.agent_secrets import give_again
 from benchflow.run.job.agents import EXPLOIT, VARIANT, configure, who
@@ -190,6 +190,7 @@ def _run(
         left += sum(trial.verdict is Verdict.ERROR for trial in judged) if retry_errors else 0
         if left > 0 and _goes_on(job, begun):
             gate = _gate(begun, job.path)
+            layers.provide(begun.agents)
             on_job(job.path, left)
             jobs.resume(
                 job.path,
@@ -202,6 +203,7 @@ def _run(
             )
     for plan in missing(survey(file, jobs_dir, shard)):
         gate = _gate(begun, plan.job_dir)
+        layers.provide(plan.config.agents)
         on_job(plan.job_dir, plan.n_trials)
         jobs.start(plan, listener, gate)
 
