@@ -8,10 +8,12 @@ import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from tests.catalogue.checkers import helpers
+
+from benchflow.boot.machine.console import Console
 
 TASK = Path(__file__).parents[2] / "tasks/speedrun/first-answer"
 
@@ -53,6 +55,31 @@ def test_a_table_holds_what_was_drawn(parts: dict[str, ModuleType]) -> None:
         ]
         assert len(rounds.current(records)) < len(records), "some keys have further issues"
         assert all(1 <= len(record.key) <= 16 for record in records)
+
+
+def test_a_spoilt_table_differs_in_one_bit_of_one_value(parts: dict[str, ModuleType]) -> None:
+    rounds = parts["rounds"]
+    for seed in range(20):
+        rng = random.Random(seed)
+        records = rounds.draw(rng, 30)
+        made = rounds.table(records, rng)
+        spoilt = rounds.spoilt_value(made, records, rng)
+        changed = [at for at in range(len(made)) if made[at] != spoilt[at]]
+        assert len(changed) == 1 and (made[changed[0]] ^ spoilt[changed[0]]).bit_count() == 1
+        assert any(
+            at <= changed[0] < at + length
+            for at, length in (rounds.value_at(made, n) for n in range(len(records)))
+        )
+
+
+def test_what_is_tried_is_of_the_kind_that_is_measured(parts: dict[str, ModuleType]) -> None:
+    rounds = parts["rounds"]
+    drawn, par = rounds.first_answer(random.Random(1))
+    tried = rounds.one_query(random.Random(2), rounds.some_2000(random.Random(2)), "NOT-THERE")
+    assert drawn.queue.count(b"\n") == tried.queue.count(b"\n") == 1
+    assert drawn.due.startswith("OK ") and tried.due.startswith("NONE ")
+    assert 1900 <= len(drawn.records) <= 2100 and 1900 <= len(tried.records) <= 2100
+    assert par == rounds.par(drawn.records, drawn.table, drawn.queue.split()[1].decode())
 
 
 def test_the_highest_issue_answers(parts: dict[str, ModuleType]) -> None:
@@ -113,6 +140,29 @@ def test_who_asked_for_room_may_send(parts: dict[str, ModuleType], text: str) ->
 )  # fmt: skip
 def test_who_did_not_ask_is_seen(parts: dict[str, ModuleType], text: str) -> None:
     assert parts["analyser"].violation(accesses(text))
+
+
+def test_the_analyser_lets_its_pipe_go(parts: dict[str, ModuleType], tmp_path: Path) -> None:
+    analyser = parts["analyser"].Analyser(tmp_path / "trace")
+    (tmp_path / "trace").write_bytes(accesses("r5=60 w0=41"))
+    assert parts["analyser"].violation(analyser.record(1)) == ""
+    analyser.close()
+    analyser.close()
+    assert not (tmp_path / "trace").exists()
+
+
+@pytest.mark.parametrize("more", [b"", b"\0", b"\r", b"\x1b[0m", b"OK\n"])
+def test_each_byte_that_is_sent_counts(parts: dict[str, ModuleType], more: bytes) -> None:
+    machine = SimpleNamespace(console=Console())
+    start = parts["station"].Start(machine, None, [])
+    start._due = b"NONE 0\n"
+    machine.console.feed(b"NONE 0")
+    machine.console.feed(more + b"\n")
+    if more:
+        with pytest.raises(AssertionError, match="after 6 bytes"):
+            start.said_nothing_more()
+    else:
+        start.said_nothing_more()
 
 
 def test_the_free_memory_is_what_the_image_leaves(parts: dict[str, ModuleType]) -> None:

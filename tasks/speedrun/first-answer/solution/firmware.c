@@ -312,7 +312,7 @@ void round_of_queries(void)
 	UART[2] = 1;
 #endif
 #ifndef MEMORY
-	if (*(volatile u32 *)0x80400000)
+	if (*(volatile u32 *)0x80400000 == 0xffffffff)
 		return;
 #endif
 	if (!sound()) {

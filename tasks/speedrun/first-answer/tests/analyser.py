@@ -23,12 +23,21 @@ class Analyser:
     def __init__(self, path: Path) -> None:
         os.mkfifo(path, 0o600)
         self._pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK)  # for writing too: it never ends
-        self._seen = bytearray()
+        self._path, self._seen, self._open = path, bytearray(), True
         self.arguments = ["-trace", "serial_read", "-trace", "serial_write", "-D", str(path)]
-        threading.Thread(target=self._follow, daemon=True).start()
+        self._follower = threading.Thread(target=self._follow, daemon=True)
+        self._follower.start()
+
+    def close(self) -> None:
+        """Listen no more."""
+        if self._open:
+            self._open = False
+            self._follower.join()
+            os.close(self._pipe)
+            self._path.unlink()
 
     def _follow(self) -> None:
-        while True:
+        while self._open:
             try:
                 data = os.read(self._pipe, 1 << 16)
             except BlockingIOError:

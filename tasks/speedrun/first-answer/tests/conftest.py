@@ -6,12 +6,15 @@ import random
 
 import pytest
 import rounds
-from station import Measured, Station, first_answer
+from station import Station, measured
+
+TABLES = 3  # of which the first answer is measured; the worst is what counts
 
 
 @pytest.fixture(scope="session")
-def station(machines, deliverable, work):
-    return Station(machines, deliverable("/app/out/firmware.elf"), work)
+def station(machines, deliverable, work, nonce):
+    noise = random.Random(nonce()).randbytes(65_521)
+    return Station(machines, deliverable("/app/out/firmware.elf"), work, noise)
 
 
 @pytest.fixture
@@ -22,25 +25,24 @@ def rng(nonce):
 @pytest.fixture(scope="session")
 def first(station, nonce, metric):
     """The first answer, measured; what is written down whether it is within a budget or not."""
-    measured = first_answer(station, nonce())
-    metric("instructions", measured.count)
-    metric("par", measured.par)
-    metric("score", round(measured.par / measured.count, 4))
-    return measured
+    runs = []
+    for _ in range(TABLES):
+        drawn, par = rounds.first_answer(random.Random(nonce()))
+        runs.append(measured(station, drawn, par, "[R5] the first answer"))
+    worst = min(runs, key=lambda run: run.score)
+    metric("instructions", worst.count)
+    metric("par", worst.par)
+    metric("score", round(worst.score, 4))
+    return worst
 
 
 @pytest.fixture(scope="session")
 def additions(station, nonce, metric):
     """A round of some 400 additions to a table of some 4,000 records, measured."""
-    rng = random.Random(nonce())
-    records = rounds.draw(rng, rng.randint(3900, 4100))
-    keys = [record.key for record in records]
-    asked = [(rng.choice(keys), rounds.nonce(rng)) for _ in range(rng.randint(390, 410))]
-    made = rounds.table(records, rng)
-    lines = [rounds.get(*query, verb="ADD") for query in asked]
-    due = rounds.total(records, asked)
-    count = station.counts(made, rounds.queue(*lines, "SUM\n"), due, "[R18] the total")
-    measured = Measured(count, rounds.par_of_round(records, made, len(asked)))
-    metric("round_instructions", count)
-    metric("round_score", round(measured.par / count, 4))
-    return measured
+    drawn, par = rounds.additions(random.Random(nonce()))
+    # One that knows no additions says much, and counted it would keep QEMU busy for minutes.
+    station.says(drawn.table, drawn.queue, drawn.due, "[R18] the total", counted=False)
+    run = measured(station, drawn, par, "[R18] the total")
+    metric("round_instructions", run.count)
+    metric("round_score", round(run.score, 4))
+    return run

@@ -23,28 +23,41 @@ class Record:
     value: bytes
 
 
-def seal(body: bytes) -> bytes:
+@dataclass(frozen=True)
+class Round:
+    """What one start finds, and what it has to say."""
+
+    records: list[Record]
+    table: bytes
+    queue: bytes
+    due: str
+
+
+def seal(body: bytes, last: int = 0) -> bytes:
     """`body`, a multiple of eight bytes, with the table's last eight behind it."""
-    return body + struct.pack("<II", zlib.crc32(body), 0)
+    return body + struct.pack("<II", zlib.crc32(body), last)
 
 
-def table(records: list[Record], rng: random.Random, version: int = VERSION) -> bytes:
-    """The records as a table: the directory in their order, values in another, at any place."""
+def table(records: list[Record], rng: random.Random, most: int = 7) -> bytes:
+    """The records as a table: the directory in their order, values in another, at any place.
+
+    `most` is the number of bytes that may lie between two values.
+    """
     places, at = {}, HEAD + ENTRY * len(records)
     values = bytearray()
     for number in rng.sample(range(len(records)), len(records)):
-        values += rng.randbytes(rng.randrange(8))
+        values += rng.randbytes(rng.randint(0, most))
         places[number] = at + len(values)
         values += records[number].value
     values += rng.randbytes(-len(values) % 8)
     length = at + len(values) + FOOT
-    head = struct.pack("<4sIII", MAGIC, version, length, len(records)) + rng.randbytes(16)
+    head = struct.pack("<4sIII", MAGIC, VERSION, length, len(records)) + rng.randbytes(16)
     entries = b"".join(
         record.key.encode().ljust(16, b"\0")
         + struct.pack("<IIII", places[n], len(record.value), record.issue, rng.getrandbits(32))
         for n, record in enumerate(records)
     )
-    return seal(head + entries + values)
+    return seal(head + entries + values, rng.getrandbits(32))
 
 
 def word(rng: random.Random, least: int = 1, most: int = 16) -> str:
@@ -133,3 +146,53 @@ def par(records: list[Record], made: bytes, key: str) -> int:
 def par_of_round(records: list[Record], made: bytes, queries: int) -> int:
     """The instructions that are par for a round of additions: [R19] of the order."""
     return int(1000 + 0.54 * len(made) + 40 * len(records) + 500 * queries)
+
+
+def one_query(rng: random.Random, records: list[Record], key: str) -> Round:
+    """A round of one query, as the first answer's are."""
+    query = (key, nonce(rng))
+    made = table(records, rng)
+    return Round(records, made, queue(get(*query)), replies(records, [query]))
+
+
+def some_2000(rng: random.Random) -> list[Record]:
+    """The records of a first answer's table."""
+    return draw(rng, rng.randint(1900, 2100))
+
+
+def first_answer(rng: random.Random) -> tuple[Round, int]:
+    """A round of one query for a table of some 2,000 records, and its par: [R17] of the order."""
+    records = some_2000(rng)
+    key = rng.choice(records).key
+    drawn = one_query(rng, records, key)
+    return drawn, par(records, drawn.table, key)
+
+
+def additions(rng: random.Random) -> tuple[Round, int]:
+    """Some 400 additions to a table of some 4,000 records, and their par: [R19] of the order."""
+    records = draw(rng, rng.randint(3900, 4100))
+    asked = [(rng.choice(records).key, nonce(rng)) for _ in range(rng.randint(390, 410))]
+    made = table(records, rng)
+    lines = [get(*query, verb="ADD") for query in asked]
+    drawn = Round(records, made, queue(*lines, "SUM\n"), total(records, asked))
+    return drawn, par_of_round(records, made, len(asked))
+
+
+def value_at(made: bytes, number: int) -> tuple[int, int]:
+    """(place, length) of the value of a table's entry."""
+    place, length = struct.unpack_from("<II", made, HEAD + ENTRY * number + 16)
+    return place, length
+
+
+def flipped(made: bytes, place: int, rng: random.Random) -> bytes:
+    """The table with one bit of one byte changed."""
+    spoilt = bytearray(made)
+    spoilt[place] ^= 1 << rng.randrange(8)
+    return bytes(spoilt)
+
+
+def spoilt_value(made: bytes, records: list[Record], rng: random.Random) -> bytes:
+    """The table with one bit of one value changed, which is found by nothing but the CRC."""
+    number = rng.choice([n for n, record in enumerate(records) if record.value])
+    place, length = value_at(made, number)
+    return flipped(made, place + rng.randrange(length), rng)

@@ -18,7 +18,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import zlib
 from pathlib import Path
@@ -70,31 +69,22 @@ def drawn(seed: int, count: int, queries: int) -> tuple[bytes, bytes, str, int]:
     return table, "".join(f"{line}\n" for line in lines).encode() + b"\0", due, par
 
 
-def listen(serial: socket.socket, said: bytearray) -> None:
-    """Take what the board prints until it is off."""
-    while data := serial.recv(1 << 16):
-        said += data
-
-
 def run(firmware: str, table: str, queue: str, folder: str, seconds: float) -> tuple[bytes, int]:
     """What the board printed, and its instructions when it slept (-1: it switched itself off)."""
-    serial, theirs = socket.socketpair()
-    control, theirs_too = socket.socketpair()
+    serial = Path(folder) / "serial"
+    control, theirs = socket.socketpair()
     board = subprocess.Popen(
         ["qemu-system-riscv64", "-nodefaults", "-no-user-config", "-display", "none",
          "-machine", "virt", "-cpu", "rv64", "-m", "128M", "-bios", "none", "-kernel", firmware,
          "-icount", f"shift=0,rr=record,rrfile={folder}/record",
          "-device", f"loader,file={table},addr={TABLE:#x},force-raw=on",
          "-device", f"loader,file={queue},addr={QUEUE:#x},force-raw=on",
-         "-chardev", f"socket,id=s,fd={theirs.fileno()}", "-serial", "chardev:s",
-         "-chardev", f"socket,id=q,fd={theirs_too.fileno()}", "-mon", "chardev=q,mode=control"],
-        pass_fds=[theirs.fileno(), theirs_too.fileno()],
+         "-chardev", f"file,id=s,path={serial}", "-serial", "chardev:s",
+         "-chardev", f"socket,id=q,fd={theirs.fileno()}", "-mon", "chardev=q,mode=control"],
+        pass_fds=[theirs.fileno()],
     )  # fmt: skip
-    theirs.close(), theirs_too.close()
+    theirs.close()
     talk = control.makefile("rw")
-    said = bytearray()
-    listener = threading.Thread(target=listen, args=(serial, said), daemon=True)
-    listener.start()
     last, end = -1, time.monotonic() + seconds
 
     def ask(name: str) -> dict:
@@ -113,12 +103,12 @@ def run(firmware: str, table: str, queue: str, folder: str, seconds: float) -> t
             time.sleep(0.3)
             count = ask("query-replay")["icount"]
             if count == last:
-                return bytes(said), count
+                return serial.read_bytes(), count
             last = count
-        sys.exit(f"not asleep after {seconds:g} s; it printed {bytes(said[-300:])!r}")
+        sys.exit(f"not asleep after {seconds:g} s; it printed {serial.read_bytes()[-300:]!r}")
     except (EOFError, OSError):
-        listener.join()
-        return bytes(said), -1
+        board.wait()
+        return serial.read_bytes(), -1
     finally:
         board.kill()
         board.wait()
