@@ -171,21 +171,30 @@ def _one_milestone(g: Generator) -> list[float]:
 
 
 @cache
-def _climb_truth() -> tuple[Floats, tuple[float, ...]]:
-    big = simulate.climb(np.random.default_rng(50), 0.4, n_tasks=20_000)
-    chances = milestone_chances(big[0], big[1], big[3])
-    return sequential_logit(*big).effect, tuple(c.value for c in chances if c)
+def _many_climbs() -> tuple[np.ndarray, int, list[str], list[str]]:
+    return simulate.climb(np.random.default_rng(50), 0.4, n_tasks=20_000)
+
+
+@cache
+def _climb_truth() -> Floats:
+    return sequential_logit(*_many_climbs()).effect
+
+
+@cache
+def _milestones_truth() -> tuple[float, ...]:
+    furthest, n_milestones, _, tasks = _many_climbs()
+    return tuple(c.value for c in milestone_chances(furthest, n_milestones, tasks) if c)
 
 
 def _climb(g: Generator) -> list[float]:
-    found, truth = sequential_logit(*simulate.climb(g, 0.4)), _climb_truth()[0]
+    found, truth = sequential_logit(*simulate.climb(g, 0.4)), _climb_truth()
     return _inside(found.low[:1], found.high[:1], truth[:1])
 
 
 def _milestones(g: Generator) -> list[float]:
     furthest, n_milestones, _, tasks = simulate.climb(g, 0.4)
     chances = milestone_chances(furthest, n_milestones, tasks)
-    return [_holds(c, truth) for c, truth in zip(chances, _climb_truth()[1], strict=True)]
+    return [_holds(c, truth) for c, truth in zip(chances, _milestones_truth(), strict=True)]
 
 
 @cache

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from scipy import special
 
@@ -20,6 +22,7 @@ STRENGTH = {"a": 0.8, "b": 0.0, "c": -0.8}
 SKILLS = ["boot"] * 20 + ["network"] * 20 + ["packaging"] * 20
 
 
+@cache
 def names(n: int) -> tuple[str, ...]:
     return tuple(f"t{i:04}" for i in range(n))
 
@@ -249,4 +252,34 @@ def harder(
         [f"t{i}" for i in hard.ravel()],
         [f"t{i}" for i in easy.ravel()],
         [f"r{i}" for i in raters],
+    )
+
+
+def swayed_votes(
+    generator: Generator, left: float = 0.7, length: float = 0.5, n_voters: int = 30, each: int = 14
+) -> tuple[list[str], list[str], list[str], list[str], dict[str, list[float]]]:
+    """As `votes`, of trials that stand left or right and are of some length: both sway, and what is
+    better is shorter, so that plain strengths are too near each other."""
+    n_tasks = 20
+    n_votes = n_voters * each
+    strength = np.array(list(STRENGTH.values()))
+    lengths = generator.normal(-strength, 1.0, size=(n_tasks, 3))
+    voter = np.arange(n_voters).repeat(each)
+    task = generator.integers(n_tasks, size=n_votes)
+    x = generator.integers(3, size=n_votes)
+    y = (x + generator.integers(1, 3, size=n_votes)) % 3
+    own = generator.normal(0, 0.3, size=(n_voters, 3))
+    gap = (strength + own[voter])[np.arange(n_votes), x] - (strength + own[voter])[
+        np.arange(n_votes), y
+    ]
+    longer = lengths[task, x] - lengths[task, y]
+    first = generator.random(n_votes) < special.expit(gap + left + length * longer)
+    label = list(STRENGTH)
+    sign = np.where(first, 1.0, -1.0)
+    return (
+        [label[i] for i in np.where(first, x, y)],
+        [label[i] for i in np.where(first, y, x)],
+        [f"v{i}" for i in voter],
+        [f"t{i}" for i in task],
+        {"stood left": list(sign), "longer": list(sign * longer)},
     )

@@ -39,6 +39,6 @@ def test_nothing_that_a_task_says_is_markup(tmp_path: Path) -> None:
     )
     body = card.write(tmp_path).read_text().split("---\n", 2)[2]
     [row] = [line for line in body.splitlines() if "x/one" in line]
-    assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) == 6
+    assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) == 8
     assert "<img" not in row and not re.search(r"(?<!\\)\[", row) and "\x1b" not in row
     assert "\n---\n" not in body and "\n# top" not in body

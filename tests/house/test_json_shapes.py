@@ -33,6 +33,7 @@ def printed(*arguments: str) -> dict[str, Any]:
         ("tasks export", ["tasks", "export", "{tmp}/out", "repair/dead-server"]),
         ("check --matrix", ["check", "repair/dead-server", "--matrix"]),
         ("review", ["review", "repair/dead-server"]),
+        ("rate people", ["rate", "people", str(ROOT / "tests/people/people.csv")]),
         ("rate pack", ["rate", "pack", "repair/dead-server", "-o", "{tmp}/pack"]),
         ("agents", ["agents"]),
         ("export", ["export", str(ROOT / "results"), "-o", "{tmp}/table"]),

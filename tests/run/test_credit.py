@@ -502,10 +502,9 @@ def test_how_zeros_are_stored_makes_no_difference_and_holes_cost_nothing(tmp_pat
 
 def test_a_tree_may_be_deeper_than_the_stack(tmp_path: Path) -> None:
     top = tmp_path / "top"
-    for depth in range(1500):
-        Path(top, *["d"] * depth).mkdir()
+    subprocess.run(["mkdir", "-p", f"{top}/{'d/' * 1500}"], check=True)
     assert digest(top) == digest(top)
-    shutil.rmtree(top)
+    subprocess.run(["rm", "-r", top], check=True)
 
 
 # From verdicts to steps.

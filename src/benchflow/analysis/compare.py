@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -129,7 +129,14 @@ def tiers(
         for (a, b), comparison in comparisons.items()
         if comparison.decided
     }
-    left = sorted(table, key=lambda name: (-float(table[name].shares.mean()), name))
+    ranked = sorted(table, key=lambda name: (-float(table[name].shares.mean()), name))
+    return tiers_of(ranked, beaten)
+
+
+def tiers_of(ranked: Sequence[str], beaten: Set[tuple[str, str]]) -> list[list[str]]:
+    """The same from names, best first, and pairs (winner, loser) that are shown, Holm's correction
+    included; empty where a loser would stand above its winner, or lead the tier of both."""
+    left = list(ranked)
     found: list[list[str]] = []
     while left:
         best = left[0]

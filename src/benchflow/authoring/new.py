@@ -21,10 +21,10 @@ def new(name: str, *, like: Task | None = None, author: str = "", top: Path | No
     """Makes `<top>/<topic>/<name>` from the template, or as a copy of the task `like`.
 
     `top` is the catalogue's folder by default. A copy starts at version 0.1.0, its times are
-    called a guess, and `author` is put before those whose work it starts from. Raises UsageError
-    for a name that is not `topic/name` or is a generator's, a folder that exists, or a `like` that
-    is a plain Harbor task. Shared shell pieces are written out in a copy that lies in another
-    catalogue.
+    called a guess, and `author` is put before those whose work it starts from; its reviewers are
+    not taken over. Raises UsageError for a name that is not `topic/name` or is a generator's, a
+    folder that exists, or a `like` that is a plain Harbor task. Shared shell pieces are written out
+    in a copy that lies in another catalogue.
     """
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} is not TOPIC/NAME", hint="small letters, digits and dashes")
@@ -74,6 +74,7 @@ def _name(path: Path, topic: str, own: str, author: str, like: Task | None) -> N
         array.append(table)
     package["authors"] = array
     ours["topic"], ours["name"] = topic, own
+    ours.pop("reviewers", None)  # nobody has reviewed the copy
     if like:
         ours["expert_minutes_basis"] = f"a guess, from {like.name}: measure it"
     path.write_text(tomlkit.dumps(document), encoding="utf-8")

@@ -11,6 +11,7 @@ from benchflow.authoring.trials import Trials
 from benchflow.results.model import Trial, Verdict
 from benchflow.run.live.progress import Silence
 from benchflow.tasks import Task
+from benchflow.tasks.contributors import credited
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,8 @@ def _facts(task: Task, oracles: tuple[Trial, ...]) -> list[tuple[str, str]]:
         return f"{max(spans):.0f} s measured" if spans else "not measured"
 
     facts = [
-        ("authors", ", ".join(task.authors) or "not named"),
+        ("authors", credited(task.contributions, of_authors=True) or "not named"),
+        ("reviewers", credited(task.contributions, of_authors=False) or "none named yet"),
         ("version", task.version or "none"),
         ("digest", task.digest[:16]),
         ("oracle", f"{slowest('agent')}, oracle_minutes = {task.oracle_minutes:g}"),

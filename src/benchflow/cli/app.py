@@ -34,6 +34,7 @@ VERBS = {
     "check": "Run the gates that a task has to pass.",
     "review": "Show a task on one page, for its reviewer.",
     "rate": "Ask experts what they think of tasks; read what they say.",
+    "arena": "Let people compare two deliverables, blind; read what they say.",
     "results": "Show trials, verdicts, ladders, times and evidence.",
     "report": "Compare agents, with error bars for tasks and re-runs.",
     "compare": "Compare two agents, paired by task.",

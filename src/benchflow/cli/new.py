@@ -42,6 +42,10 @@ def command(
     It has three milestones, an oracle that reaches them, and an exploit that gains what it declares
     and no more; `benchflow check` then says what to do next.
 
+    A task for this catalogue is taken in as CONTRIBUTING.md says: two people who are not its author
+    review it, one of them blind, and all three are named with what they did in task.toml, on the
+    pages, in exports and in CITATION.cff. `--author` is the first of these names.
+
     With --seed or --part NAME is a generator (`benchflow generators` lists them), which draws the
     whole task: by the seed, or with exactly the parts that are named, to try them. What was drawn
     is explained.
@@ -72,7 +76,8 @@ def command(
     click.echo(
         as_typed(
             f"  benchflow run {where} --agent nop --agent oracle    it boots already\n"
-            f"  benchflow check {where} --fast                      what is asked of a task"
+            f"  benchflow check {where} --fast                      what is asked of a task\n"
+            "  CONTRIBUTING.md, “A task from outside”: how it is taken in, and credited"
         )
     )
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
+from benchflow.cli import rate_people
 from benchflow.cli.options import json_option, print_json
 
 _PACK = click.Path(path_type=Path, exists=True)
@@ -23,6 +25,8 @@ def command() -> None:
       benchflow rate serve pack       or send rate.html: answers then come back as a file
       benchflow rate read pack FILES… --pack pack
                                       checks signatures and links, merges, says what they say
+
+    Who is asked is kept apart from what they say: benchflow rate people --help.
 
     docs/people.md says what is done with answers, and what to tell who gives them.
     """
@@ -227,6 +231,13 @@ def read_command(
         )
     else:
         click.echo(told(reading, found))
+        if found and find_spec("statsmodels") and find_spec("krippendorff"):
+            from benchflow.cli.said_told import said_told
+
+            click.echo(said_told(found))
         if output is not None:
             click.echo(f"\nwritten to {output}")
     return 1 if reading.left_out else 0
+
+
+command.add_command(rate_people.command)

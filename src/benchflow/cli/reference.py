@@ -14,9 +14,9 @@ _INTRODUCTION = """\
 For everybody who types commands, to look one up. Made of `--help`; not edited
 (`python -m benchflow.reference` makes it again).
 
-Every verb but `new`, `play`, `serve` and `rate serve`, which talk to a person, and `drive mcp`
-takes `--json` ([reference/json.md](reference/json.md) has the shapes). An error is one line
-`error: …` with a `hint: …` under it, and an exit status that says whose it is.
+Every verb but `new`, `play`, `serve`, `rate serve` and `arena serve`, which talk to a person, and
+`drive mcp` takes `--json` ([reference/json.md](reference/json.md) has the shapes). An error is one
+line `error: …` with a `hint: …` under it, and an exit status that says whose it is.
 
 | status | meaning |
 |---|---|

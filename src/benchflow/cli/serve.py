@@ -20,9 +20,20 @@ from benchflow.cli.options import FiniteRange, assume_version_option, need_analy
     show_default=True,
     help="Confidence of the intervals.",
 )
+@click.option(
+    "--ratings",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Ratings by experts, as benchflow rate read -o writes them.  "
+    "[default: ratings/ beside the catalogue]",
+)
 @assume_version_option
 def command(
-    source: tuple[Path, ...], port: int, title: str, level: float, assume_version: bool
+    source: tuple[Path, ...],
+    port: int,
+    title: str,
+    level: float,
+    ratings: Path | None,
+    assume_version: bool,
 ) -> None:
     """Serve the pages of benchflow site on 127.0.0.1, made when asked for.
 
@@ -36,7 +47,7 @@ def command(
       benchflow serve jobs/nightly published.jsonl --port 0
     """
     need_analysis()
-    from benchflow.cli.site import need_site, title_of
+    from benchflow.cli.site import need_site, ratings_in, title_of
 
     need_site()
     from benchflow.errors import UsageError
@@ -48,7 +59,13 @@ def command(
     third = vendor()
     heading = title or title_of(source)
     live = Live(
-        lambda: Study(heading, collect([*source], assume_version=assume_version), level, live=True),
+        lambda: Study(
+            heading,
+            collect([*source], assume_version=assume_version),
+            level,
+            live=True,
+            ratings=ratings_in(ratings),
+        ),
         [*source],
         third,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +16,9 @@ from benchflow.cli.options import (
     print_json,
 )
 from benchflow.cli.problems import say_problems
+
+if TYPE_CHECKING:
+    from benchflow.people.recorded import Ratings
 
 
 @click.command("site")
@@ -34,6 +38,12 @@ from benchflow.cli.problems import say_problems
     show_default=True,
     help="Confidence of the intervals.",
 )
+@click.option(
+    "--ratings",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Ratings by experts, as benchflow rate read -o writes them.  "
+    "[default: ratings/ beside the catalogue]",
+)
 @assume_version_option
 @json_option
 def command(
@@ -41,6 +51,7 @@ def command(
     output: Path,
     title: str,
     level: float,
+    ratings: Path | None,
     assume_version: bool,
     as_json: bool,
 ) -> None:
@@ -68,7 +79,7 @@ def command(
         found = collect(
             [*source], assume_version=assume_version, workers=processors(), keeper=site.keeper
         )
-        study = Study(title or title_of(source), found, level)
+        study = Study(title or title_of(source), found, level, ratings=ratings_in(ratings))
         built = finish(site, study)
     if as_json:
         print_json({"schema": 1, **vars(built), "n_problems": len(study.problems)})
@@ -81,6 +92,23 @@ def command(
         click.echo(f"note: {note}")
     say_problems(study.problems, rest=f"{built.folder / 'ledger.html'}")
     click.echo(f"open {built.folder / 'index.html'}")
+
+
+def ratings_in(folder: Path | None) -> Ratings | None:
+    """What is recorded in `folder`, or beside the catalogue. Raises MissingTool where ratings are
+    there and the library that counts them is not."""
+    from importlib.util import find_spec
+
+    from benchflow.errors import MissingTool
+    from benchflow.people.recorded import FOLDER, recorded
+    from benchflow.tasks import root
+
+    found = recorded(folder or root().parent / FOLDER)
+    if found is not None and find_spec("krippendorff") is None:
+        raise MissingTool(
+            "the library that counts ratings is not installed", hint="uv sync --extra analysis"
+        )
+    return found
 
 
 def title_of(source: tuple[Path, ...]) -> str:

@@ -144,6 +144,7 @@ def show_command(task: str, as_json: bool) -> None:
     from benchflow.base.text import one_line
     from benchflow.cli.table import table
     from benchflow.tasks import find
+    from benchflow.tasks.contributors import credited
 
     found = find(task)
     if as_json:
@@ -152,7 +153,8 @@ def show_command(task: str, as_json: bool) -> None:
     recorded = _standing(found)
     click.echo(f"{found.name} {found.version}  ({found.digest[:12]})\n{found.description}\n")
     facts = [
-        ["authors", ", ".join(found.authors)],
+        ["authors", credited(found.contributions, of_authors=True)],
+        ["reviewers", credited(found.contributions, of_authors=False)],
         ["folder", str(found.path)],
         ["machine", f"{found.arch}, {found.firmware}" if found.arch else ""],
         ["skills", ", ".join(found.skills)],
@@ -169,6 +171,7 @@ def show_command(task: str, as_json: bool) -> None:
         ["changed since", ", ".join(recorded.changed if recorded else ())],
         ["unverified", found.unverified],
         *_reviewed(found),
+        *_rated(found),
     ]
     click.echo("\n".join(f"{key:<13} {value}" for key, value in facts if value))
     for exploit in (*found.exploits, *found.common_exploits):
@@ -218,6 +221,17 @@ def _reviewed(task: Task) -> list[list[str]]:
         text += f"{len(attack.held)} held, {len(attack.worked)} worked and were stopped"
         lines.append(["attack", text])
     return lines
+
+
+def _rated(task: Task) -> list[list[str]]:
+    """What experts say of it as it is, where ratings are recorded and can be counted here."""
+    from importlib.util import find_spec
+
+    if find_spec("statsmodels") is None or find_spec("krippendorff") is None:
+        return []
+    from benchflow.people import said_words
+
+    return said_words.of_task(task)
 
 
 def _limits(agent: float, verifier: float) -> str:

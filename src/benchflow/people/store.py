@@ -164,6 +164,21 @@ class Store:
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return True
 
+    def forget(self, label: str) -> int:
+        """Deletes all links with that label and what came by them; how many answers there were."""
+        with self._open() as db:
+            db.execute("BEGIN IMMEDIATE")
+            mine = "SELECT hash FROM link WHERE label = ?"
+            query = f"SELECT id FROM answers WHERE link IN ({mine})"
+            ids = [row[0] for row in db.execute(query, (label,))]
+            db.execute(f"DELETE FROM answers WHERE link IN ({mine})", (label,))
+            db.execute("DELETE FROM link WHERE label = ?", (label,))
+            rows = [(one, _now()[:10]) for one in ids]
+            db.executemany("INSERT OR IGNORE INTO deleted VALUES (?, ?)", rows)
+        with self._open() as db:
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return len(ids)
+
     def envelopes(self, most_bytes: int) -> Iterator[bytes]:
         """All answers kept, in the order of their coming; one above `most_bytes` is cut there, so
         that it is refused by who opens it."""

@@ -22,6 +22,7 @@ from benchflow.results.collect import collect
 from benchflow.results.records import Record
 from benchflow.tasks import Exploit, Task, Variant
 from benchflow.tasks.catalogue import catalogue
+from benchflow.tasks.contributors import credited
 from benchflow.tasks.load import script_says
 from benchflow.tasks.reviews import Attempt, read
 
@@ -143,7 +144,8 @@ def _facts(task: Task) -> list[list[str]]:
         ["version", task.version],
         ["topic", task.topic],
         ["skills", ", ".join(task.skills)],
-        ["authors", ", ".join(task.authors)],
+        ["authors", credited(task.contributions, of_authors=True)],
+        ["reviewers", credited(task.contributions, of_authors=False)],
         ["machine", f"{task.arch}, {task.firmware}, {task.machine_memory_mb} MiB of memory"],
         ["the agent's time limit", duration(task.agent_timeout_sec)],
         ["an expert needs", f"{duration(task.expert_minutes * 60)} ({task.expert_minutes_basis})"],

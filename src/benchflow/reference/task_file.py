@@ -33,6 +33,8 @@ _TABLES = {
     "Exploit": "[[metadata.benchflow.exploits]]",
     "Variant": "[[metadata.benchflow.variants]]",
     "CommonExploit": "[[metadata.benchflow.common_exploits]]",
+    "AuthorDid": "[[metadata.benchflow.authors]]",
+    "Reviewer": "[[metadata.benchflow.reviewers]]",
     "Step": "[[steps]]",
 }
 

@@ -123,6 +123,7 @@ def shell_of(study: Study, third: Vendor, *, live: bool = False) -> Shell:
         footer=f"benchflow {__version__}. Intervals at {100 * study.level:.0f} %; the unit is the "
         "task; infrastructure errors never count against an agent.",
         has_player=third.folder is not None,
+        has_experts=study.said is not None,
         live=live,
     )
 

@@ -24,6 +24,9 @@ NAVIGATION = (
     Link("Ledger", "ledger.html"),
 )
 
+#: Where ratings are recorded.
+EXPERTS = Link("Experts", "experts.html")
+
 #: A page of so many needs no list of them.
 _FEW_SECTIONS = 3
 
@@ -45,6 +48,7 @@ class Shell:
     title: str
     footer: str
     has_player: bool = False
+    has_experts: bool = False
     live: bool = False
 
     def render(self, page: Page) -> str:
@@ -70,7 +74,8 @@ def _frame(shell: Shell, root: str, scripts: tuple[str, ...], here: str) -> tupl
     macros: Any = _template("frame.html.j2").module
     allowed = policy("'self'" if shell.live else "'none'")
     head = macros.head(shell, root, scripts, allowed)
-    return head, macros.header(shell, root, NAVIGATION, here)
+    pages = (*NAVIGATION, EXPERTS) if shell.has_experts else NAVIGATION
+    return head, macros.header(shell, root, pages, here)
 
 
 @cache

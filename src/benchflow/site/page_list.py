@@ -9,6 +9,7 @@ from benchflow.site.pages import (
     agent,
     budgets,
     comparisons,
+    experts,
     failures,
     ladders,
     ledger,
@@ -34,6 +35,8 @@ def plan(study: Study) -> Iterator[tuple[str, Maker]]:
     yield "failures.html", partial(failures.make, study)
     yield "budgets.html", partial(budgets.make, study)
     yield "ledger.html", partial(ledger.make, study)
+    if study.said is not None:
+        yield "experts.html", partial(experts.make, study, study.said)
     for who in study.entries:
         yield study.at.entry(who), partial(agent.make, study, who)
     for pair in study.compared:

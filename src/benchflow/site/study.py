@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
+from benchflow.people.recorded import Ratings
+from benchflow.people.said import Measured, Said, SaidOfTask, said
 from benchflow.results.jobs.unfinished import Unfinished
 from benchflow.results.model import Problem, Verdict
 from benchflow.results.records import Collection, Record
@@ -27,12 +29,13 @@ MAX_COMPARED = 40
 @dataclass(frozen=True)
 class Study:
     """A collection with addresses for everything in it. `level` is the intervals' confidence;
-    `live`: its pages come from a server that brings them up to date."""
+    `live`: its pages come from a server that brings them up to date; `ratings`: of its tasks."""
 
     title: str
     collection: Collection
     level: float = 0.95
     live: bool = False
+    ratings: Ratings | None = None
 
     @cached_property
     def records(self) -> tuple[Record, ...]:
@@ -68,6 +71,31 @@ class Study:
     def difficulty(self) -> Difficulty | Refused:
         """How hard each task is, on one scale with how able each agent and model is."""
         return difficulty(self.trials, self.level)
+
+    @cached_property
+    def said(self) -> Said | None:
+        """What experts say of tasks; None where no ratings are recorded."""
+        return said(self.ratings, self.level) if self.ratings else None
+
+    def said_of(self, task: str) -> SaidOfTask | None:
+        """What experts say of one task, in the version that it has here."""
+        records = self.of_task(task)
+        for one in self.said.tasks if self.said else ():
+            if any(_is_of(record, task, one) for record in records):
+                return one
+        return None
+
+    @cached_property
+    def measured(self) -> dict[str, Measured]:
+        """What attempts here have shown of the tasks that experts rated, by the ratings' names."""
+        found = {}
+        for task in self.tasks:
+            one, counted = self.said_of(task), self.counted(task)
+            if one is not None and counted and one.task not in found:
+                resolved, failed, _ = counts(counted)
+                minutes = next((r.expert_minutes for r in counted if r.expert_minutes), 0.0)
+                found[one.task] = Measured(resolved, resolved + failed, (minutes or 0.0) / 60)
+        return found
 
     @cached_property
     def entries(self) -> tuple[str, ...]:
@@ -131,6 +159,13 @@ class Study:
     def at(self) -> Addresses:
         """Where everything lies."""
         return Addresses.of(self.tasks, sorted({record.who for record in self.records}))
+
+
+def _is_of(record: Record, task: str, one: SaidOfTask) -> bool:
+    """Whether a trial tried what was rated; hints make another task of it."""
+    bare = one.task.partition("#")[0]
+    named = task in (bare, f"{bare}@{one.version}")
+    return named and record.task_version in ("", one.version)
 
 
 def counts(records: Iterable[Record]) -> tuple[int, int, int]:

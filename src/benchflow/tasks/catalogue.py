@@ -49,6 +49,15 @@ def find(name: str) -> Task:
     return tasks[0]
 
 
+def in_catalogue(name: str) -> Task | None:
+    """The task that the catalogue has under exactly this name; None where it has none that loads,
+    or there is no catalogue."""
+    try:
+        return load(root() / name) if name in names() else None
+    except (UsageError, TaskError):
+        return None
+
+
 def select(patterns: list[str]) -> list[Task]:
     """Tasks by names, globs (`repair/*`), instances of generators (`repair/server#17`), or paths of
     any Harbor task folder, without repeats.

@@ -12,6 +12,15 @@ from pathlib import Path
 from benchflow.base import shell_pieces
 from benchflow.errors import TaskError
 
+# Who did what, with the empty lines before it where nothing follows.
+_PEOPLE = re.compile(
+    rb"(?:(?<=\n)\n+(?=(?:TABLE)+\Z))?(?:TABLE)+".replace(
+        b"TABLE",
+        rb"^\[\[metadata\.benchflow\.(?:authors|reviewers)\]\][^\n]*\n"
+        rb"(?:(?![ \t]*\[)[^\n]*(?:\n|\Z))*",
+    ),
+    re.MULTILINE,
+)
 # What a task.toml says without moving a score: why it is not verified yet, what its exploits may
 # gain, how its variants are run. To set that right must make no trial due.
 _REASON = re.compile(rb'^(unverified *= *)"(?:[^"\\\n]|\\.)*"', re.MULTILINE)
@@ -60,7 +69,7 @@ def _refuse_link(path: Path, *, links: bool = False) -> None:
 def digest_of(root: Path, parts: Iterable[str], *, links: bool = False) -> str:
     """SHA-256 (hex) over names, executable bits and contents of `parts` (files or folders).
 
-    What a `task.toml` at the root says of exploits and variants, or as the reason for
+    What a `task.toml` at the root says of people, exploits and variants, or as the reason for
     `unverified`, does not count; lines that stand for shared pieces count as what they stand for
     (`base.shell_pieces`). Raises TaskError for a symlink, unless `links`: then where it
     leads to counts, and TaskError is for special files, and for what cannot be read.
@@ -80,7 +89,7 @@ def digest_of(root: Path, parts: Iterable[str], *, links: bool = False) -> str:
             executable = b"x" if path.stat().st_mode & stat.S_IXUSR else b"-"
             data = _data(path) if links else _written_out(path, root)
             if name == b"task.toml":
-                data = _SCRIPTS.sub(b"", _REASON.sub(rb'\1""', data))
+                data = _SCRIPTS.sub(b"", _REASON.sub(rb'\1""', _PEOPLE.sub(b"", data)))
             content = hashlib.sha256(data).hexdigest().encode()
             total.update(b"%s %s %s\n" % (content, executable, name))
     return total.hexdigest()

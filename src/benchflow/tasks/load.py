@@ -16,6 +16,7 @@ from benchflow.base import shell_pieces
 from benchflow.boot.milestones import ChecksError, MilestoneSpec
 from benchflow.boot.runner.scan import scan
 from benchflow.errors import TaskError, UsageError
+from benchflow.tasks.contributors import Contribution, contradictions, contributions
 from benchflow.tasks.digest import digest_of
 from benchflow.tasks.model import Deliverable, Exploit, Resources, Step, Task, Variant
 
@@ -132,7 +133,8 @@ def _load_plain(folder: Path, data: dict[str, Any]) -> Task:
         digest=digest_of(folder, SCORED_PARTS, links=True),
         is_benchflow=False,
         description=str(package.get("description", "")),
-        authors=_names(package.get("authors")),
+        authors=(authors := _names(package.get("authors"))),
+        contributions=contributions(authors, ()),
         agent_timeout_sec=_seconds(data, "agent"),
         verifier_timeout_sec=_seconds(data, "verifier"),
         resources=Resources(memory_mb=_whole(data.get("environment"), "memory_mb")),
@@ -287,7 +289,8 @@ def _assemble(
         digest=digest_of(folder, SCORED_PARTS),
         is_benchflow=True,
         description=parsed.task.description,
-        authors=tuple(author.name for author in parsed.task.authors),
+        authors=(authors := tuple(author.name for author in parsed.task.authors)),
+        contributions=contributions(authors, _told_of(parsed)),
         topic=ours.topic,
         generator=ours.generated.generator if ours.generated else "",
         skills=tuple(ours.skills),
@@ -332,6 +335,15 @@ def _assemble(
     )
 
 
+def _told_of(parsed: TaskFile) -> list[Contribution]:
+    ours = parsed.metadata.benchflow
+    return [
+        Contribution(one.name, is_author, tuple(dict.fromkeys(one.did)), one.orcid or "")
+        for is_author, people in ((True, ours.authors), (False, ours.reviewers))
+        for one in people
+    ]
+
+
 def script_says(script: Path) -> str:
     """The comment that a script begins with, as one line."""
     lines = _text(script).splitlines()
@@ -349,6 +361,8 @@ def _inconsistencies(task: Task, parsed: TaskFile) -> Iterator[Problem]:
             f"says {task.name!r}, the folder says {'/'.join(parts[-2:])!r}",
             "make them equal",
         )
+    for table, message, fix in contradictions(task.authors, _told_of(parsed)):
+        yield Problem("task.toml", f"metadata.benchflow.{table}", message, fix)
     milestones = list(task.milestones)
     for step in task.steps:
         milestones += step.milestones

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchflow.boot.milestones import MilestoneSpec
+from benchflow.tasks.contributors import Contribution
 
 #: In limits of the task: `Task.verifier_ended_sec`.
 _ENDED_AFTER = 4
@@ -74,6 +75,7 @@ class Task:
 
     A plain Harbor folder (`is_benchflow` false) has no milestones, deliverables or skills here:
     Harbor itself knows how to run and grade it. Times are in seconds or minutes as named.
+    `contributions`: its authors, then its reviewers, with what each did.
     `common_exploits`: what exploits common to all tasks may gain here (they have no path).
     `further_arches`: what else the verifier's image has QEMU for, beside `arch`.
     `oracle_incremental`: solve.sh may run again in its own sandbox, to a later milestone.
@@ -89,6 +91,7 @@ class Task:
     is_benchflow: bool
     description: str = ""
     authors: tuple[str, ...] = ()
+    contributions: tuple[Contribution, ...] = ()
     topic: str = ""
     generator: str = ""
     skills: tuple[str, ...] = ()
@@ -122,6 +125,11 @@ class Task:
     def slug(self) -> str:
         """The name as one path component: `repair/dead-server` → `repair-dead-server`."""
         return self.name.replace("/", "-")
+
+    @property
+    def reviewers(self) -> tuple[str, ...]:
+        """Names of those who reviewed it and wanted to be named."""
+        return tuple(each.name for each in self.contributions if not each.is_author)
 
     @property
     def verifier_ended_sec(self) -> float:

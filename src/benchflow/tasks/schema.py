@@ -14,6 +14,12 @@ Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 AbsolutePath = Annotated[str, StringConstraints(pattern=r"^/[^/\x00\n]+(/[^/\x00\n]+)*$")]
 Arch = Literal["x86_64", "aarch64", "riscv64"]
 Firmware = Literal["bios", "uefi", "direct"]
+AuthorRole = Literal[
+    "idea", "instruction", "environment", "oracle", "checks", "exploits", "generator"
+]
+ReviewerRole = Literal["reading", "attempt", "attack", "timing", "rating", "gates"]
+Person = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,120}$")]
+Orcid = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{4}-\d{4}-\d{3}[\dX]$")]
 Kind = Literal["disk", "iso", "kernel", "initramfs", "archive", "directory", "file"]
 
 
@@ -128,6 +134,24 @@ class Generated(_Strict):
     """How much it asks for, 1 to 5; 0 where its parts were named."""
 
 
+class AuthorDid(_Strict):
+    name: Person
+    """As in `[task] authors`."""
+    did: list[AuthorRole] = Field(min_length=1)
+    """Which parts of the task are theirs (docs/contributors.md explains each)."""
+    orcid: Orcid | None = None
+    """Their ORCID iD."""
+
+
+class Reviewer(_Strict):
+    name: Person
+    """As they want to be named, with their consent; nobody of `[task] authors`."""
+    did: list[ReviewerRole] = Field(min_length=1)
+    """What they did with the task (docs/contributors.md explains each)."""
+    orcid: Orcid | None = None
+    """Their ORCID iD."""
+
+
 class Benchflow(_Strict):
     topic: Name
     """The folder of the catalogue in which the task's folder lies."""
@@ -172,6 +196,10 @@ class Benchflow(_Strict):
     """Only where one of the exploits common to all tasks may gain something."""
     variants: list[Variant] = []
     """Only variants that may share a sandbox."""
+    authors: list[AuthorDid] = []
+    """What each author did; no part of the task's digest."""
+    reviewers: list[Reviewer] = []
+    """Who reviewed it, and how; no part of the task's digest."""
 
 
 class Metadata(BaseModel):

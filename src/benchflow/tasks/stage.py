@@ -65,6 +65,8 @@ def stage(task: Task, hint: int = 0, *, packed: bool = False) -> Staged:
         raise UsageError(f"{task.name} has several steps: its deliverables cannot be packed")
     boot = boot_zipapp()
     made_of = f"{_FORMAT} {task.digest} {boot.stem} {hint}"
+    if told := [each for each in task.contributions if each.did]:
+        made_of += f" {told}"  # the digest leaves them out, and what is exported has them
     if packed:
         made_of += f" {packing.pack_command(task)} {packing.unpack_script()}"
     key = hashlib.sha256(made_of.encode()).hexdigest()[:20]

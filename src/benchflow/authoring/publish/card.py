@@ -30,6 +30,15 @@ size_categories:
 - {size}
 ---
 """
+_COLUMNS = (
+    "task",
+    "version",
+    "what it asks for (machine)",
+    "agent's time limit",
+    "images pinned",
+    "authors",
+    "reviewers",
+)
 _ABOUT = """
 # benchflow
 
@@ -59,9 +68,9 @@ def write(folder: Path) -> Path:
         for file in sorted((folder / "tasks").glob("*/task.toml"))
     ]
     rows = [f"| {' | '.join(_row(one))} |" for one in told]
-    header = "| task | version | what it asks for (machine) | agent's time limit | images pinned |"
-    table = "\n".join([header, "|---|---|---|---|---|", *rows])
     front = _FRONT.format(size="n<1K" if len(told) < 1000 else "1K<n<10K")
+    header = f"| {' | '.join(_COLUMNS)} |"
+    table = "\n".join([header, "|---" * len(_COLUMNS) + "|", *rows])
     path = folder / "README.md"
     atomic.write(path, f"{front}{_MARK}\n{_ABOUT}\n{table}\n")
     return path
@@ -76,7 +85,14 @@ def _row(told: dict[str, Any]) -> list[str]:
         str(told["task"].get("description", "")),
         f"{told.get('agent', {}).get('timeout_sec', 0) / 3600:g} h",
         "yes" if images else "no",
+        _names(told["task"].get("authors")),
+        _names(ours.get("reviewers")),
     ]
     if ours.get("arch"):
         cells[2] += f" ({ours['arch']}, {ours['firmware']})"
     return [cell(text, 200) for text in cells]
+
+
+def _names(people: object) -> str:
+    entries = people if isinstance(people, list) else []
+    return ", ".join(str(one.get("name", "")) for one in entries if isinstance(one, dict))

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import benchflow
@@ -24,6 +25,7 @@ from benchflow.base.numbers import duration, plural
 from benchflow.results.collect import collect
 from benchflow.results.records import Record
 from benchflow.tasks import Exploit, Task, reviews
+from benchflow.tasks.contributors import credited
 from benchflow.tasks.stage import boot_zipapp
 
 
@@ -45,7 +47,11 @@ def datasheet(task: Task) -> str:
 
 def _key(task: Task) -> str:
     """Names all that a sheet is made from: the task, its records, and our own sources."""
-    around = _stamps(Path(benchflow.__file__).parent) + _stamps(task.path.parents[2] / "results")
+    beside = task.path.parents[2]
+    around = "".join(
+        _stamps(one)
+        for one in (Path(benchflow.__file__).parent, beside / "results", beside / "ratings")
+    )
     own = _stamped([task.path.parents[1] / "gates.json", *task.path.rglob("*")])
     made_from = f"{task.name} {task.digest} {boot_zipapp().stem}\n{around}{own}"
     return hashlib.sha256(made_from.encode()).hexdigest()[:32]
@@ -80,6 +86,7 @@ def _made(task: Task) -> str:
             _exploits(task),
             _variants(task),
             _attempts(task),
+            *_experts(task),
             _trials(task),
         ]
     return "\n\n".join(parts) + "\n"
@@ -95,7 +102,8 @@ def _facts(task: Task, found: Standing | None) -> str:
     sizes = size.delivered(found.held("size") if found else None)
     rows = [
         ["task digest", f"`{task.digest}`", show],
-        ["authors", ", ".join(task.authors), show],
+        ["authors", credited(task.contributions, of_authors=True), show],
+        ["reviewers", credited(task.contributions, of_authors=False) or "none named yet", show],
         ["machine", f"{task.arch} {task.firmware}, {task.machine_memory_mb} MiB", show],
         ["proof", f"{plural(len(task.milestones), 'milestone')}, {task.n_checks} checks", show],
         ["time limits", ", ".join(part for part in limits if part), show],
@@ -185,6 +193,21 @@ def _attempts(task: Task) -> str:
         f"the task's `reviews.toml`; `benchflow tasks show {task.name}` prints them.\n\n"
     )
     return f"## Attempts and attacks\n{about}" + _table(header, rows)
+
+
+def _experts(task: Task) -> list[str]:
+    """What experts say of it; nothing at all where no ratings of its content are recorded."""
+    if find_spec("statsmodels") is None or find_spec("krippendorff") is None:
+        return []
+    from benchflow.people import said_words
+
+    again = f"benchflow tasks show {task.name}"
+    rows = [[label, words, again] for label, words in said_words.of_task(task)]
+    about = (
+        "Ratings by people who say that such work is theirs, of this content of the task, checked "
+        "again from `ratings/` (docs/people.md). Intervals at 95 %.\n\n"
+    )
+    return [f"## Experts\n{about}" + _table(["what", "answer", "command"], rows)] if rows else []
 
 
 def _trials(task: Task) -> str:

@@ -41,6 +41,11 @@ def qemu_records(path: Path) -> list[Path]:
     return _of_verifiers(path, ".qemu.json")
 
 
+def screenshots(path: Path) -> list[Path]:
+    """Pictures of screens that verifiers took in a trial's folder."""
+    return _of_verifiers(path, ".png")
+
+
 def _of_verifiers(path: Path, ending: str) -> list[Path]:
     found: list[Path] = []
     for folder, _ in verifier_folders(path):

@@ -25,6 +25,8 @@ class TaskFacts:
     topic: str = ""
     generator: str = ""
     skills: tuple[str, ...] = ()
+    authors: tuple[str, ...] = ()
+    reviewers: tuple[str, ...] = ()
     expert_minutes: float | None = None
     hint: int | None = None
     milestones: tuple[str, ...] = ()
@@ -47,6 +49,8 @@ def of_job(job: Path) -> tuple[dict[str, TaskFacts], list[Problem]]:
             topic=word(task.get("topic") or task.get("family"), 80),
             generator=word(task.get("generator"), 80),
             skills=words(task.get("skills")),
+            authors=words(task.get("authors"), 120),
+            reviewers=words(task.get("reviewers"), 120),
             expert_minutes=number(task.get("expert_minutes")),
             hint=count(task.get("hint")),
             milestones=words(task.get("milestones")),
@@ -76,9 +80,15 @@ def complete(facts: TaskFacts, folder: str) -> TaskFacts:
         topic=facts.topic or word(topic, 80),
         generator=facts.generator or word(drawn.get("generator"), 80),
         skills=facts.skills or words(skills),
+        authors=facts.authors or _names(mapping(data.get("task")).get("authors")),
+        reviewers=facts.reviewers or _names(ours.get("reviewers")),
         expert_minutes=number(minutes) if facts.expert_minutes is None else facts.expert_minutes,
         hint=facts.hint,
     )
+
+
+def _names(people: Any) -> tuple[str, ...]:
+    return words([mapping(each).get("name") for each in sequence(people)], 120)
 
 
 def _task_file(folder: str) -> Mapping[str, Any]:

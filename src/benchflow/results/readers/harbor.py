@@ -170,6 +170,8 @@ def _record(job: _Job, trial: Trial, task: TaskFacts, problems: list[Problem]) -
         topic=task.topic,
         generator=task.generator,
         skills=task.skills,
+        authors=task.authors,
+        reviewers=task.reviewers,
         expert_minutes=task.expert_minutes,
         hint=task.hint,
         verdict=trial.verdict,

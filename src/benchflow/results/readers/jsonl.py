@@ -98,6 +98,8 @@ def _record(path: Path, data: Any) -> Record:
         topic=word(line.get("topic") or line.get("family"), 80),
         generator=word(line.get("generator"), 80),
         skills=words(line.get("skills")),
+        authors=words(line.get("authors"), 120),
+        reviewers=words(line.get("reviewers"), 120),
         expert_minutes=number(line.get("expert_minutes")),
         hint=count(line.get("hint")),
         verdict=_verdict(line["resolved"]),

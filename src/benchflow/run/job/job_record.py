@@ -58,6 +58,8 @@ def task(planned: Staged) -> dict[str, Any]:
         "topic": known.topic,
         "generator": known.generator,
         "skills": list(known.skills),
+        "authors": list(known.authors),
+        "reviewers": list(known.reviewers),
         "expert_minutes": known.expert_minutes or None,
         "milestones": [
             *(rung.id for rung in known.milestones),

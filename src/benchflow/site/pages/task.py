@@ -6,9 +6,20 @@ from collections import Counter
 from collections.abc import Sequence
 
 from benchflow.base import numbers
+from benchflow.people.said_words import lines
 from benchflow.results.model import Verdict
 from benchflow.results.records import Record
-from benchflow.site.page_model import Block, Cell, Column, Facts, Page, Section, Table
+from benchflow.site.page_model import (
+    Block,
+    Cell,
+    Column,
+    Facts,
+    Link,
+    Page,
+    Prose,
+    Section,
+    Table,
+)
 from benchflow.site.pages.common import (
     OVERVIEW,
     Put,
@@ -24,6 +35,7 @@ from benchflow.site.pages.common import (
 )
 from benchflow.site.study import Study, counts, share
 from benchflow.study.statistics import Refused
+from benchflow.tasks.catalogue import in_catalogue
 
 #: So many milestones that everybody passed are folded away: they separate nobody.
 _FOLD_FROM = 8
@@ -131,6 +143,7 @@ def make(study: Study, task: str, put: Put) -> Page:
                 Section(
                     "milestones", _milestones_title(records), _milestones(study, task, records)
                 ),
+                Section("experts", "What experts say", _experts(study, task)),
                 Section("stops", "Where they stop", _stops(study, counted)),
             )
             if section.blocks
@@ -139,18 +152,39 @@ def make(study: Study, task: str, put: Put) -> Page:
     )
 
 
+def _experts(study: Study, task: str) -> tuple[Block, ...]:
+    one = study.said_of(task)
+    if study.said is None or one is None:
+        return ()
+    facts = Facts(tuple((label, text(words)) for label, words in lines(study.said, one)))
+    return (facts, Prose(((Link("All that experts say", "experts.html"),),)))
+
+
 def _about(records: Sequence[Record]) -> tuple[Block, ...]:
     first = records[0]
     expert = first.expert_minutes
+    authors, reviewers = _credited(records)
     items = (
         ("Topic", text(first.topic)),
         ("Skills", text(", ".join(first.skills))),
+        ("Authors", text(", ".join(authors))),
+        ("Reviewed by", text(", ".join(reviewers))),
         ("Version", text(", ".join(sorted({r.task_version for r in records if r.task_version})))),
         ("Time of an expert", seconds_cell(None if expert is None else 60 * expert)),
         ("Median time of agents", seconds_cell(median(r.phases.agent for r in records))),
     )
     known = tuple((label, cell) for label, cell in items if cell.value)
     return (Facts(known),) if known else ()
+
+
+def _credited(records: Sequence[Record]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Who made the task and who reviewed it, as the trials recorded it; else as the catalogue here
+    has them: trials of long ago do not say it."""
+    last = max(records, key=lambda record: record.started_at)
+    if last.authors or last.reviewers:
+        return last.authors, last.reviewers
+    known = in_catalogue(last.task)
+    return (known.authors, known.reviewers) if known else ((), ())
 
 
 def _attempts(study: Study, task: str) -> Table:

@@ -1,0 +1,220 @@
+"""Makes an arena of finished trials: which are set against each other, what is asked of each pair,
+and the two checks of attention."""
+
+from __future__ import annotations
+
+import random
+import secrets
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Literal
+
+from benchflow.arena.names import pattern
+from benchflow.arena.pack import MOST_PAIRS, Arena, Key, Meant, Pair, Question, Whose
+from benchflow.arena.side import MOST_CONSOLES, Console, Counted, Side, look
+from benchflow.base.text import one_line
+from benchflow.errors import UsageError
+from benchflow.results.model import Verdict
+from benchflow.results.records import Record
+from benchflow.tasks.catalogue import in_catalogue
+
+#: Asked of each pair, where there is something to judge it by.
+SHIP = Question("ship", "Which one would you ship to the customer?")
+MADE = Question("made", "Which one is better made?")
+DOCUMENTS = Question("documents", "Which one's documentation would you trust?")
+#: In place of SHIP, by the folder of the catalogue that a task is in.
+BY_TOPIC = {
+    "container": Question("ship", "Which one would you run your containers on?"),
+    "embedded": Question("ship", "Which one would you flash on ten thousand devices?"),
+    "repair": Question("ship", "Which server would you put back into service?"),
+    "spin": Question("ship", "Which one would you hand to somebody to install or use?"),
+}
+#: With so many pairs, one is shown twice.
+_AGAIN_FROM = 3
+#: Screens come first to the eye: such tasks are taken before others.
+_MOST_INSTRUCTION = 20_000
+
+
+@dataclass(frozen=True)
+class Made:
+    """An arena, its key, and for how many trials there was a reason not to show them."""
+
+    arena: Arena
+    key: Key
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    record: Record
+    side: Side
+    counted: Counted
+
+
+def make(
+    records: Sequence[Record],
+    most_pairs: int = 6,
+    *,
+    any_version: bool = False,
+    rehearsal: bool = False,
+    seed: int | None = None,
+) -> Made:
+    """Pairs of trials for the same task (`any_version`: of whatever version), at most `most_pairs`
+    and two more for attention; tasks with screenshots first, then those seldom taken so far.
+
+    Two attempts of one agent and model are set against each other only where a task has no others.
+    `seed`: for tests; which pairs are drawn must not be known beforehand. Raises UsageError where
+    there is no pair.
+    """
+    if not 1 <= most_pairs <= MOST_PAIRS - 2:
+        raise UsageError(f"{most_pairs} pairs are not 1 to {MOST_PAIRS - 2}")
+    draw = random.Random(secrets.randbits(64) if seed is None else seed)
+    names = pattern({each for one in records for each in (one.agent, one.model)})
+    left_out: Counter[str] = Counter()
+    seen: dict[tuple[str, str], list[_Seen]] = {}
+    for record in records:
+        if record.verdict is Verdict.ERROR:
+            left_out["ended in an error of infrastructure"] += 1
+            continue
+        side, counted = look(record, names)
+        if side.is_empty:
+            left_out["left nothing to look at"] += 1
+            continue
+        version = "" if any_version else record.task_version
+        seen.setdefault((record.task, version), []).append(_Seen(record, side, counted))
+    chosen = _chosen(seen, most_pairs, draw)
+    if not chosen:
+        raise UsageError(
+            "no two trials for the same version of a task have something to show",
+            hint="add jobs, or --any-version to set versions of a task against each other",
+        )
+    return Made(*_assembled(chosen, draw, rehearsal), left_out)
+
+
+def _chosen(
+    seen: dict[tuple[str, str], list[_Seen]], most: int, draw: random.Random
+) -> list[tuple[_Seen, _Seen]]:
+    """Round after round a pair of each task, so that no task and no trial is taken much oftener."""
+    waiting = {}
+    for task, some in seen.items():
+        pairs = list(combinations(some, 2))
+        others = [(a, b) for a, b in pairs if a.record.who != b.record.who]
+        waiting[task] = others or pairs
+        draw.shuffle(waiting[task])
+    used: Counter[str] = Counter()
+    found: list[tuple[_Seen, _Seen]] = []
+    order = sorted(waiting, key=lambda task: (-_screens(waiting[task]), draw.random()))
+    while len(found) < most and any(waiting.values()):
+        for task in order:
+            if not waiting[task] or len(found) == most:
+                continue
+            pair = min(waiting[task], key=lambda two: sum(used[one.record.uid] for one in two))
+            waiting[task].remove(pair)
+            used.update(one.record.uid for one in pair)
+            found.append(pair)
+    return found
+
+
+def _screens(pairs: list[tuple[_Seen, _Seen]]) -> int:
+    return max((sum(bool(one.side.screens) for one in pair) for pair in pairs), default=0)
+
+
+def _assembled(
+    chosen: list[tuple[_Seen, _Seen]], draw: random.Random, rehearsal: bool
+) -> tuple[Arena, Key]:
+    ids = iter(_ids(5 * len(chosen) + 10, draw))
+    sides: dict[str, Side] = {}
+    whose: dict[str, Whose] = {}
+    pairs: list[Pair] = []
+    meant: dict[str, Meant] = {}
+
+    def put(first: str, second: str, task: Record, kind: Literal["real", "blank"]) -> None:
+        two = [first, second]
+        draw.shuffle(two)
+        made = _pair(next(ids), task, (two[0], two[1]), (sides[two[0]], sides[two[1]]))
+        pairs.append(made)
+        meant[made.id] = Meant(kind, task.task, made.sides)
+
+    for pair in chosen:
+        shared = _shared([one.side for one in pair])
+        named = []
+        for one, side in zip(pair, shared, strict=True):
+            named.append(next(ids))
+            sides[named[-1]], whose[named[-1]] = side, _whose(one)
+        put(named[0], named[1], pair[0].record, "real")
+    real = draw.choice(pairs)
+    best = max(real.sides, key=lambda side: (whose[side].passed, side))
+    record = next(o.record for pair in chosen for o in pair if o.record.uid == whose[best].uid)
+    blank = next(ids)
+    sides[blank] = _blank(sides[best])
+    whose[blank] = Whose("", "", "", record.task, "", "", 0, 0, Counted(0, 0, 0))
+    again = draw.choice([pair for pair in pairs if pair is not real] or pairs)
+    put(best, blank, record, "blank")
+    if len(chosen) >= _AGAIN_FROM:
+        # The other way round: the browser turns both of the same two sides, or neither.
+        turned = Pair(next(ids), again.task, again.description, again.instruction,
+                      (again.sides[1], again.sides[0]), again.questions)  # fmt: skip
+        pairs.append(turned)
+        meant[turned.id] = Meant("again", again.task, turned.sides, again.id)
+    draw.shuffle(pairs)
+    arena = Arena(
+        "benchflow-pack/1", tuple(pairs), {one: sides[one] for one in sorted(sides)}, rehearsal
+    )
+    return arena, Key("benchflow-arena-key/1", arena.digest, whose, meant)
+
+
+def _ids(n: int, draw: random.Random) -> list[str]:
+    found: dict[str, None] = {}
+    while len(found) < n:
+        found[f"{draw.getrandbits(64):016x}"] = None
+    return list(found)
+
+
+def _shared(two: list[Side]) -> list[Side]:
+    """Both with the machines that both have, else with what each has: how many of them came to be
+    started says how far the checks went."""
+    machines = [{console.machine for console in side.consoles} for side in two]
+    common = set.intersection(*machines)
+    longest = Counter[str]()
+    for side in two:
+        for console in side.consoles:
+            longest[console.machine] += len(console.lines)
+    order = [name for name, _ in longest.most_common() if name in common] or list(longest)
+    kept = order[:MOST_CONSOLES]
+    return [
+        Side(
+            tuple(sorted((c for c in side.consoles if c.machine in kept),
+                         key=lambda console: kept.index(console.machine))),
+            side.screens,
+            side.words,
+        )
+        for side in two
+    ]  # fmt: skip
+
+
+def _blank(like: Side) -> Side:
+    """The same machines, which print nothing."""
+    return Side(tuple(Console(one.machine, (), one.seconds) for one in like.consoles))
+
+
+def _pair(id: str, record: Record, named: tuple[str, str], two: tuple[Side, Side]) -> Pair:
+    topic = record.topic or record.task.partition("/")[0]
+    questions = [BY_TOPIC.get(topic, SHIP), MADE]
+    if all(side.words for side in two):
+        questions.append(DOCUMENTS)
+    task = in_catalogue(record.task)
+    text = ""
+    if task and (task.path / "instruction.md").is_file():
+        text = (task.path / "instruction.md").read_text(encoding="utf-8")[:_MOST_INSTRUCTION]
+    about = one_line(task.description, 300) if task else ""
+    return Pair(id, one_line(record.task, 100), about, text, named, tuple(questions))
+
+
+def _whose(one: _Seen) -> Whose:
+    record = one.record
+    return Whose(
+        record.uid, record.who, f"{record.job}/{record.trial}", record.task, record.task_version,
+        record.verdict.value, record.n_passed, len(record.milestones), one.counted,
+    )  # fmt: skip

@@ -1,0 +1,124 @@
+"""What votes say, as text and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from benchflow.base.numbers import plural, signed
+from benchflow.base.text import one_line
+from benchflow.cli.table import table
+
+if TYPE_CHECKING:
+    from benchflow.analysis.bradley_terry import Strengths
+    from benchflow.arena.figures import Answered, Figures
+    from benchflow.people.reading import Reading
+
+
+def told(reading: Reading, found: Figures) -> str:
+    """All of it, for a terminal."""
+    lines = [
+        f"{plural(found.voters, 'voter')} counted; {plural(len(reading.rehearsals), 'rehearsal')} "
+        f"never counted; {reading.unlinked} of {len(reading.kept)} came without a link"
+    ]
+    lines += [f"left out: {one.place}: {one.why}" for one in reading.left_out]
+    lines += [f"left out: {n} who {why}" for why, n in found.left_out.items()]
+    if found.repeated:
+        lines.append(
+            f"a pair shown twice was answered alike {found.agreed} of {found.repeated} times"
+        )
+    return "\n\n".join(("\n".join(lines), *(_answered(one, found.by) for one in found.questions)))
+
+
+def _answered(one: Answered, by: str) -> str:
+    head = (
+        f"{one.text}\n{plural(one.n_votes, 'vote')} ({one.n_neither} saw no difference) of "
+        f"{plural(one.n_voters, 'voter')} on {plural(one.n_tasks, 'task')}"
+    )
+    if one.n_same:
+        head += f"; {plural(one.n_same, 'vote')} between attempts of one agent: see --by trial"
+    if not one.n_votes:
+        return head
+    strengths, adjusted = _by_name(one.strengths), _by_name(one.adjusted)
+    tier = {
+        name: f"{number}"
+        for number, names in enumerate(one.strengths.tiers() if one.strengths else [], 1)
+        for name in names
+    }
+    rows = [
+        [tier.get(each.name, ""), one_line(each.name, 70), str(each.won), str(each.lost),
+         str(each.neither), strengths.get(each.name, ""), adjusted.get(each.name, "")]
+        for each in one.standings
+    ]  # fmt: skip
+    header = ["tier", by, "won", "lost", "no difference", "log-odds, 95 %", "at equal sway"]
+    lines = [head, table(header, rows)]
+    if one.refused:
+        lines.append(f"no strengths: {one.refused}")
+    elif one.is_thin:
+        lines.append("fewer than 8 voters or tasks: these intervals hold the truth too seldom")
+    if one.unadjusted and one.unadjusted != one.refused:
+        lines.append(f"not at equal sway: {one.unadjusted}")
+    leans = [f"{lean.name} {lean.more} of {lean.of}" for lean in one.leans if lean.of]
+    if leans:
+        lines.append(f"votes for the side that: {', '.join(leans)}")
+    for sway in one.adjusted.sways if one.adjusted else ():
+        lines.append(
+            f"  {sway.name}: {signed(sway.effect)} log-odds ({signed(sway.low)} to "
+            f"{signed(sway.high)})"
+        )
+    return "\n".join(lines)
+
+
+def _by_name(found: Strengths | None) -> dict[str, str]:
+    if found is None:
+        return {}
+    rows = zip(found.names, found.strength, found.low, found.high, strict=True)
+    return {
+        name: f"{signed(float(value))} ({signed(float(low))} to {signed(float(high))})"
+        for name, value, low, high in rows
+    }
+
+
+def as_document(reading: Reading, found: Figures) -> dict[str, Any]:
+    """The same for a program; what is not known is null."""
+    return {
+        "schema": 1,
+        "kept": len(reading.kept),
+        "rehearsals": len(reading.rehearsals),
+        "unlinked": reading.unlinked,
+        "left_out": reading.left_out,
+        "voters": found.voters,
+        "inattentive": found.left_out,
+        "by": found.by,
+        "shown_twice": {"alike": found.agreed, "of": found.repeated},
+        "questions": [_question(one) for one in found.questions],
+    }
+
+
+def _question(one: Answered) -> dict[str, Any]:
+    return {
+        "question": one.question,
+        "votes": one.n_votes,
+        "of_one_name": one.n_same,
+        "no_difference": one.n_neither,
+        "voters": one.n_voters,
+        "tasks": one.n_tasks,
+        "standings": one.standings,
+        "strengths": _strengths(one.strengths),
+        "refused": one.refused or None,
+        "at_equal_sway": _strengths(one.adjusted),
+        "not_adjusted": one.unadjusted or None,
+        "leans": one.leans,
+        "tiers": one.strengths.tiers() if one.strengths else [],
+    }
+
+
+def _strengths(found: Strengths | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    rows = zip(found.names, found.strength, found.low, found.high, strict=True)
+    return {
+        "of": [{"name": n, "value": float(v), "low": float(a), "high": float(b)}
+               for n, v, a, b in rows],
+        "level": found.level,
+        "sways": found.sways,
+    }  # fmt: skip
