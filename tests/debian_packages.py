@@ -14,7 +14,7 @@ _MORE = {
     "binutils": ("as", "ld", "objcopy", "objdump", "strip"),
     "e2fsprogs": ("debugfs", "dumpe2fs", "e2fsck", "resize2fs", "tune2fs"),
     "fdisk": ("fdisk",),
-    "gcc": ("cc",),
+    "gcc": ("cc", "as", "ld"),  # it starts those of binutils, which it depends on
     "mtools": ("mdir", "mformat", "mmd", "mtype"),
     "openssh-client": ("ssh-keygen",),
     "uidmap": ("newgidmap",),

@@ -254,7 +254,7 @@ def test_limits_are_held_against_the_trials_that_others_disturbed_least(
     )  # fmt: skip
     result = gate_rules.budget(task, [crowded, calm, calm_too])
     assert result.status is Status.PASSED
-    assert result.summary == "oracle 100 s, verification 100 s (the least disturbed of 3)"
+    assert result.summary == "oracle 1 min 40 s, verification 1 min 40 s (the least disturbed of 3)"
     long = replace(task, agent_timeout_sec=1200)
     unknown = gate_rules.budget(long, [crowded])
     assert unknown.status is Status.ERROR, "nothing better was measured"

@@ -86,7 +86,7 @@ def test_a_changed_check_builds_nothing_again(task: Path) -> None:
     assert KEPT in found["ladder"]["summary"]
     assert built(task) == before
     # Of the verifications, their own time; of the work, what it took when it was done.
-    assert "verification 0 s" not in found["budget"]["summary"]
+    assert "verification 0.00 s" not in found["budget"]["summary"]
     another_check(task, '"warm"')
     found = gates(task, "oracle", "ladder")
     assert {one["status"] for one in found.values()} == {"failed"}, found

@@ -84,7 +84,7 @@ def test_a_superblock_says_when_and_how(tmp_path: Path) -> None:
     [
         pytest.param("ext2", marks=pytest.mark.needs("e2fsprogs")),
         pytest.param("ext4", marks=pytest.mark.needs("e2fsprogs")),
-        pytest.param("fat", marks=pytest.mark.needs("mtools")),
+        pytest.param("fat", marks=pytest.mark.needs("mtools", "fdisk")),
     ],
 )
 def test_files_lie_on_a_disk_and_are_read_back(tmp_path: Path, kind: str) -> None:

@@ -62,7 +62,7 @@ def test_what_the_oracle_and_its_exploits_edit_is_there() -> None:
     "kind",
     [
         pytest.param("ext2", marks=pytest.mark.needs("e2fsprogs")),
-        pytest.param("fat", marks=pytest.mark.needs("mtools")),
+        pytest.param("fat", marks=pytest.mark.needs("mtools", "fdisk")),
     ],
 )
 def test_answers_are_read_back(helpers: dict[str, ModuleType], tmp_path: Path, kind: str) -> None:

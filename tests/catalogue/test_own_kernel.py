@@ -78,6 +78,7 @@ def test_messages_in_a_memory_are_found_across_its_pieces(
     assert parts["source"].words_in(memory, words) == words[:2]
 
 
+@pytest.mark.needs("gcc", "libc6-dev")
 def test_a_proof_is_what_a_program_prints(parts: dict[str, ModuleType], tmp_path: Path) -> None:
     """The program itself, run here: what it draws and hashes is what is expected."""
     program = tmp_path / "memory"
@@ -110,6 +111,7 @@ def test_a_cut_keeps_what_was_flushed(parts: dict[str, ModuleType], tmp_path: Pa
         disk.close()
 
 
+@pytest.mark.needs("e2fsprogs")
 def test_records_that_were_promised_are_wanted(
     parts: dict[str, ModuleType], tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from benchflow.authoring.gate import GateResult, Status, judged
 from benchflow.authoring.machine_memory import sizes
-from benchflow.base.numbers import plural
+from benchflow.base.numbers import duration, plural
 from benchflow.results.jobs.sandboxes import USED_UP, crowded, others_share
 from benchflow.results.jobs.script_end import script_end
 from benchflow.results.jobs.verdict import NO_REWARD_LEFT
@@ -254,7 +254,7 @@ def budget(task: Task, trials: Sequence[Trial]) -> GateResult:
             f"verifier.timeout_sec = {task.verifier_timeout_sec:.0f} s: verifying took "
             f"{verifier:.0f} s, so at least {need:.0f} s"
         )
-    summary = f"oracle {agent:.0f} s, verification {verifier:.0f} s"
+    summary = f"oracle {duration(agent)}, verification {duration(verifier)}"
     summary += f" (the least disturbed of {len(trials)})" * (len(told) < len(trials))
     if lost := errors("budget", trials):
         return lost
