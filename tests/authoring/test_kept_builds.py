@@ -2,62 +2,23 @@
 
 from __future__ import annotations
 
-import shutil
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.lamp import TASK_TOML
+from tests.authoring.written_lamp import SIGNED, incremental, written
 from tests.run.plain import gates, write
 
 from benchflow.base.home import home
 
 pytestmark = pytest.mark.needs("sandbox")
 
-CHECKS = """from benchflow.boot import milestone
-
-
-def lines(deliverable):
-    return deliverable().read_text(errors="replace").split()
-
-
-@milestone("switched", proves=["R1"])
-def test_it_is_switched_on(deliverable):
-    assert "switched" in lines(deliverable)
-
-
-@milestone("lit", requires=["switched"], proves=["R2"])
-def test_it_is_lit(deliverable):
-    assert "lit" in lines(deliverable)
-"""
-#: Says on each run which run it was, and goes on where it stopped.
-SOLVE = """#!/bin/sh -e
-cat /proc/sys/kernel/random/uuid >> /app/lamp.img
-for rung in switched lit; do
-  grep -qx $rung /app/lamp.img 2>/dev/null || echo $rung >> /app/lamp.img
-  [ "${STOP_AFTER:-}" != $rung ] || exit 0
-done
-"""
-
 
 @pytest.fixture
 def task(tmp_path: Path) -> Iterator[Path]:
-    """A lamp whose name nobody else has, so that nothing is remembered of it."""
-    name = f"lamp-{uuid.uuid4().hex[:8]}"
-    folder = tmp_path / "embedded" / name
-    manifest = TASK_TOML.split("[[metadata.benchflow.exploits]]")[0]
-    manifest = manifest.replace('kind = "disk"', 'kind = "file"').replace('lamp"', f'{name}"')
-    goes_on = "oracle_minutes = 1\noracle_incremental = true"
-    manifest = manifest.replace("oracle_minutes = 1", goes_on)
-    write(folder / "task.toml", manifest)
-    write(folder / "instruction.md", "Build a lamp. [R1] It is on. [R2] It is lit.\n")
-    write(folder / "environment" / "Dockerfile", "FROM debian:bookworm\nRUN mkdir /app\n")
-    write(folder / "solution" / "solve.sh", SOLVE)
-    write(folder / "tests" / "checks.py", CHECKS)
-    yield folder
-    for path in (home() / "checks").glob(f"embedded-{name}-*"):
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    with written(tmp_path, SIGNED) as folder:
+        incremental(folder)
+        yield folder
 
 
 def built(task: Path) -> set[str]:
@@ -79,7 +40,7 @@ def test_a_changed_check_builds_nothing_again(task: Path) -> None:
     first = gates(task, "oracle", "budget", "ladder")
     assert {found["status"] for found in first.values()} == {"passed"}, first
     before = built(task)
-    another_check(task, '"lit"')
+    another_check(task, '"warm"')
     found = gates(task, "oracle", "budget", "ladder")
     assert {one["status"] for one in found.values()} == {"passed"}, found
     assert found["oracle"]["summary"] == f"resolved 3 of 3 times; {KEPT}"
@@ -87,7 +48,7 @@ def test_a_changed_check_builds_nothing_again(task: Path) -> None:
     assert built(task) == before
     # Of the verifications, their own time; of the work, what it took when it was done.
     assert "verification 0.00 s" not in found["budget"]["summary"]
-    another_check(task, '"warm"')
+    another_check(task, '"hot"')
     found = gates(task, "oracle", "ladder")
     assert {one["status"] for one in found.values()} == {"failed"}, found
     assert built(task) == before
@@ -96,19 +57,19 @@ def test_a_changed_check_builds_nothing_again(task: Path) -> None:
 def test_other_scripts_and_an_author_who_asks_are_built_anew(task: Path) -> None:
     gates(task, "oracle")
     first = built(task)
-    another_check(task, '"lit"')
+    another_check(task, '"warm"')
     assert gates(task, "oracle", again=True)["oracle"]["summary"] == "resolved 3 of 3 times"
     second = built(task)
     assert len(second) > len(first)
-    write(task / "solution" / "solve.sh", SOLVE.replace("-e\n", "-e\n: otherwise\n"))
+    write(task / "solution" / "solve.sh", SIGNED.replace("-e\n", "-e\n: otherwise\n"))
     assert gates(task, "oracle")["oracle"]["summary"] == "resolved 3 of 3 times"
     assert len(built(task)) > len(second)
 
 
 def test_what_did_not_end_well_or_is_gone_stands_for_nothing(task: Path) -> None:
-    write(task / "solution" / "solve.sh", SOLVE + "exit 3\n")
+    write(task / "solution" / "solve.sh", SIGNED + "exit 3\n")
     assert gates(task, "oracle")["oracle"]["status"] == "passed"
     first = built(task)
-    another_check(task, '"lit"')
+    another_check(task, '"warm"')
     assert KEPT not in gates(task, "oracle")["oracle"]["summary"]
     assert len(built(task)) > len(first)
