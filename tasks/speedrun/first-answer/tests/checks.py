@@ -20,9 +20,6 @@ def some(rng, count: int = 40):
     return list(rounds.current(rounds.draw(rng, count)).values())
 
 
-# -- image ----------------------------------------------------------------------------------------
-
-
 @milestone("image", weight=1, proves=["R1"], title="It is an image for this board")
 def test_it_is_an_executable_for_this_processor(deliverable):
     head = deliverable("/app/out/firmware.elf").read_bytes()[:64]
@@ -46,9 +43,6 @@ def test_it_lies_where_it_may(deliverable):
     ]
     assert found and not outside, f"outside of the image's memory: {outside} [R2]"
     assert any(address == board.START for address, _ in found), "nothing is where it starts [R2]"
-
-
-# -- speaks ---------------------------------------------------------------------------------------
 
 
 @milestone("speaks", weight=1, requires=["image"], proves=["R8"], title="It says something")
