@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
-from benchflow.arena.figures import figures, inattentive
+from benchflow.arena.figures import Opened, figures, inattentive
 from benchflow.arena.make import Made, make
-from benchflow.arena.pack import write
+from benchflow.arena.pack import Whose, write
+from benchflow.arena.proof import with_proof
+from benchflow.arena.side import Counted
 from benchflow.arena.votes import Votes
 from benchflow.cli.arena import command
 from benchflow.people.answers import BadAnswers
@@ -110,6 +114,72 @@ def test_who_does_not_look_is_left_out(made: Made) -> None:
     assert found.voters == 0 and sum(found.left_out.values()) == 2 and found.questions == ()
 
 
+def proved_better(found: Made, name: str) -> Made:
+    """The same, with all milestones passed by `name` and one by the others."""
+    sides = {
+        id: msgspec.structs.replace(side, passed=3 if name in side.who else 1) if side.uid else side
+        for id, side in found.key.sides.items()
+    }
+    return Made(found.arena, msgspec.structs.replace(found.key, sides=sides))
+
+
+def test_votes_are_set_beside_verdicts(made: Made) -> None:
+    """Whose taste is the proof agrees with it, whose taste is the other way parts from it."""
+    arena = made.arena
+    for better, agrees in (("good", True), ("bad", False)):
+        judged = proved_better(made, better)
+        draw = random.Random(8)
+        votes = [body(judged, noisy(judged, draw), turned=n % 2 == 1) for n in range(16)]
+        ship = figures(votes, {arena.digest: (arena, judged.key)}).questions[0]
+        proof = ship.proof
+        assert proof.n + proof.n_even + proof.n_neither == ship.n_votes + ship.n_same
+        assert proof.n == 16 * 8 and proof.n_even == 16 * 4, "bad beside long is even"
+        assert proof.share is not None and proof.low is not None and proof.high is not None
+        assert abs(proof.share - proof.n_more / proof.n) < 1e-6, "the plain share of votes"
+        assert (proof.low > 0.5) if agrees else (proof.high < 0.5)
+        assert len(proof.pairs) == 12 and sum(pair.is_even for pair in proof.pairs) == 4
+        parting = [pair for pair in proof.pairs if pair.parts]
+        assert all(better in pair.more.who for pair in proof.pairs if not pair.is_even)
+        assert len(parting) == (0 if agrees else 8)
+
+
+def test_the_share_that_agrees_with_proof_holds_the_truth_as_often_as_it_says() -> None:
+    """Drawn votes whose true share is known: voters and tasks each lean their own way."""
+    draw = random.Random(5)
+    sides = [whose(passed=2), whose(passed=1)]
+
+    def drawn(n_voters: int, n_tasks: int) -> list[Opened]:
+        voters = [draw.gauss(0, 0.5) for _ in range(n_voters)]
+        tasks = [draw.gauss(0, 0.5) for _ in range(n_tasks)]
+        found = []
+        for v, one in enumerate(voters):
+            for t, other in enumerate(tasks):
+                is_more = draw.random() < 1 / (1 + math.exp(-(0.8 + one + other)))
+                winner, loser = sides if is_more else sides[::-1]
+                found.append(Opened("ship", f"v{v}", f"t{t}", *sides, winner, loser))
+        return found
+
+    large = drawn(400, 400)
+    truth = sum(one.winner is sides[0] for one in large) / len(large)
+    held = 0
+    for _ in range(120):
+        one = with_proof(drawn(12, 12))
+        held += one.low is not None and one.high is not None and one.low <= truth <= one.high
+    assert 0.88 <= held / 120 <= 0.99, held
+
+
+def test_one_opinion_gives_counts_and_no_interval(made: Made) -> None:
+    judged = proved_better(made, "good")
+    votes = [body(judged, voter.prefers(judged.key, "good")) for _ in range(3)]
+    proof = figures(votes, {made.arena.digest: (made.arena, judged.key)}).questions[0].proof
+    assert (proof.n_more, proof.n, proof.share) == (24, 24, None)
+    assert "all votes went to one" in proof.refused
+
+
+def whose(passed: int) -> Whose:
+    return Whose(f"u{passed}", "a", "t", "x/y", "1", "failed", passed, 2, Counted(0, 0, 0))
+
+
 def test_attempts_of_one_agent_are_ranked_as_trials(tmp_path: Path) -> None:
     two = make([trial(tmp_path / "first"), trial(tmp_path / "second")], seed=3)
     votes = [body(two, voter.prefers(two.key, "first")) for _ in range(3)]
@@ -190,6 +260,7 @@ def test_the_command_reads_what_was_sent(made: Made, tmp_path: Path) -> None:
     assert "huge.json: answers of more than" in done.output
     assert "the signature does not fit" in done.output and "too soon" in done.output
     assert "\x1b" not in done.output and "good m" in done.output
+    assert "beside the verdicts: no pair of which more was proved" in done.output
 
     found = json.loads(read("--json").output)
     assert set(found) == {"schema", *DOCUMENTS["arena read"]}

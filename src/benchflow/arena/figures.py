@@ -12,6 +12,7 @@ from benchflow.analysis.bradley_terry import Strengths, bradley_terry
 from benchflow.analysis.estimate import NotEnoughData
 from benchflow.arena.make import BY_TOPIC, DOCUMENTS, MADE, SHIP
 from benchflow.arena.pack import Arena, Key, Whose
+from benchflow.arena.proof import WithProof, with_proof
 from benchflow.arena.votes import Vote, Votes
 
 #: Who takes less for half of the pairs has not looked at them.
@@ -61,7 +62,7 @@ class Answered:
     """One question. `n_same`: votes between two of one name, which are in nothing else.
 
     `refused`: why there are no strengths, "" where there are; `unadjusted`: why there are none at
-    equal sway, "" where there are.
+    equal sway, "" where there are. `proof`: the votes beside the verdicts, those of `n_same` too.
     """
 
     question: str
@@ -77,6 +78,7 @@ class Answered:
     adjusted: Strengths | None
     unadjusted: str
     leans: tuple[Lean, ...]
+    proof: WithProof
 
     @property
     def is_thin(self) -> bool:
@@ -210,6 +212,7 @@ def _answered(question: str, found: Sequence[Opened], by: str) -> Answered:
         adjusted=adjusted,
         unadjusted=unadjusted,
         leans=tuple(_lean(label, amounts) for label, amounts in sways.items()),
+        proof=with_proof(found),
     )
 
 

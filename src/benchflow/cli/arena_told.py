@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from benchflow.base.numbers import plural, signed
@@ -11,6 +12,8 @@ from benchflow.cli.table import table
 if TYPE_CHECKING:
     from benchflow.analysis.bradley_terry import Strengths
     from benchflow.arena.figures import Answered, Figures
+    from benchflow.arena.pack import Whose
+    from benchflow.arena.proof import Beside, WithProof
     from benchflow.people.reading import Reading
 
 
@@ -37,7 +40,7 @@ def _answered(one: Answered, by: str) -> str:
     if one.n_same:
         head += f"; {plural(one.n_same, 'vote')} between attempts of one agent: see --by trial"
     if not one.n_votes:
-        return head
+        return "\n".join([head, *_beside_verdicts(one.proof)])
     strengths, adjusted = _by_name(one.strengths), _by_name(one.adjusted)
     tier = {
         name: f"{number}"
@@ -65,7 +68,39 @@ def _answered(one: Answered, by: str) -> str:
             f"  {sway.name}: {signed(sway.effect)} log-odds ({signed(sway.low)} to "
             f"{signed(sway.high)})"
         )
-    return "\n".join(lines)
+    return "\n".join([*lines, *_beside_verdicts(one.proof)])
+
+
+def _beside_verdicts(proof: WithProof) -> Iterator[str]:
+    """What people would rather have, and what was proved: does one agree with the other?"""
+    told = f"beside the verdicts: {proof.n_more} of {proof.n} votes went to the side of which more"
+    if proof.n and proof.share is not None:
+        told += (
+            f" was proved, {100 * proof.share:.0f} % ({100 * (proof.low or 0):.0f} to "
+            f"{100 * (proof.high or 0):.0f} %; 50 % is no agreement)"
+        )
+    elif proof.n:
+        told += f" was proved; no interval: {proof.refused}"
+    else:
+        told = f"beside the verdicts: {proof.refused}"
+    yield told
+    rows = [
+        [one_line(one.task, 40), _side(one.more), str(one.for_more), _side(one.less),
+         str(one.for_less), str(one.neither), _agrees(one)]
+        for one in proof.pairs
+    ]  # fmt: skip
+    header = ["task", "more was proved of", "votes", "less of", "votes", "neither", ""]
+    yield table(header, rows)
+
+
+def _side(side: Whose) -> str:
+    return f"{one_line(side.trial, 60)}: {side.verdict}, {side.passed} of {side.milestones}"
+
+
+def _agrees(pair: Beside) -> str:
+    if pair.is_even:
+        return "as much of both"
+    return "people part from the proof" if pair.parts else ""
 
 
 def _by_name(found: Strengths | None) -> dict[str, str]:
@@ -108,6 +143,7 @@ def _question(one: Answered) -> dict[str, Any]:
         "at_equal_sway": _strengths(one.adjusted),
         "not_adjusted": one.unadjusted or None,
         "leans": one.leans,
+        "beside_verdicts": one.proof,
         "tiers": one.strengths.tiers() if one.strengths else [],
     }
 
