@@ -238,6 +238,8 @@ def test_the_command_reads_what_was_sent(made: Made, tmp_path: Path) -> None:
     draw = random.Random(1)
     for _ in range(6):
         rater, told = voter.votes(made.arena, made.key, noisy(made, draw))
+        for one in told["votes"]:
+            one["remark"] = f"\x1b[31mless {one['pair']}\n"
         path = voter.write(folder, rater, told)
     (folder / "copy.json").write_bytes(path.read_bytes())
     (folder / "huge.json").write_bytes(b"x" * 10_000_000)
@@ -260,9 +262,11 @@ def test_the_command_reads_what_was_sent(made: Made, tmp_path: Path) -> None:
     assert "huge.json: answers of more than" in done.output
     assert "the signature does not fit" in done.output and "too soon" in done.output
     assert "\x1b" not in done.output and "good m" in done.output
+    assert "what decided it:" in done.output and ": “less " in done.output
     assert "beside the verdicts: no pair of which more was proved" in done.output
 
     found = json.loads(read("--json").output)
     assert set(found) == {"schema", *DOCUMENTS["arena read"]}
+    assert len(found["remarks"]) == 6 * 12, "of pairs that check no attention"
     assert found["voters"] == 6 and found["questions"][0]["question"] == "ship"
     assert len(found["left_out"]) == 6

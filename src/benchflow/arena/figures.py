@@ -87,6 +87,16 @@ class Answered:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """What decided a pair, in a voter's words; `trial`: whose side they would ship, "" for neither.
+    Hostile."""
+
+    task: str
+    trial: str
+    words: str
+
+
+@dataclass(frozen=True)
 class Figures:
     """`left_out`: voters whose votes are not counted, by reason. `agreed`, `repeated`: answers to a
     pair shown twice, and those that were the same both times. `by`: what is ranked."""
@@ -97,6 +107,7 @@ class Figures:
     agreed: int
     repeated: int
     questions: tuple[Answered, ...]
+    remarks: tuple[Remark, ...]
 
 
 def figures(
@@ -127,6 +138,7 @@ def figures(
             for question in QUESTIONS
             if any(one.question == question for one in opened)
         ),
+        remarks=tuple(each for one in kept for each in _remarks(one, arenas[one.pack][1])),
     )
 
 
@@ -162,6 +174,15 @@ def _opened(votes: Votes, key: Key) -> Iterable[Opened]:
             winner = {"left": left, "right": right}.get(choice)
             loser = None if winner is None else right if winner is left else left
             yield Opened(question, votes.key, meant.task, left, right, winner, loser)
+
+
+def _remarks(votes: Votes, key: Key) -> Iterable[Remark]:
+    for vote in votes.votes:
+        meant = key.pairs[vote.pair]
+        if meant.kind == "real" and vote.remark.strip():
+            left, right = _sides(vote, votes, key)
+            chosen = {"left": left.trial, "right": right.trial}.get(vote.choices[SHIP.id], "")
+            yield Remark(meant.task, chosen, vote.remark.strip())
 
 
 def _again(votes: Votes, key: Key) -> tuple[int, int]:

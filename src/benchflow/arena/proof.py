@@ -98,7 +98,7 @@ def _share(
         found = bradley_terry(winners, losers, voters, tasks)
     except NotEnoughData as error:
         if len(set(winners)) < 2:
-            return None, None, None, "all votes went to one of the two: no interval"
+            return None, None, None, "all votes went to one of the two"
         return None, None, None, str(error)
     at = found.names.index(_MORE)
     # Strengths sum to zero, so half of the log-odds between the two.

@@ -11,7 +11,7 @@ from benchflow.cli.table import table
 
 if TYPE_CHECKING:
     from benchflow.analysis.bradley_terry import Strengths
-    from benchflow.arena.figures import Answered, Figures
+    from benchflow.arena.figures import Answered, Figures, Remark
     from benchflow.arena.pack import Whose
     from benchflow.arena.proof import Beside, WithProof
     from benchflow.people.reading import Reading
@@ -29,7 +29,15 @@ def told(reading: Reading, found: Figures) -> str:
         lines.append(
             f"a pair shown twice was answered alike {found.agreed} of {found.repeated} times"
         )
-    return "\n\n".join(("\n".join(lines), *(_answered(one, found.by) for one in found.questions)))
+    parts = ["\n".join(lines), *(_answered(one, found.by) for one in found.questions)]
+    if found.remarks:
+        parts.append("\n".join(("what decided it:", *map(_remark, found.remarks))))
+    return "\n\n".join(parts)
+
+
+def _remark(one: Remark) -> str:
+    whose = f"for {one_line(one.trial, 60)}" if one.trial else "no difference"
+    return f"  {one_line(one.task, 40)}, {whose}: “{one_line(one.words, 400)}”"
 
 
 def _answered(one: Answered, by: str) -> str:
@@ -125,6 +133,7 @@ def as_document(reading: Reading, found: Figures) -> dict[str, Any]:
         "inattentive": found.left_out,
         "by": found.by,
         "shown_twice": {"alike": found.agreed, "of": found.repeated},
+        "remarks": found.remarks,
         "questions": [_question(one) for one in found.questions],
     }
 

@@ -118,6 +118,7 @@ DOCUMENTS: dict[str, dict[str, str]] = {
         "inattentive": "reason → voters whose votes do not",
         "by": "agent or trial",
         "shown_twice": "`alike`, `of`: answers to the pair that was shown twice",
+        "remarks": "`task`, `trial`, `words`: what decided a pair, as voters say",
         "questions": "`question`, counts, `standings`, `strengths`, `tiers`, `leans`, "
         "`beside_verdicts` (arena.md)",
     },
