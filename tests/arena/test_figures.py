@@ -239,6 +239,7 @@ def test_the_command_reads_what_was_sent(made: Made, tmp_path: Path) -> None:
     for _ in range(6):
         rater, told = voter.votes(made.arena, made.key, noisy(made, draw))
         for one in told["votes"]:
+            told["name"] = "Vera\x1b[2J Voter"
             one["remark"] = f"\x1b[31mless {one['pair']}\n"
         path = voter.write(folder, rater, told)
     (folder / "copy.json").write_bytes(path.read_bytes())
@@ -262,6 +263,7 @@ def test_the_command_reads_what_was_sent(made: Made, tmp_path: Path) -> None:
     assert "huge.json: answers of more than" in done.output
     assert "the signature does not fit" in done.output and "too soon" in done.output
     assert "\x1b" not in done.output and "good m" in done.output
+    assert done.output.rstrip().endswith("with thanks to Vera Voter")
     assert "what decided it:" in done.output and ": “less " in done.output
     assert "beside the verdicts: no pair of which more was proved" in done.output
 

@@ -99,7 +99,8 @@ class Remark:
 @dataclass(frozen=True)
 class Figures:
     """`left_out`: voters whose votes are not counted, by reason. `agreed`, `repeated`: answers to a
-    pair shown twice, and those that were the same both times. `by`: what is ranked."""
+    pair shown twice, and those that were the same both times. `by`: what is ranked. `names`: given
+    for credit."""
 
     by: str
     voters: int
@@ -108,6 +109,7 @@ class Figures:
     repeated: int
     questions: tuple[Answered, ...]
     remarks: tuple[Remark, ...]
+    names: tuple[str, ...]
 
 
 def figures(
@@ -139,6 +141,7 @@ def figures(
             if any(one.question == question for one in opened)
         ),
         remarks=tuple(each for one in kept for each in _remarks(one, arenas[one.pack][1])),
+        names=tuple(sorted({votes.name for votes in kept if votes.name})),
     )
 
 

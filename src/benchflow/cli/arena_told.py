@@ -32,6 +32,8 @@ def told(reading: Reading, found: Figures) -> str:
     parts = ["\n".join(lines), *(_answered(one, found.by) for one in found.questions)]
     if found.remarks:
         parts.append("\n".join(("what decided it:", *map(_remark, found.remarks))))
+    if found.names:
+        parts.append(f"with thanks to {', '.join(one_line(name, 60) for name in found.names)}")
     return "\n\n".join(parts)
 
 
@@ -134,6 +136,7 @@ def as_document(reading: Reading, found: Figures) -> dict[str, Any]:
         "by": found.by,
         "shown_twice": {"alike": found.agreed, "of": found.repeated},
         "remarks": found.remarks,
+        "names": found.names,
         "questions": [_question(one) for one in found.questions],
     }
 

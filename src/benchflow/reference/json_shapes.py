@@ -119,6 +119,7 @@ DOCUMENTS: dict[str, dict[str, str]] = {
         "by": "agent or trial",
         "shown_twice": "`alike`, `of`: answers to the pair that was shown twice",
         "remarks": "`task`, `trial`, `words`: what decided a pair, as voters say",
+        "names": "voters who gave one for credit",
         "questions": "`question`, counts, `standings`, `strengths`, `tiers`, `leans`, "
         "`beside_verdicts` (arena.md)",
     },

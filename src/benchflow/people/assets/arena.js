@@ -281,6 +281,7 @@
       told(element("b", { textContent: "Sent. Thank you!" }), ["Keep this link: it deletes your votes. ", link]);
       isSent = true;
       answers.forget(STORED);
+      answers.close();
     } catch (error) {
       button.disabled = false;
       fault(finish, `Not sent: ${error.message}. You can save them as a file instead.`);

@@ -179,7 +179,7 @@
     }
     const left = openPairs().filter(([a, b]) => !value(nameOf(a, b))).length;
     say("pairs", left ? `${left} to answer` : "✓ complete", !left);
-    document.getElementById("kept").textContent = answers.isLasting()
+    if (!isSent) document.getElementById("kept").textContent = answers.isLasting()
       ? "Answers are kept in this browser while you type."
       : "This browser keeps nothing: leave the page open until you are done.";
   }
@@ -273,6 +273,7 @@
         done([[strong("Sent. Thank you!")], ["Keep this link: it deletes your answers. ", link]]);
         isSent = true;
         answers.forget(DRAFT);
+        answers.close();
       } catch (error) {
         button.disabled = false;
         list("Not sent:", [["", error.message]]);
