@@ -12,8 +12,9 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from benchflow.arena.figures import Opened, figures, inattentive
+from benchflow.arena.figures import figures, inattentive
 from benchflow.arena.make import Made, make
+from benchflow.arena.opened import Opened
 from benchflow.arena.pack import Whose, write
 from benchflow.arena.proof import with_proof
 from benchflow.arena.side import Counted

@@ -10,14 +10,11 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from benchflow.analysis.bradley_terry import bradley_terry
 from benchflow.analysis.estimate import NotEnoughData
+from benchflow.arena.opened import Opened
 from benchflow.arena.pack import Whose
-
-if TYPE_CHECKING:
-    from benchflow.arena.figures import Opened
 
 _MORE, _LESS = "more", "less"
 

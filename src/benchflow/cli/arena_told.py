@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from benchflow.analysis.bradley_terry import Strengths
     from benchflow.arena.figures import Answered, Figures, Remark
     from benchflow.arena.pack import Whose
-    from benchflow.arena.proof import Beside, WithProof
+    from benchflow.arena.proof import Beside
     from benchflow.people.reading import Reading
+
+_THIN = "fewer than 8 voters or tasks: these intervals hold the truth too seldom"
 
 
 def told(reading: Reading, found: Figures) -> str:
@@ -50,7 +52,7 @@ def _answered(one: Answered, by: str) -> str:
     if one.n_same:
         head += f"; {plural(one.n_same, 'vote')} between attempts of one agent: see --by trial"
     if not one.n_votes:
-        return "\n".join([head, *_beside_verdicts(one.proof)])
+        return "\n".join([head, *_beside_verdicts(one)])
     strengths, adjusted = _by_name(one.strengths), _by_name(one.adjusted)
     tier = {
         name: f"{number}"
@@ -67,7 +69,7 @@ def _answered(one: Answered, by: str) -> str:
     if one.refused:
         lines.append(f"no strengths: {one.refused}")
     elif one.is_thin:
-        lines.append("fewer than 8 voters or tasks: these intervals hold the truth too seldom")
+        lines.append(_THIN)
     if one.unadjusted and one.unadjusted != one.refused:
         lines.append(f"not at equal sway: {one.unadjusted}")
     leans = [f"{lean.name} {lean.more} of {lean.of}" for lean in one.leans if lean.of]
@@ -78,26 +80,28 @@ def _answered(one: Answered, by: str) -> str:
             f"  {sway.name}: {signed(sway.effect)} log-odds ({signed(sway.low)} to "
             f"{signed(sway.high)})"
         )
-    return "\n".join([*lines, *_beside_verdicts(one.proof)])
+    return "\n".join([*lines, *_beside_verdicts(one)])
 
 
-def _beside_verdicts(proof: WithProof) -> Iterator[str]:
+def _beside_verdicts(one: Answered) -> Iterator[str]:
     """What people would rather have, and what was proved: does one agree with the other?"""
+    proof = one.proof
     told = f"beside the verdicts: {proof.n_more} of {proof.n} votes went to the side of which more"
     if proof.n and proof.share is not None:
         told += (
             f" was proved, {100 * proof.share:.0f} % ({100 * (proof.low or 0):.0f} to "
             f"{100 * (proof.high or 0):.0f} %; 50 % is no agreement)"
         )
+        told += f"; {_THIN}" if one.is_thin and not one.strengths else ""
     elif proof.n:
         told += f" was proved; no interval: {proof.refused}"
     else:
         told = f"beside the verdicts: {proof.refused}"
     yield told
     rows = [
-        [one_line(one.task, 40), _side(one.more), str(one.for_more), _side(one.less),
-         str(one.for_less), str(one.neither), _agrees(one)]
-        for one in proof.pairs
+        [one_line(pair.task, 40), _side(pair.more), str(pair.for_more), _side(pair.less),
+         str(pair.for_less), str(pair.neither), _agrees(pair)]
+        for pair in proof.pairs
     ]  # fmt: skip
     header = ["task", "more was proved of", "votes", "less of", "votes", "neither", ""]
     yield table(header, rows)

@@ -52,7 +52,7 @@ class PackMilestone(Struct, frozen=True):
 
 class Document(Struct, frozen=True):
     """A text that the instruction names and an agent finds in its sandbox, such as a format that
-    is as binding as the letter itself."""
+    is as binding as it."""
 
     name: str
     text: str
