@@ -31,6 +31,10 @@ from benchflow.analysis.rasch import rasch
 from benchflow.analysis.rates import bootstrap_rate, rate
 from benchflow.analysis.skills import skill_effects
 from benchflow.analysis.stated_hours import stated_hours
+from benchflow.arena.opened import Opened
+from benchflow.arena.pack import Whose
+from benchflow.arena.proof import with_proof
+from benchflow.arena.side import Counted
 
 from . import simulate
 from .simulate import TRUE_RATE, Generator
@@ -236,6 +240,31 @@ def _votes(g: Generator) -> list[float]:
     return _inside(found.low, found.high, _vote_truth())
 
 
+def _opened(to_more: np.ndarray, voters: list[str], tasks: list[str]) -> list[Opened]:
+    counted = Counted(0, 0, 0)
+    more, less = (Whose(f"u{n}", "", f"{n}", "", "", "", n, 2, counted) for n in (2, 1))
+    rows = zip(to_more, voters, tasks, strict=True)
+    return [
+        Opened("ship", voter, task, more, less, *((more, less) if won else (less, more)))
+        for won, voter, task in rows
+    ]
+
+
+@cache
+def _beside_truth() -> float:
+    return float(simulate.beside(np.random.default_rng(96), 3000, 3000)[0].mean())
+
+
+def _beside(n_voters: int, n_tasks: int) -> Callable[[Generator], list[float]]:
+    def draw(g: Generator) -> list[float]:
+        found = with_proof(_opened(*simulate.beside(g, n_voters, n_tasks)))
+        if found.low is None or found.high is None:
+            return [float("nan")]
+        return [float(found.low <= _beside_truth() <= found.high)]
+
+    return draw
+
+
 @cache
 def _harder_truth(n_tasks: int) -> Floats:
     return bradley_terry(*simulate.harder(np.random.default_rng(98), 20_000, n_tasks)).strength
@@ -317,6 +346,8 @@ SCENARIOS = (
     Scenario("model × skill effects", "3 × 3, 20 tasks a skill × 5", _skills),
     Scenario("horizon", "60 tasks × 5", _horizon, slow=True),
     Scenario("Bradley–Terry strengths", "40 voters × 12, 30 tasks", _votes, slow=True),
+    Scenario("votes beside verdicts", "12 voters, 12 tasks", _beside(12, 12), slow=True),
+    Scenario("votes beside verdicts", "8 voters, 8 tasks", _beside(8, 8), slow=True),
     Scenario("Bradley–Terry difficulties", "20 raters, 3 tasks", _harder(20, 3), slow=True),
     Scenario("Bradley–Terry difficulties", "20 raters, 5 tasks", _harder(20, 5), slow=True),
     Scenario("stated hours", "5 raters, 3 tasks", _stated(5, 3), slow=True),

@@ -180,6 +180,18 @@ def votes(
     )
 
 
+def beside(
+    generator: Generator, n_voters: int, n_tasks: int, lean: float = 0.8, taste: float = 0.5
+) -> tuple[np.ndarray, list[str], list[str]]:
+    """Whether each vote went to the side of which more was proved, its voter, its task: everybody
+    votes on all tasks; some lean more to what was proved, on some tasks more is seen of it."""
+    own = generator.normal(0, taste, size=n_voters)[:, None]
+    seen = generator.normal(0, taste, size=n_tasks)[None, :]
+    to_more = generator.random((n_voters, n_tasks)) < special.expit(lean + own + seen)
+    voters = [f"v{i}" for i in np.arange(n_voters).repeat(n_tasks)]
+    return to_more.ravel(), voters, [f"t{i}" for i in np.tile(np.arange(n_tasks), n_voters)]
+
+
 def behave(
     generator: Generator, n_tasks: int = 50
 ) -> tuple[np.ndarray, list[str], list[str], np.ndarray]:

@@ -197,13 +197,26 @@ def test_what_the_verifier_typed_around_its_commands_is_not_shown(tmp_path: Path
         "Linux",
         "]630976799:0:630976799;",
         "1778885157",
+        "~ #  stty -echo 2>/dev/null; PS1= PS2=; echo $((487691056+471314404))",
+        " stty -echo 2>/dev/null; PS1= PS2=; echo $((185341841+182885423))",
+        "((629448384+189917072))",
+        ")",
         "",
         "",
         "42",
     ]
     record = trial(tmp_path / "one", lines=[(float(n), text) for n, text in enumerate(typed)])
     side, _ = look(record, names.pattern([]))
-    assert [text for _, text in side.consoles[0].lines] == ["# uname", "Linux", "", "42"]
+    kept = [text for _, text in side.consoles[0].lines]
+    assert kept == ["# uname", "Linux", "~ #", "", "42"]
+
+
+def test_a_line_that_is_cut_says_so(tmp_path: Path) -> None:
+    """Half of a line of JSON looks as if its maker had printed half of it."""
+    record = trial(tmp_path / "one", lines=[(1.0, "{" + "x" * 1998 + "}"), (2.0, "y" * 600)])
+    side, _ = look(record, names.pattern([]))
+    long, whole = (text for _, text in side.consoles[0].lines)
+    assert long == "{" + "x" * 599 + " … (1,400 more characters)" and whole == "y" * 600
 
 
 def test_hostile_consoles_are_bounded_and_words(tmp_path: Path) -> None:

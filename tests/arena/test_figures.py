@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -110,6 +111,43 @@ def test_who_does_not_look_is_left_out(made: Made) -> None:
     assert found.voters == 0 and sum(found.left_out.values()) == 2 and found.questions == ()
 
 
+def proved_better(found: Made, name: str) -> Made:
+    """The same, with all milestones passed by `name` and one by the others."""
+    sides = {
+        id: msgspec.structs.replace(side, passed=3 if name in side.who else 1) if side.uid else side
+        for id, side in found.key.sides.items()
+    }
+    return Made(found.arena, msgspec.structs.replace(found.key, sides=sides))
+
+
+def test_votes_are_set_beside_verdicts(made: Made) -> None:
+    """Whose taste is the proof agrees with it, whose taste is the other way parts from it."""
+    arena = made.arena
+    for better, agrees in (("good", True), ("bad", False)):
+        judged = proved_better(made, better)
+        draw = random.Random(8)
+        votes = [body(judged, noisy(judged, draw), turned=n % 2 == 1) for n in range(16)]
+        ship = figures(votes, {arena.digest: (arena, judged.key)}).questions[0]
+        proof = ship.proof
+        assert proof.n + proof.n_even + proof.n_neither == ship.n_votes + ship.n_same
+        assert proof.n == 16 * 8 and proof.n_even == 16 * 4, "bad beside long is even"
+        assert proof.share is not None and proof.low is not None and proof.high is not None
+        assert abs(proof.share - proof.n_more / proof.n) < 1e-6, "the plain share of votes"
+        assert (proof.low > 0.5) if agrees else (proof.high < 0.5)
+        assert len(proof.pairs) == 12 and sum(pair.is_even for pair in proof.pairs) == 4
+        parting = [pair for pair in proof.pairs if pair.parts]
+        assert all(better in pair.more.who for pair in proof.pairs if not pair.is_even)
+        assert len(parting) == (0 if agrees else 8)
+
+
+def test_one_opinion_gives_counts_and_no_interval(made: Made) -> None:
+    judged = proved_better(made, "good")
+    votes = [body(judged, voter.prefers(judged.key, "good")) for _ in range(3)]
+    proof = figures(votes, {made.arena.digest: (made.arena, judged.key)}).questions[0].proof
+    assert (proof.n_more, proof.n, proof.share) == (24, 24, None)
+    assert "all votes went to one" in proof.refused
+
+
 def test_attempts_of_one_agent_are_ranked_as_trials(tmp_path: Path) -> None:
     two = make([trial(tmp_path / "first"), trial(tmp_path / "second")], seed=3)
     votes = [body(two, voter.prefers(two.key, "first")) for _ in range(3)]
@@ -168,6 +206,9 @@ def test_the_command_reads_what_was_sent(made: Made, tmp_path: Path) -> None:
     draw = random.Random(1)
     for _ in range(6):
         rater, told = voter.votes(made.arena, made.key, noisy(made, draw))
+        for one in told["votes"]:
+            told["name"] = "Vera\x1b[2J Voter"
+            one["remark"] = f"\x1b[31mless {one['pair']}\n"
         path = voter.write(folder, rater, told)
     (folder / "copy.json").write_bytes(path.read_bytes())
     (folder / "huge.json").write_bytes(b"x" * 10_000_000)
@@ -190,8 +231,12 @@ def test_the_command_reads_what_was_sent(made: Made, tmp_path: Path) -> None:
     assert "huge.json: answers of more than" in done.output
     assert "the signature does not fit" in done.output and "too soon" in done.output
     assert "\x1b" not in done.output and "good m" in done.output
+    assert done.output.rstrip().endswith("with thanks to Vera Voter")
+    assert "what decided it:" in done.output and ": “less " in done.output
+    assert "beside the verdicts: no pair of which more was proved" in done.output
 
     found = json.loads(read("--json").output)
     assert set(found) == {"schema", *DOCUMENTS["arena read"]}
+    assert len(found["remarks"]) == 6 * 12, "of pairs that check no attention"
     assert found["voters"] == 6 and found["questions"][0]["question"] == "ship"
     assert len(found["left_out"]) == 6

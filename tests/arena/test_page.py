@@ -132,8 +132,11 @@ def test_both_consoles_play_on_one_clock(opened: Browser, made: Made, folder: Pa
         assert second.get_attribute("aria-pressed") == "true"
 
 
-def test_keyboard_alone_is_enough(opened: Browser, made: Made, folder: Path) -> None:
-    with page(opened, **DESK) as (tab, faults):
+@pytest.mark.parametrize("look", [DESK, PHONE], ids=["desk", "phone"])
+def test_keyboard_alone_is_enough(
+    opened: Browser, made: Made, folder: Path, look: dict[str, Any]
+) -> None:
+    with page(opened, **look) as (tab, faults):
         at_file(tab, folder)
 
         def to(selector: str) -> None:
@@ -249,6 +252,7 @@ def test_a_link_is_worth_one_set_of_votes(opened: Browser, made: Made, tmp_path:
         deletion = tab.locator("#done a").get_attribute("href")
         (kept,) = store.envelopes(MOST_BYTES)
         assert made.arena.votes(kept).body.link and faults == []
+        assert tab.evaluate("Object.keys(localStorage)") == ["benchflow-rater-key"]
         assert "Thank you" in (tab.goto(f"{url}/r/{code}") and tab.inner_text("h1"))
         assert deletion
         tab.goto(deletion)

@@ -17,12 +17,16 @@ from benchflow.errors import UsageError
 from benchflow.people.answers import Body, hash_of, opened
 from benchflow.people.outreach import messages, sheet
 from benchflow.people.outreach.pipeline import State, figures, progress
+from benchflow.people.questionnaire import write
 from benchflow.people.store import Store
 
+from .made_packs import pack
 from .rater import Rater
 
 PACK = "ab" * 32
-HOW = messages.Invitation(PACK, "https://rate.example.org/", "M. Aintainer <m@example.org>", 25)
+HOW = messages.Invitation(
+    PACK, "https://rate.example.org/", "M. Aintainer <m@example.org>", "3 tasks", 60
+)
 LINES = """\
 id,name,contact,group,why,note
 p01,Ada Example,ada@example.org,embedded,You wrote the bootloader.,met once
@@ -95,7 +99,9 @@ def test_each_group_has_a_message_that_says_what_it_must(
     text = path.read_text()
     assert text.startswith("To: a@b.example\nSubject: ") and "Dear A Name,\n" in text
     assert f"/r/{code_in(path)}\n" in text and "\nBecause of that.\n" in text
-    assert "25 minutes" in text and "$" not in text and "\n\n\n" not in text
+    assert "60 minutes" in text and "3 tasks" in text
+    assert "$" not in text and "\n\n\n" not in text
+    assert "If you agree on the page, we publish figures made of them and the answers" in text
     assert "deletes them" in text and "we do not write a second time" in text
     assert HOW.sender in text and stat.S_IMODE(path.stat().st_mode) == 0o600
 
@@ -205,8 +211,14 @@ def test_the_command_tells_and_marks(file: Path, tmp_path: Path) -> None:
         return done.output
 
     db = str(tmp_path / "a.sqlite")
-    told = run("--answers", db, "--messages", str(tmp_path / "out"), "--pack", PACK,
-               "--url", "https://rate.example.org", "--sender", "M")  # fmt: skip
+    write(pack(), tmp_path / "pack")
+    how = ["--answers", db, "--url", "https://rate.example.org", "--sender", "M"]
+    told = run(*how, "--messages", str(tmp_path / "out"), "--pack", str(tmp_path / "pack"))
+    assert "about 60 minutes" in (tmp_path / "out/p01.txt").read_text()
+    assert "About 45–60 minutes" in (tmp_path / "pack/rate.html").read_text(), "as the page says"
+    bare = ["--messages", str(tmp_path / "two"), "--pack", PACK]
+    refused = CliRunner().invoke(command, [str(file), *how, *bare])
+    assert refused.exit_code == 2 and "needs --minutes" in refused.output
     assert told.count("written: ") == 3 and "Ada Example" in told
     run("--sent", "p01", "--declined", "p03")
     assert re.search(r"^p03,.*,\d{4}-\d\d-\d\d$", file.read_text(), re.MULTILINE)

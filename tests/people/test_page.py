@@ -15,14 +15,15 @@ from playwright.sync_api import Browser, Page, expect
 from tests.needs import needs
 from tests.site.browser import browser, page
 
-from benchflow.people.answers import hash_of
+from benchflow.people.answers import Signed, hash_of
 from benchflow.people.pack import Pack
 from benchflow.people.questionnaire import PAGE, RatingQuestions, write
 from benchflow.people.rating import Hours
 from benchflow.people.server import app, listen
 from benchflow.people.store import Store
 
-from .made_packs import NAMES, hostile, pack
+from .made_packs import NAMES, hostile, pack, rating
+from .rater import Rater
 
 SIZES: dict[str, dict[str, Any]] = {
     "phone": {
@@ -122,15 +123,15 @@ def test_an_expert_answers_by_keyboard_and_the_file_is_what_was_typed(
     tab.keyboard.press("Tab")
     expect(tab.locator(".skip")).to_be_focused()
     answer_by_keyboard(tab, len(NAMES))
-    rating = made.rating(saved(tab)).body
-    assert [one.task for one in rating.tasks] == list(NAMES)
-    assert rating.tasks[0].hours == Hours(1.5, 4, 12)
-    assert [(d.demand, d.what, d.why) for d in rating.tasks[0].doubts] == [("R1", "unfair", WORDS)]
-    assert (rating.tasks[0].exploit, rating.tasks[1].exploit) == (WORDS, "")
-    assert {(one.work, one.sign, one.pay) for one in rating.tasks} == {("daily", "no", "little")}
-    assert {frozenset((p.a, p.b)) for p in rating.pairs} == {frozenset(p) for p in made.pairs}
-    assert all(pair.harder == pair.a for pair in rating.pairs), "the first choice was taken"
-    assert not rating.rehearsal
+    given = made.rating(saved(tab)).body
+    assert [one.task for one in given.tasks] == list(NAMES)
+    assert given.tasks[0].hours == Hours(1.5, 4, 12)
+    assert [(d.demand, d.what, d.why) for d in given.tasks[0].doubts] == [("R1", "unfair", WORDS)]
+    assert (given.tasks[0].exploit, given.tasks[1].exploit) == (WORDS, "")
+    assert {(one.work, one.sign, one.pay) for one in given.tasks} == {("daily", "no", "little")}
+    assert {frozenset((p.a, p.b)) for p in given.pairs} == {frozenset(p) for p in made.pairs}
+    assert all(pair.harder == pair.a for pair in given.pairs), "the first choice was taken"
+    assert not given.rehearsal
     accessible(tab)
     expect(tab.locator("#done")).to_be_focused()
     # The page itself, and the file that it made: no network.
@@ -202,6 +203,7 @@ def test_a_task_that_asks_in_scripts_runs_none(tab: Page, tmp_path: Path) -> Non
 
 def test_the_timer_counts_over_a_reload(at_desk: Page, tmp_path: Path) -> None:
     at_desk.clock.install(time=0)
+    at_desk.clock.pause_at(1)  # else a slow machine's own seconds are counted, too
     at_desk.goto(of_file(pack(), tmp_path))
     at_desk.get_by_text("Try it yourself").first.click()
     at_desk.locator('[data-timer="t0"]').click()
@@ -282,6 +284,11 @@ def test_answers_are_sent_by_a_link_once_and_deleted_on_request(tab: Page, tmp_p
         accessible(tab)
         (data,) = store.envelopes(1_000_000)
         assert made.rating(data).body.link == store.links()[0].hash
+        expect(tab.locator("#kept")).to_have_text(
+            "What you typed was sent, and is no longer kept in this browser."
+        )
+        tab.locator("#comment").fill("one more thing")
+        assert tab.evaluate("Object.keys(localStorage)") == ["benchflow-rater-key"]
         deletion = tab.locator("#done a").get_attribute("href")
         tab.goto(str(deletion))
         accessible(tab)
@@ -290,3 +297,28 @@ def test_answers_are_sent_by_a_link_once_and_deleted_on_request(tab: Page, tmp_p
         assert list(store.envelopes(1_000_000)) == []
         tab.goto(f"{url}/r/{code}")
         expect(tab.locator("#send")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_every_page_of_the_server_is_accessible_in_both_colours(
+    opened: Browser, tmp_path: Path, size: str, scheme: str
+) -> None:
+    made, store = pack(NAMES[:1]), Store(tmp_path / "answers.sqlite")
+    used, fresh = store.new_links(made.digest, ["", ""])
+    rater = Rater()
+    signed = made.rating(rater.envelope(rating(rater, made, link=hash_of(used))))
+    token = store.take(used, Signed(signed.body, signed.envelope))
+    pages = {
+        f"/r/{fresh}": "What do you think of this task?",
+        f"/r/{used}": "Thank you: answers came by this link",
+        f"/r/{used}x": "There is no such page",
+        f"/delete/{token}": "Delete your answers?",
+        "/": "Nothing to see",
+    }
+    with served(made, store) as url, page(opened, **SIZES[size], color_scheme=scheme) as (tab, _):
+        for path, heading in pages.items():
+            tab.goto(url + path)
+            expect(tab.locator("h1")).to_have_text(heading)
+            accessible(tab)
+            assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -13,10 +13,11 @@ from benchflow.cli.app import benchflow
 from benchflow.errors import UsageError
 from benchflow.people import recorded
 from benchflow.people.answers import BadAnswers, Signed, hash_of
-from benchflow.people.pack import Pack
+from benchflow.people.pack import Pack, load, pack_of
 from benchflow.people.questionnaire import write
 from benchflow.people.reading import Reading, read
 from benchflow.people.store import NAME, Store
+from benchflow.tasks import find
 
 from .made_packs import about, pack, rating
 from .rater import Rater
@@ -232,3 +233,22 @@ def test_signed_is_what_a_store_takes(tmp_path: Path) -> None:
     signed = PACK.rating(rater.envelope(rating(rater, PACK)))
     with pytest.raises(BadAnswers, match="not known"):
         store.take("guess", Signed(signed.body, signed.envelope))
+
+
+def test_documents_that_an_instruction_names_are_in_the_pack(tmp_path: Path) -> None:
+    """Who has not read what a letter calls binding cannot judge it."""
+    of = pack_of([find("container/oci-base"), find("repair/dead-server")])
+    names = [one.name for one in of.tasks[0].documents]
+    assert [name.rpartition("/")[2] for name in names] == [
+        "LIST.md", "MACHINE.md", "PARCEL.md", "README"
+    ]  # fmt: skip
+    assert "org.opencontainers.image.ref.name" in of.tasks[0].documents[0].text
+    (ledger,) = of.tasks[1].documents
+    assert ledger.name.endswith("/usr/share/doc/tallyd/README")
+    write(of, tmp_path / "pack")
+    assert load(tmp_path / "pack").digest == of.digest
+    page = (tmp_path / "pack/rate.html").read_text()
+    assert page.count("a document that the instruction names") == 5
+    links = ["rate", "links", str(tmp_path / "pack"), "3", "--for", "a builder", "--json"]
+    made = json.loads(CliRunner().invoke(benchflow, links, catch_exceptions=False).stdout)["links"]
+    assert [one["for"] for one in made] == ["a builder", "", ""], "a note takes no link away"

@@ -26,7 +26,8 @@ from benchflow.site.study import Study
 from benchflow.study.statistics import Refused
 from benchflow.tasks import find
 
-from .made_packs import NAMES, pack, task
+from .made_packs import NAMES, pack, rating, task
+from .rater import Rater
 from .raters import LIKELY, envelopes, ratings
 
 PACK = pack()
@@ -207,3 +208,17 @@ def test_rate_read_tells_the_figures(tmp_path: Path) -> None:
     assert "12 sets of answers kept" in done.output, done.output
     assert "How hard, on one scale" in done.output
     assert "Doubted by 8 of 12" in done.output
+    assert "Rater 1: repair/lamp, R1 unfair: “<b>no 1</b>”" in done.output
+
+
+def test_rate_read_tells_what_they_wrote_on_one_line_each(tmp_path: Path) -> None:
+    made = pack(NAMES[:1])
+    rater = Rater()
+    body = rating(rater, made, comment="one\n\x1b[31mtwo", name="Eve\x07")
+    body["tasks"][0]["exploit"] = "copy\r\nit"
+    file, where = tmp_path / "in.json", tmp_path / "pack.json"
+    file.write_bytes(rater.envelope(body))
+    where.write_bytes(made.encoded)
+    done = CliRunner().invoke(benchflow, ["rate", "read", str(file), "--pack", str(where)])
+    assert "Eve: repair/lamp, points without the work: “copy it”" in done.output
+    assert "Eve: anything else: “one " in done.output and "\x1b" not in done.output

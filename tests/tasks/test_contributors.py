@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.lamp import Edit, edit, lamp
+from tests.people.raters import envelopes
 
 from benchflow.authoring.check import GATES
 from benchflow.authoring.gate_record import due
@@ -18,6 +19,9 @@ from benchflow.authoring.new import new
 from benchflow.authoring.publish import dataset
 from benchflow.authoring.publish.datasheet import datasheet
 from benchflow.errors import TaskError
+from benchflow.people import recorded
+from benchflow.people.pack import pack_of
+from benchflow.people.reading import read
 from benchflow.reference import citation, contributors
 from benchflow.results.jobs import task_facts
 from benchflow.run.job import job_record
@@ -165,6 +169,43 @@ def test_the_page_and_the_citation_name_them(told: Path, tmp_path: Path) -> None
     (reference,) = cited["references"]
     assert reference["version"] == "1.0.0"
     assert reference["notes"] == "Reviewed by B. | <b>Operator</b> (attempt, rating)."
+
+
+def test_who_made_a_generator_and_who_rated_under_a_name_are_named(
+    told: Path, tmp_path: Path
+) -> None:
+    checkout = tmp_path / "checkout"
+    shutil.copytree(root().parent / "generators", checkout / "generators")
+    for name in ("lib", "repair/dead-server"):
+        shutil.copytree(root() / name, checkout / "tasks" / name)
+    template = checkout / "generators/repair/server/template/task.toml"
+    text = template.read_text()
+    template.write_text(text.replace('{ name = "benchflow" }', '{ name = "G. Maker" }'))
+    shutil.copytree(told, checkout / "tasks/embedded/lamp")
+    (lamp, server) = (load(checkout / "tasks" / n) for n in ("embedded/lamp", "repair/dead-server"))
+    of = pack_of([lamp, server])
+    given = envelopes(of, 2)  # under the names Rater 0 and Rater 1
+    rehearsal = pack_of([lamp, server], rehearsal=True)
+    given += [data.replace(b"Rater", b"Tester") for data in envelopes(rehearsal, 1)]
+    given += envelopes(rehearsal, 4)[3:]
+    packs = {one.digest: one for one in (of, rehearsal)}
+    (tmp_path / "in.jsonl").write_bytes(b"\n".join(given))
+    recorded.write(
+        checkout / "ratings", read([tmp_path / "in.jsonl"], recorded.asked(packs)), packs
+    )
+    assert b"Rater 3" in (checkout / "ratings/answers.jsonl").read_bytes(), "the rehearsal is there"
+    page = contributors.page(checkout)
+    assert "| G. Maker | repair/server (generator) | all of it |" in page
+    for number in (0, 1):
+        assert f"| Rater {number} | embedded/lamp, repair/dead-server | rating |" in page
+    assert "Rater 3" not in page and "Tester" not in page, "made to test the page, or forged"
+    (checkout / "pyproject.toml").write_text(
+        '[project]\nname = "n"\ndescription = "d"\nversion = "1"\nlicense = "MIT"\n'
+    )
+    cited = yaml.safe_load(citation.file(checkout))
+    assert "G. Maker" in [author["name"] for author in cited["authors"]]
+    titles = [one["title"].partition(":")[0] for one in cited["references"]]
+    assert titles == ["embedded/lamp", "repair/dead-server", "repair/server (generator)"]
 
 
 def test_the_citation_has_what_the_format_asks_for() -> None:

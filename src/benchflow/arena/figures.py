@@ -11,7 +11,9 @@ from statistics import median
 from benchflow.analysis.bradley_terry import Strengths, bradley_terry
 from benchflow.analysis.estimate import NotEnoughData
 from benchflow.arena.make import BY_TOPIC, DOCUMENTS, MADE, SHIP
+from benchflow.arena.opened import Opened, opened, sides
 from benchflow.arena.pack import Arena, Key, Whose
+from benchflow.arena.proof import WithProof, with_proof
 from benchflow.arena.votes import Vote, Votes
 
 #: Who takes less for half of the pairs has not looked at them.
@@ -22,19 +24,6 @@ FEW = 8
 _AMOUNTS = {"longer console": "console_lines", "more words": "words", "more files": "files"}
 QUESTIONS = {SHIP.id: SHIP.text, MADE.id: MADE.text, DOCUMENTS.id: DOCUMENTS.text}
 assert {question.id for question in BY_TOPIC.values()} <= QUESTIONS.keys()
-
-
-@dataclass(frozen=True)
-class Opened:
-    """One answer with its pair opened. `winner` and `loser` are None where there was neither."""
-
-    question: str
-    voter: str
-    task: str
-    left: Whose
-    right: Whose
-    winner: Whose | None
-    loser: Whose | None
 
 
 @dataclass(frozen=True)
@@ -61,7 +50,7 @@ class Answered:
     """One question. `n_same`: votes between two of one name, which are in nothing else.
 
     `refused`: why there are no strengths, "" where there are; `unadjusted`: why there are none at
-    equal sway, "" where there are.
+    equal sway, "" where there are. `proof`: the votes beside the verdicts, those of `n_same` too.
     """
 
     question: str
@@ -77,6 +66,7 @@ class Answered:
     adjusted: Strengths | None
     unadjusted: str
     leans: tuple[Lean, ...]
+    proof: WithProof
 
     @property
     def is_thin(self) -> bool:
@@ -85,9 +75,20 @@ class Answered:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """What decided a pair, in a voter's words; `trial`: whose side they would ship, "" for neither.
+    Hostile."""
+
+    task: str
+    trial: str
+    words: str
+
+
+@dataclass(frozen=True)
 class Figures:
     """`left_out`: voters whose votes are not counted, by reason. `agreed`, `repeated`: answers to a
-    pair shown twice, and those that were the same both times. `by`: what is ranked."""
+    pair shown twice, and those that were the same both times. `by`: what is ranked. `names`: given
+    for credit."""
 
     by: str
     voters: int
@@ -95,6 +96,8 @@ class Figures:
     agreed: int
     repeated: int
     questions: tuple[Answered, ...]
+    remarks: tuple[Remark, ...]
+    names: tuple[str, ...]
 
 
 def figures(
@@ -110,8 +113,8 @@ def figures(
             left_out[reason] += 1
         else:
             kept.append(votes)
-    opened = [one for votes in kept for one in _opened(votes, arenas[votes.pack][1])]
-    agents = {side.who for one in opened for side in (one.left, one.right)}
+    given = [one for votes in kept for one in opened(votes, arenas[votes.pack][1])]
+    agents = {side.who for one in given for side in (one.left, one.right)}
     by = by if len(agents) > 1 else "trial"
     again = [_again(votes, arenas[votes.pack][1]) for votes in kept]
     return Figures(
@@ -121,10 +124,12 @@ def figures(
         agreed=sum(agreed for agreed, _ in again),
         repeated=sum(of for _, of in again),
         questions=tuple(
-            _answered(question, [one for one in opened if one.question == question], by)
+            _answered(question, [one for one in given if one.question == question], by)
             for question in QUESTIONS
-            if any(one.question == question for one in opened)
+            if any(one.question == question for one in given)
         ),
+        remarks=tuple(each for one in kept for each in _remarks(one, arenas[one.pack][1])),
+        names=tuple(sorted({votes.name for votes in kept if votes.name})),
     )
 
 
@@ -135,7 +140,7 @@ def inattentive(votes: Votes, key: Key) -> str:
     for vote in votes.votes:
         if key.pairs[vote.pair].kind != "blank":
             continue
-        left, right = _sides(vote, votes, key)
+        left, right = sides(vote, votes, key)
         real = left if left.uid else right
         chosen = {q: left if c == "left" else right for q, c in vote.choices.items()
                   if c != "neither"}  # fmt: skip
@@ -146,20 +151,13 @@ def inattentive(votes: Votes, key: Key) -> str:
     return ""
 
 
-def _sides(vote: Vote, votes: Votes, key: Key) -> tuple[Whose, Whose]:
-    return key.sides[vote.left], key.sides[key.other(vote.pair, vote.left)]
-
-
-def _opened(votes: Votes, key: Key) -> Iterable[Opened]:
+def _remarks(votes: Votes, key: Key) -> Iterable[Remark]:
     for vote in votes.votes:
         meant = key.pairs[vote.pair]
-        if meant.kind != "real":
-            continue
-        left, right = _sides(vote, votes, key)
-        for question, choice in vote.choices.items():
-            winner = {"left": left, "right": right}.get(choice)
-            loser = None if winner is None else right if winner is left else left
-            yield Opened(question, votes.key, meant.task, left, right, winner, loser)
+        if meant.kind == "real" and vote.remark.strip():
+            left, right = sides(vote, votes, key)
+            chosen = {"left": left.trial, "right": right.trial}.get(vote.choices[SHIP.id], "")
+            yield Remark(meant.task, chosen, vote.remark.strip())
 
 
 def _again(votes: Votes, key: Key) -> tuple[int, int]:
@@ -177,7 +175,7 @@ def _again(votes: Votes, key: Key) -> tuple[int, int]:
 
 
 def _uid(vote: Vote, votes: Votes, key: Key, question: str) -> str:
-    left, right = _sides(vote, votes, key)
+    left, right = sides(vote, votes, key)
     return {"left": left.uid, "right": right.uid, "neither": ""}[vote.choices[question]]
 
 
@@ -210,6 +208,7 @@ def _answered(question: str, found: Sequence[Opened], by: str) -> Answered:
         adjusted=adjusted,
         unadjusted=unadjusted,
         leans=tuple(_lean(label, amounts) for label, amounts in sways.items()),
+        proof=with_proof(found),
     )
 
 

@@ -27,14 +27,18 @@ from benchflow.site import recording
 MOST_CONSOLES = 4
 _MOST_LINES = 2500
 _MOST_CHARS = 200_000
-_MOST_LINE = 300
+_MOST_LINE = 600
 _MOST_SCREENS = 4
 _MOST_SCREEN_BYTES = 600_000
 _MOST_WORDS = 6000
 _MOST_DOCUMENTS = 3
 _MOST_FILES = 20_000
 _DOCUMENT = re.compile(r"(readme|install|manual|handbook|notes)[\w.-]*|.*\.(md|txt|rst)", re.I)
-_FRAME = re.compile(r"\]?\d{6,10}(:\d+:\d{6,10};)?\[?")
+#: Answers to what a verifier types around its commands, and the bracket that a narrow terminal
+#: broke off from it.
+_FRAME = re.compile(r"\]?\d{6,10}(:\d+:\d{6,10};)?\[?|\)")
+#: What a login sends first, for the frames; of it the terminal may show any part.
+_TYPED = re.compile(r"\s*stty -echo 2>/dev/null; PS1= PS2=; echo \$?\S*\s*|^\(\(\d+\+\d+\)\)$")
 _MACHINE = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
@@ -97,7 +101,7 @@ def _consoles(record: Record, names: re.Pattern[str]) -> Iterator[Console]:
             continue
         kept = _without_frames(found.lines)
         shown = _thinned(kept)
-        lines = tuple((round(at, 1), hidden(text, names)[:_MOST_LINE]) for at, text in shown)
+        lines = tuple((round(at, 1), _line(hidden(text, names))) for at, text in shown)
         cut = found.truncated or len(lines) < len(kept)
         yield Console(machine, lines, round(found.seconds, 1), cut)
 
@@ -106,11 +110,18 @@ def _without_frames(lines: tuple[tuple[float, str], ...]) -> tuple[tuple[float, 
     """Without the numbers by which a verifier finds the answers to its commands, and with one
     empty line where there were several."""
     kept: list[tuple[float, str]] = []
-    for at, text in lines:
+    for at, whole in lines:
+        text = _TYPED.sub("", whole)
         if _FRAME.fullmatch(text) or (not text and kept and not kept[-1][1]):
             continue
         kept.append((at, text))
     return tuple(kept)
+
+
+def _line(text: str) -> str:
+    """A line that is too long says so: else its maker seems to have printed half of it."""
+    over = len(text) - _MOST_LINE
+    return text if over <= 0 else f"{text[:_MOST_LINE]} … ({over:,} more characters)"
 
 
 def _thinned(lines: tuple[tuple[float, str], ...]) -> tuple[tuple[float, str], ...]:

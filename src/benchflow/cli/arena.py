@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from benchflow.cli.asking import LINK_NUMBER, link_options, make_links, serve, serve_options
 from benchflow.cli.options import json_option, print_json
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def command() -> None:
       benchflow arena serve arena       or send arena.html: votes then come back as a file
       benchflow arena read arena FILES… checks, opens the key, and says what they say
 
-    docs/people.md and docs/privacy.md say what is done with votes.
+    docs/arena.md says what voters see and what votes say; docs/privacy.md what is kept of voters.
     """
 
 
@@ -110,9 +111,8 @@ def make_command(
 
 @command.command("links")
 @click.argument("arena", type=_ARENA)
-@click.argument("number", type=click.IntRange(1, 1000), default=1)
-@click.option("--for", "label", multiple=True, help="A note on whom a link is for; repeatable.")
-@click.option("--url", default="", help="Where people reach the server. [default: the file]")
+@click.argument("number", type=LINK_NUMBER, default=1)
+@link_options
 @json_option
 def links_command(
     arena: Path, number: int, label: tuple[str, ...], url: str, as_json: bool
@@ -126,30 +126,13 @@ def links_command(
       benchflow arena links arena 5 --url https://rate.example.org
     """
     from benchflow.arena.pack import PAGE, load
-    from benchflow.people.store import NAME, Store
 
-    digest = load(arena).digest
-    labels = [*label] or [""] * number
-    codes = Store(arena / NAME).new_links(digest, labels)
-    base = f"{url.rstrip('/')}/r/" if url else f"{PAGE}#link="
-    links = [f"{base}{code}" for code in codes]
-    if as_json:
-        made = [{"link": one, "for": who} for one, who in zip(links, labels, strict=True)]
-        print_json({"schema": 1, "pack": digest, "links": made})
-        return
-    for link, who in zip(links, labels, strict=True):
-        click.echo(f"{link}  {who}".rstrip())
+    make_links(arena, load(arena).digest, PAGE, number, label, url, as_json=as_json)
 
 
 @command.command("serve")
 @click.argument("arena", nargs=-1, required=True, type=_ARENA)
-@click.option("--store", type=click.Path(path_type=Path, dir_okay=False), help="Where links and "
-              "votes are kept. [default: answers.sqlite of the first ARENA]")  # fmt: skip
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8714, show_default=True)
-@click.option("--url", default="", help="How people reach it, behind a proxy: https://HOST.")
-@click.option("--links", "n_links", type=click.IntRange(0, 1000), default=0,
-              help="Make and print so many one-time links to each ARENA first.")  # fmt: skip
+@serve_options(8714)
 def serve_command(
     arena: tuple[Path, ...], store: Path | None, host: str, port: int, url: str, n_links: int
 ) -> None:
@@ -163,25 +146,10 @@ def serve_command(
 
     need_site()
     from benchflow.arena.pack import load
-    from benchflow.errors import UsageError
-    from benchflow.people.server import app, listen
-    from benchflow.people.store import NAME, Store
+    from benchflow.people.store import NAME
 
     asked = {found.digest: found for found in map(load, arena)}
-    kept = Store(store or arena[0] / NAME)
-    try:
-        listener = listen(host, port)
-    except OSError as error:
-        raise UsageError(
-            f"{host}, port {port}: {error.strerror}",
-            hint="name another --port; 0 takes any that is free",
-        ) from error
-    reached = url.rstrip("/") or f"http://{host}:{listener.port}"
-    for digest in asked:
-        for code in kept.new_links(digest, [""] * n_links):
-            click.echo(f"{reached}/r/{code}")
-    click.echo(f"listening on {host}:{listener.port}; votes in {kept.path}; Ctrl-C ends it")
-    listener.run(app(asked.values(), kept, url=url, behind_proxy=bool(url)))
+    serve(asked.values(), store or arena[0] / NAME, host, port, url, n_links)
 
 
 @command.command("read")
@@ -208,9 +176,10 @@ def read_command(
     are left out who preferred a machine that printed nothing, or looked for seconds only.
 
     Strengths are Bradley–Terry's, with intervals clustered by voter and task; tiers as in a report.
-    “No difference” is counted, and in no strength. How often votes went to the left side, the
-    longer console, more words or more files is shown, and strengths are given at equal sway where
-    the votes carry it. Where they carry nothing, what is missing is said.
+    Beside the verdicts: how many votes went to the side of which more was proved, and pair by pair
+    where people and proof part. “No difference” is counted, and in no strength. How often votes
+    went to the left side, the longer console, more words or more files is shown, and strengths are
+    given at equal sway where the votes carry it. Where they carry nothing, what is missing is said.
 
     \b
     Examples:

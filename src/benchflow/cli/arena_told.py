@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from benchflow.base.numbers import plural, signed
@@ -10,8 +11,12 @@ from benchflow.cli.table import table
 
 if TYPE_CHECKING:
     from benchflow.analysis.bradley_terry import Strengths
-    from benchflow.arena.figures import Answered, Figures
+    from benchflow.arena.figures import Answered, Figures, Remark
+    from benchflow.arena.pack import Whose
+    from benchflow.arena.proof import Beside
     from benchflow.people.reading import Reading
+
+_THIN = "fewer than 8 voters or tasks: these intervals hold the truth too seldom"
 
 
 def told(reading: Reading, found: Figures) -> str:
@@ -26,7 +31,17 @@ def told(reading: Reading, found: Figures) -> str:
         lines.append(
             f"a pair shown twice was answered alike {found.agreed} of {found.repeated} times"
         )
-    return "\n\n".join(("\n".join(lines), *(_answered(one, found.by) for one in found.questions)))
+    parts = ["\n".join(lines), *(_answered(one, found.by) for one in found.questions)]
+    if found.remarks:
+        parts.append("\n".join(("what decided it:", *map(_remark, found.remarks))))
+    if found.names:
+        parts.append(f"with thanks to {', '.join(one_line(name, 60) for name in found.names)}")
+    return "\n\n".join(parts)
+
+
+def _remark(one: Remark) -> str:
+    whose = f"for {one_line(one.trial, 60)}" if one.trial else "no difference"
+    return f"  {one_line(one.task, 40)}, {whose}: “{one_line(one.words, 400)}”"
 
 
 def _answered(one: Answered, by: str) -> str:
@@ -37,7 +52,7 @@ def _answered(one: Answered, by: str) -> str:
     if one.n_same:
         head += f"; {plural(one.n_same, 'vote')} between attempts of one agent: see --by trial"
     if not one.n_votes:
-        return head
+        return "\n".join([head, *_beside_verdicts(one)])
     strengths, adjusted = _by_name(one.strengths), _by_name(one.adjusted)
     tier = {
         name: f"{number}"
@@ -54,7 +69,7 @@ def _answered(one: Answered, by: str) -> str:
     if one.refused:
         lines.append(f"no strengths: {one.refused}")
     elif one.is_thin:
-        lines.append("fewer than 8 voters or tasks: these intervals hold the truth too seldom")
+        lines.append(_THIN)
     if one.unadjusted and one.unadjusted != one.refused:
         lines.append(f"not at equal sway: {one.unadjusted}")
     leans = [f"{lean.name} {lean.more} of {lean.of}" for lean in one.leans if lean.of]
@@ -65,7 +80,41 @@ def _answered(one: Answered, by: str) -> str:
             f"  {sway.name}: {signed(sway.effect)} log-odds ({signed(sway.low)} to "
             f"{signed(sway.high)})"
         )
-    return "\n".join(lines)
+    return "\n".join([*lines, *_beside_verdicts(one)])
+
+
+def _beside_verdicts(one: Answered) -> Iterator[str]:
+    """What people would rather have, and what was proved: does one agree with the other?"""
+    proof = one.proof
+    told = f"beside the verdicts: {proof.n_more} of {proof.n} votes went to the side of which more"
+    if proof.n and proof.share is not None:
+        told += (
+            f" was proved, {100 * proof.share:.0f} % ({100 * (proof.low or 0):.0f} to "
+            f"{100 * (proof.high or 0):.0f} %; 50 % is no agreement)"
+        )
+        told += f"; {_THIN}" if one.is_thin and not one.strengths else ""
+    elif proof.n:
+        told += f" was proved; no interval: {proof.refused}"
+    else:
+        told = f"beside the verdicts: {proof.refused}"
+    yield told
+    rows = [
+        [one_line(pair.task, 40), _side(pair.more), str(pair.for_more), _side(pair.less),
+         str(pair.for_less), str(pair.neither), _agrees(pair)]
+        for pair in proof.pairs
+    ]  # fmt: skip
+    header = ["task", "more was proved of", "votes", "less of", "votes", "neither", ""]
+    yield table(header, rows)
+
+
+def _side(side: Whose) -> str:
+    return f"{one_line(side.trial, 60)}: {side.verdict}, {side.passed} of {side.milestones}"
+
+
+def _agrees(pair: Beside) -> str:
+    if pair.is_even:
+        return "as much of both"
+    return "people part from the proof" if pair.parts else ""
 
 
 def _by_name(found: Strengths | None) -> dict[str, str]:
@@ -90,6 +139,8 @@ def as_document(reading: Reading, found: Figures) -> dict[str, Any]:
         "inattentive": found.left_out,
         "by": found.by,
         "shown_twice": {"alike": found.agreed, "of": found.repeated},
+        "remarks": found.remarks,
+        "names": found.names,
         "questions": [_question(one) for one in found.questions],
     }
 
@@ -108,6 +159,7 @@ def _question(one: Answered) -> dict[str, Any]:
         "at_equal_sway": _strengths(one.adjusted),
         "not_adjusted": one.unadjusted or None,
         "leans": one.leans,
+        "beside_verdicts": one.proof,
         "tiers": one.strengths.tiers() if one.strengths else [],
     }
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from benchflow.cli import rate_people
+from benchflow.cli.asking import LINK_NUMBER, link_options, make_links, serve, serve_options
 from benchflow.cli.options import json_option, print_json
 
 _PACK = click.Path(path_type=Path, exists=True)
@@ -78,11 +79,8 @@ def pack_command(task: tuple[str, ...], output: Path, rehearsal: bool, as_json: 
 
 @command.command("links")
 @click.argument("pack", type=_PACK)
-@click.argument("number", type=click.IntRange(1, 1000), default=1)
-@click.option("--for", "label", multiple=True, help="A note on whom a link is for; repeatable.")
-@click.option(
-    "--url", default="", help="Where people reach the server. [default: links for the file]"
-)
+@click.argument("number", type=LINK_NUMBER, default=1)
+@link_options
 @json_option
 def links_command(pack: Path, number: int, label: tuple[str, ...], url: str, as_json: bool) -> None:
     """Make NUMBER one-time links to a PACK, and print them. They cannot be printed again.
@@ -98,30 +96,13 @@ def links_command(pack: Path, number: int, label: tuple[str, ...], url: str, as_
     """
     from benchflow.people.pack import load
     from benchflow.people.questionnaire import PAGE
-    from benchflow.people.store import NAME, Store
 
-    digest = load(pack).digest
-    labels = [*label] or [""] * number
-    codes = Store(pack / NAME).new_links(digest, labels)
-    base = f"{url.rstrip('/')}/r/" if url else f"{PAGE}#link="
-    links = [f"{base}{code}" for code in codes]
-    if as_json:
-        made = [{"link": one, "for": who} for one, who in zip(links, labels, strict=True)]
-        print_json({"schema": 1, "pack": digest, "links": made})
-        return
-    for link, who in zip(links, labels, strict=True):
-        click.echo(f"{link}  {who}".rstrip())
+    make_links(pack, load(pack).digest, PAGE, number, label, url, as_json=as_json)
 
 
 @command.command("serve")
 @click.argument("pack", nargs=-1, required=True, type=_PACK)
-@click.option("--store", type=click.Path(path_type=Path, dir_okay=False), help="Where links and "
-              "answers are kept. [default: answers.sqlite of the first PACK]")  # fmt: skip
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8713, show_default=True)
-@click.option("--url", default="", help="How people reach it, behind a proxy: https://HOST.")
-@click.option("--links", "n_links", type=click.IntRange(0, 1000), default=0, help="Make and print "
-              "so many one-time links to each PACK first.")  # fmt: skip
+@serve_options(8713)
 def serve_command(
     pack: tuple[Path, ...], store: Path | None, host: str, port: int, url: str, n_links: int
 ) -> None:
@@ -141,27 +122,12 @@ def serve_command(
     from benchflow.cli.site import need_site
 
     need_site()
-    from benchflow.errors import UsageError
     from benchflow.people.recorded import asked, packs_of
-    from benchflow.people.server import app, listen
-    from benchflow.people.store import NAME, Store
+    from benchflow.people.store import NAME
 
     questions = asked(packs_of(pack))
     first = pack[0] if pack[0].is_dir() else pack[0].parent
-    kept = Store(store or first / NAME)
-    try:
-        listener = listen(host, port)
-    except OSError as error:
-        raise UsageError(
-            f"{host}, port {port}: {error.strerror}",
-            hint="name another --port; 0 takes any that is free",
-        ) from error
-    reached = url.rstrip("/") or f"http://{host}:{listener.port}"
-    for digest in questions:
-        for code in kept.new_links(digest, [""] * n_links):
-            click.echo(f"{reached}/r/{code}")
-    click.echo(f"listening on {host}:{listener.port}; answers in {kept.path}; Ctrl-C ends it")
-    listener.run(app(questions.values(), kept, url=url, behind_proxy=bool(url)))
+    serve(questions.values(), store or first / NAME, host, port, url, n_links)
 
 
 @command.command("read")

@@ -24,8 +24,8 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.option("--pack", help="What they are asked: digest of a pack or an arena, or its folder.")
 @click.option("--url", default="", help="Where benchflow rate serve is reached: https://…")
 @click.option("--sender", default="", help="Who signs the messages: name and mail address.")
-@click.option("--minutes", type=click.IntRange(1, 600), default=25, show_default=True,
-              help="About how long it takes, as the messages say.")  # fmt: skip
+@click.option("--minutes", type=click.IntRange(1, 600), help="About how long it takes, as the "
+              "messages say. [default: as the page says]")  # fmt: skip
 @click.option("--templates", type=_FOLDER, help="Folder of message templates of your own.")
 @click.option("--thanks", type=_FOLDER, help="Write a message for each to be thanked, here.")
 @click.option("--sent", multiple=True, metavar="ID", help="You sent this person's message today.")
@@ -41,7 +41,7 @@ def command(
     pack: str | None,
     url: str,
     sender: str,
-    minutes: int,
+    minutes: int | None,
     templates: Path | None,
     thanks: Path | None,
     sent: tuple[str, ...],
@@ -103,7 +103,8 @@ def command(
     own = templates or written.TEMPLATES
     made: list[Path] = []
     if store and messages:
-        how = written.Invitation(_digest(str(pack)), _https(url), sender, minutes)
+        digest, what, usual = _asked(str(pack), minutes)
+        how = written.Invitation(digest, _https(url), sender, what, minutes or usual)
         made += written.invite(found, store, how, messages, own)
     if store and thanks:
         made += written.thank(found, sender, thanks, own)
@@ -165,16 +166,27 @@ def _https(url: str) -> str:
     return url
 
 
-def _digest(pack: str) -> str:
-    """The digest of what is asked, from itself or from the folder that has it."""
+def _asked(pack: str, minutes: int | None) -> tuple[str, str, int]:
+    """Digest of what is asked, from itself or from the folder that has it; about what, in words;
+    and about how many minutes that takes, as its page says."""
     import re
 
+    from benchflow.base.numbers import plural
+
     if re.fullmatch(r"[0-9a-f]{64}", pack):
-        return pack
+        if minutes is None:
+            raise click.UsageError(
+                "--pack DIGEST needs --minutes: only a folder says how much it is"
+            )
+        return pack, "some tasks", minutes
     from benchflow.arena import pack as arenas
     from benchflow.people import pack as packs
 
     place = Path(pack)
     if (place / arenas.NAME).is_file():
-        return arenas.load(place).digest
-    return packs.load(place).digest
+        arena = arenas.load(place)
+        n = len(arena.pairs)
+        return arena.digest, plural(n, "pair of results", "pairs of results"), 3 * n
+    found = packs.load(place)
+    n = len(found.tasks)
+    return found.digest, plural(n, "task"), 20 * n

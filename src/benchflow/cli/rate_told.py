@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from benchflow.base.numbers import plural
 from benchflow.base.text import one_line
 from benchflow.cli.table import table
@@ -13,7 +15,7 @@ _SHOWN = 20
 
 
 def told(reading: Reading, found: Ratings) -> str:
-    """What was kept and left out, then each rater's answers, a line a task."""
+    """What was kept and left out, then each rater's answers, a line a task, and what they wrote."""
     lines = [f"{plural(len(reading.kept), 'set')} of answers kept"]
     if reading.unlinked:
         lines.append(
@@ -31,13 +33,37 @@ def told(reading: Reading, found: Ratings) -> str:
         rows = [_row(rating, one) for rating in found.ratings for one in rating.tasks]
         header = ["rater", "task", "hours", "would sign", "such work", "would pay", "doubts"]
         lines += ["", table(header, rows)]
+        words = [line for rating in found.ratings for line in _words(rating)]
+        if words:
+            lines += ["", "In their words", *words]
     return "\n".join(lines)
+
+
+def _words(rating: Rating) -> Iterator[str]:
+    """What one rater wrote: for who improves the tasks, not for a figure."""
+    who = _who(rating)
+    for one in rating.tasks:
+        for doubt in one.doubts:
+            if doubt.why.strip():
+                yield _quoted(who, f"{one.task}, {doubt.demand} {doubt.what}", doubt.why)
+        if one.exploit.strip():
+            yield _quoted(who, f"{one.task}, points without the work", one.exploit)
+    if rating.comment.strip():
+        yield _quoted(who, "anything else", rating.comment)
+
+
+def _quoted(who: str, about: str, words: str) -> str:
+    return f"  {who}: {one_line(about, 120)}: “{one_line(words, 600)}”"
+
+
+def _who(rating: Rating) -> str:
+    return one_line(rating.name, 30) or rating.key[:8]
 
 
 def _row(rating: Rating, one: TaskAnswers) -> list[str]:
     hours = one.hours
     return [
-        one_line(rating.name, 30) or rating.key[:8],
+        _who(rating),
         one_line(one.task, 40),
         f"{hours.low:g} – {hours.likely:g} – {hours.high:g}" if hours else "cannot say",
         one.sign,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Literal
@@ -25,6 +25,10 @@ _MOST_BYTES = 4_000_000
 #: Characters of an instruction; more is no instruction.
 _MOST_WORDS = 200_000
 _DEMAND = re.compile(r"\[(R[1-9][0-9]*[a-z]?)\][*_]*[ \t]*([^\n]*)")
+#: What may be a document among the files that an agent is given, and a word that may name one.
+_DOCUMENT = re.compile(r"README|[A-Za-z0-9_-]+\.(?:md|txt)")
+_WORD = re.compile(r"[A-Za-z0-9_-]+(?:\.[a-z]+)?")
+_MOST_DOCUMENT = 60_000
 _MARKS = re.compile(r"[*_`]+")
 
 
@@ -46,7 +50,15 @@ class PackMilestone(Struct, frozen=True):
     checks: tuple[str, ...]
 
 
-class PackTask(Struct, frozen=True):
+class Document(Struct, frozen=True):
+    """A text that the instruction names and an agent finds in its sandbox, such as a format that
+    is as binding as it."""
+
+    name: str
+    text: str
+
+
+class PackTask(Struct, frozen=True, omit_defaults=True):
     """One task as raters see it. `instruction` is Markdown."""
 
     name: str
@@ -56,6 +68,7 @@ class PackTask(Struct, frozen=True):
     instruction: str
     milestones: tuple[PackMilestone, ...]
     demands: tuple[Demand, ...]
+    documents: tuple[Document, ...] = ()
 
 
 class Pack(Struct, frozen=True, tag_field="kind", tag="rating"):
@@ -148,7 +161,20 @@ def _pack_task(task: Task) -> PackTask:
         instruction,
         milestones,
         tuple({demand.id: demand for demand in demands}.values()),
+        tuple(_documents(task, instruction)),
     )
+
+
+def _documents(task: Task, instruction: str) -> Iterator[Document]:
+    """Who has not read what an instruction calls binding cannot judge it."""
+    top = task.path / "environment"
+    named = set(_WORD.findall(instruction))
+    paths = (path for path in sorted(top.rglob("*")) if _DOCUMENT.fullmatch(path.name))
+    for path in paths:
+        if path.name in named and path.is_file() and not path.is_symlink():
+            text = path.read_text(encoding="utf-8").strip()
+            if text:
+                yield Document(path.relative_to(top).as_posix(), text[:_MOST_DOCUMENT])
 
 
 def _instruction(task: Task) -> str:

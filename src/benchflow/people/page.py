@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from benchflow.base import templates
 from benchflow.people import rating
 from benchflow.people.markdown import as_html
 from benchflow.people.pack import Pack
@@ -96,15 +97,7 @@ def _asset(name: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("benchflow.people", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates.environment("benchflow.people")
     environment.filters["markdown"] = _marked
     return environment
 

@@ -16,6 +16,7 @@ from benchflow.analysis.agreement import Agreement, agreement
 from benchflow.analysis.bradley_terry import Strengths, bradley_terry
 from benchflow.analysis.estimate import NotEnoughData
 from benchflow.analysis.stated_hours import LEAST_OF_TASK, StatedHours, stated_hours
+from benchflow.base.numbers import plural
 from benchflow.people.rating import PAY, SIGN, Rating, TaskAnswers
 from benchflow.people.recorded import Ratings
 from benchflow.study.statistics import Refused
@@ -191,8 +192,8 @@ def _harder(votes: list[tuple[str, str, str]], level: float) -> Strengths:
     raters = {rater for _, _, rater in votes}
     if len(raters) < LEAST_OF_PAIRS:
         raise NotEnoughData(
-            f"{len(raters)} experts have compared tasks; one scale of difficulty needs "
-            f"{LEAST_OF_PAIRS}"
+            f"{plural(len(raters), 'expert has', 'experts have')} compared tasks; one scale of "
+            f"difficulty needs {LEAST_OF_PAIRS}"
         )
     hard, easy, voters = zip(*votes, strict=True)
     return bradley_terry(hard, easy, voters, level=level)

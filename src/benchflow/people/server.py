@@ -41,7 +41,10 @@ _PLAIN = (
 )
 _SHEET = (
     ":root{color-scheme:light dark}body{font:1.05rem/1.6 system-ui,sans-serif;max-width:34rem;"
-    "margin:12vh auto;padding:0 1.2rem}button{font:inherit;padding:.7rem 1.2rem}"
+    "margin:12vh auto;padding:0 1.2rem;background:light-dark(#fbfaf7,#121619);"
+    "color:light-dark(#1c2124,#e6e4df)}h1{font:600 1.7rem/1.3 Georgia,serif;margin:0 0 .8rem}"
+    "button{font:inherit;font-weight:600;padding:.7rem 1.2rem;border:0;border-radius:8px;"
+    "background:light-dark(#17566b,#7cc3d9);color:light-dark(#fff,#06181d);cursor:pointer}"
 )
 
 
@@ -113,7 +116,8 @@ class _Server:
         return self._say(request, 200, "Nothing to see", "Open the link that you were given.")
 
     async def missing(self, request: Request, error: Exception) -> Response:
-        return self._say(request, 404, "There is no such page", "Open the link you were given.")
+        words = "Open the whole link that you were given, or ask who sent it for another."
+        return self._say(request, 404, "There is no such page", words)
 
     async def show(self, request: Request) -> Response:
         from starlette.concurrency import run_in_threadpool
@@ -129,8 +133,11 @@ class _Server:
                 return self._too_often(request)
             return await self.missing(request, Exception())
         if link.answered:
-            words = "These answers were given. To change them, delete them with the link you got."
-            return self._say(request, 410, "Thank you", words)
+            words = (
+                "To change them, delete them first, with the link that you got when you sent them; "
+                "then this one opens the questions again."
+            )
+            return self._say(request, 410, "Thank you: answers came by this link", words)
         if request.method == "GET":
             await run_in_threadpool(self._store.open_link, code)
         csrf = secrets.token_urlsafe(24)
@@ -185,7 +192,7 @@ class _Server:
             f'<form method="post"><input type="hidden" name="csrf" value="{escape(csrf)}">'
             "<button>Delete my answers</button></form>"
         )
-        words = "They are removed for good. Your first link can then be used once more."
+        words = "They are removed for good. The link to the questions then works once more."
         response = self._say(request, 200, "Delete your answers?", words, form)
         self._set_cookie(response, csrf, f"/delete/{token}")
         return response

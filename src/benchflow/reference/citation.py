@@ -8,8 +8,7 @@ from typing import Any
 
 import yaml
 
-from benchflow.reference.contributors import CHECKOUT, COLLECTIVE, credited
-from benchflow.tasks.catalogue import catalogue
+from benchflow.reference.contributors import CHECKOUT, COLLECTIVE, Credited, credited
 from benchflow.tasks.contributors import Contribution
 
 _HEAD = """\
@@ -22,9 +21,10 @@ def file(checkout: Path = CHECKOUT) -> str:
     reference of its own, with its reviewers in a note."""
     project = tomllib.loads((checkout / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     people: dict[str, dict[str, str]] = {COLLECTIVE: {"name": COLLECTIVE}}
-    for each in credited(checkout):
+    found = credited(checkout)
+    for each in found:
         people |= {one.name: _entity(one) for one in each.people if one.is_author}
-    references = _references(checkout)
+    references = _references(found)
     told: dict[str, Any] = {
         "cff-version": "1.2.0",
         "message": "If you use benchflow or results on its tasks, please cite it as below.",
@@ -40,25 +40,23 @@ def file(checkout: Path = CHECKOUT) -> str:
     return _HEAD + text
 
 
-def _references(checkout: Path) -> list[dict[str, Any]]:
-    versions = {task.name: task for task in catalogue(checkout / "tasks")}
-    found = []
-    for each in credited(checkout):
+def _references(found: list[Credited]) -> list[dict[str, Any]]:
+    references = []
+    for each in found:
         named = [one for one in each.people if one.name != COLLECTIVE]
-        if not named or each.where not in versions:
+        if not named or not each.version:
             continue
-        task = versions[each.where]
         reviewers = [str(one) for one in each.people if not one.is_author]
-        found.append(
+        references.append(
             {
                 "type": "software",
-                "title": f"{task.name}: {task.description}",
-                "version": task.version,
+                "title": f"{each.where}: {each.about}",
+                "version": each.version,
                 "authors": [_entity(one) for one in each.people if one.is_author],
                 **({"notes": f"Reviewed by {', '.join(reviewers)}."} if reviewers else {}),
             }
         )
-    return found
+    return references
 
 
 def _entity(one: Contribution) -> dict[str, str]:

@@ -118,7 +118,10 @@ DOCUMENTS: dict[str, dict[str, str]] = {
         "inattentive": "reason → voters whose votes do not",
         "by": "agent or trial",
         "shown_twice": "`alike`, `of`: answers to the pair that was shown twice",
-        "questions": "`question`, counts, `standings`, `strengths`, `tiers`, `leans` (arena.md)",
+        "remarks": "`task`, `trial`, `words`: what decided a pair, as voters say",
+        "names": "voters who gave one for credit",
+        "questions": "`question`, counts, `standings`, `strengths`, `tiers`, `leans`, "
+        "`beside_verdicts` (arena.md)",
     },
     "doctor": {
         "fit": "whether the main job can run here",

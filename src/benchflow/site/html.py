@@ -85,18 +85,10 @@ def _template(name: str) -> Template:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    from benchflow.base import numbers
+    from benchflow.base import numbers, templates
     from benchflow.site import attempt_dots
 
-    environment = Environment(
-        loader=PackageLoader("benchflow.site", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates.environment("benchflow.site")
     # Pages are made of objects alone. Jinja's own way tries a mapping's key next, and takes a tenth
     # of the time of a large site.
     environment.getattr = getattr  # type: ignore[assignment, method-assign]

@@ -114,6 +114,12 @@ const answers = (() => {
     return said;
   }
 
+  // When all is sent: nothing is left to do or to keep.
+  function close() {
+    document.getElementById("save").disabled = true;
+    document.getElementById("kept").textContent = "What you typed was sent, and is no longer kept in this browser.";
+  }
+
   // The one-time code of a page that was opened from a file: …rate.html#link=CODE
   async function linkHash(served) {
     if (served) return served.link;
@@ -124,7 +130,7 @@ const answers = (() => {
   const now = () => new Date().toISOString().slice(0, 19) + "Z";
   const about = () => JSON.parse(document.getElementById("about").textContent);
   return {
-    about, canSign, forget, keep, kept, linkHash, now, random, save, send, signed,
+    about, canSign, close, forget, keep, kept, linkHash, now, random, save, send, signed,
     isLasting: () => lasting,
   };
 })();

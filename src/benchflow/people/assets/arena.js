@@ -29,7 +29,8 @@
       found.order.every((id) => pairOf[id]);
   }
   const draft = fits(answers.kept(STORED)) ? answers.kept(STORED) : drawn();
-  const keep = () => answers.keep(STORED, draft);
+  let isSent = false; // then nothing is kept any more
+  const keep = () => { if (!isSent) answers.keep(STORED, draft); };
   const sidesOf = (pair) => {
     const two = [...pair.sides];
     return draft.turned[[...two].sort().join()] ? two.reverse() : two;
@@ -159,7 +160,8 @@
     slider.addEventListener("input", () => { halt(); seek((line.length * slider.value) / 1000); });
     choose(machines[0]);
     const controls = [element("div", { className: "transport" }, play, end, slider, where, speed)];
-    if (machines.length > 1) controls.unshift(element("div", { className: "machines" }, element("span", { textContent: "Machine" }), ...tabs));
+    if (machines.length > 1) controls.unshift(element("div", { className: "machines" }, element("span", { textContent: "Machine" }), ...tabs,
+      element("span", { className: "why", textContent: "Each was started with what was delivered, in another situation. Our tests named them." })));
     return { controls, stop: halt };
   }
 
@@ -277,6 +279,9 @@
       const said = await answers.send(about.served, text);
       const link = element("a", { href: said.deletion, textContent: said.deletion });
       told(element("b", { textContent: "Sent. Thank you!" }), ["Keep this link: it deletes your votes. ", link]);
+      isSent = true;
+      answers.forget(STORED);
+      answers.close();
     } catch (error) {
       button.disabled = false;
       fault(finish, `Not sent: ${error.message}. You can save them as a file instead.`);
@@ -287,7 +292,7 @@
   document.getElementById("erase").addEventListener("click", () => {
     answers.forget(STORED);
     answers.forget("benchflow-rater-key");
-    removeEventListener("pagehide", keep);
+    isSent = true;
     location.reload();
   });
   show(Math.min(draft.at, draft.order.length), false);

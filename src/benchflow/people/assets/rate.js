@@ -9,7 +9,8 @@
     fields: {}, doubts: {}, timers: {}, order: null, revision: 0, seconds: 0,
     ...(answers.kept(DRAFT) || {}),
   };
-  const keep = () => answers.keep(DRAFT, draft);
+  let isSent = false; // then nothing is kept any more
+  const keep = () => { if (!isSent) answers.keep(DRAFT, draft); };
   const value = (name) => {
     const field = byName(name);
     if (!field) return "";
@@ -171,14 +172,14 @@
       document.getElementById(task).classList.toggle("skipped", isSkipped(at));
       const missing = faultsOf(at).length;
       if (isSkipped(at)) say(task, "skipped", false);
-      else say(task, missing ? `${missing} open` : "✓ complete", !missing);
+      else say(task, missing ? `${missing} to answer` : "✓ complete", !missing);
     });
     for (const [a, b] of draft.order || []) {
       document.getElementById(nameOf(a, b)).hidden = !openPairs().some((p) => p[0] === a && p[1] === b);
     }
     const left = openPairs().filter(([a, b]) => !value(nameOf(a, b))).length;
-    say("pairs", left ? `${left} open` : "✓ complete", !left);
-    document.getElementById("kept").textContent = answers.isLasting()
+    say("pairs", left ? `${left} to answer` : "✓ complete", !left);
+    if (!isSent) document.getElementById("kept").textContent = answers.isLasting()
       ? "Answers are kept in this browser while you type."
       : "This browser keeps nothing: leave the page open until you are done.";
   }
@@ -270,7 +271,9 @@
         const said = await answers.send(about.served, text);
         const link = Object.assign(document.createElement("a"), { href: said.deletion, textContent: said.deletion });
         done([[strong("Sent. Thank you!")], ["Keep this link: it deletes your answers. ", link]]);
+        isSent = true;
         answers.forget(DRAFT);
+        answers.close();
       } catch (error) {
         button.disabled = false;
         list("Not sent:", [["", error.message]]);

@@ -19,17 +19,19 @@ TEMPLATES = Path(__file__).parent / "templates"
 THANKS = "thanks"
 _MOST_TEMPLATE = 20_000
 #: What a template may name.
-FIELDS = ("name", "why", "link", "sender", "minutes")
+FIELDS = ("name", "why", "link", "sender", "what", "minutes")
 
 
 @dataclass(frozen=True)
 class Invitation:
     """What all invitations share: `pack` is the digest of what is asked, `url` the server that
-    answers are sent to, `sender` who signs, `minutes` about how long it takes."""
+    answers are sent to, `sender` who signs, `what` they are asked about (“3 tasks”), `minutes`
+    about how long it takes."""
 
     pack: str
     url: str
     sender: str
+    what: str
     minutes: int
 
 
@@ -68,7 +70,7 @@ def thank(
     due = [one for one in found if one.state is State.ANSWERED]
     paths = _places(folder, [f"{one.person.id}.thanks" for one in due])
     for one, path in zip(due, paths, strict=True):
-        _write(path, text, one, link="", how=Invitation("", "", sender, 0))
+        _write(path, text, one, link="", how=Invitation("", "", sender, "", 0))
     return paths
 
 
@@ -106,6 +108,7 @@ def _write(
         why=one_line(person.why, 400),
         link=link,
         sender=one_line(how.sender, 200),
+        what=how.what,
         minutes=str(how.minutes),
     )
     lines = "\n".join(line.rstrip() for line in f"To: {person.contact}\n{text}".splitlines())

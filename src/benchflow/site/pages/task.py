@@ -156,7 +156,9 @@ def _experts(study: Study, task: str) -> tuple[Block, ...]:
     one = study.said_of(task)
     if study.said is None or one is None:
         return ()
-    facts = Facts(tuple((label, text(words)) for label, words in lines(study.said, one)))
+    facts = Facts(
+        tuple((label.capitalize(), text(words)) for label, words in lines(study.said, one))
+    )
     return (facts, Prose(((Link("All that experts say", "experts.html"),),)))
 
 
