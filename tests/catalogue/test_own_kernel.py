@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
 import random
 import socket
 import struct
@@ -16,7 +17,14 @@ import pytest
 from tests.catalogue.checkers import helpers
 
 TASK = Path(__file__).parents[2] / "tasks/own/kernel"
-MODULES = ("source", "builder", "rootfs", "exam", "recorded_disk", "wires", "cuts")
+MODULES = (
+    *("source", "builder", "rootfs", "exam", "recorded_disk", "wires", "cuts"),
+    *("drawn_steps", "drawn"),
+)
+DRAWN = (
+    *("elf", "memory", "processes", "pipes", "signals", "demand-paging", "file-writes", "threads"),
+    *("polling", "unix-sockets", "two-processors"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +98,40 @@ def test_a_proof_is_what_a_program_prints(parts: dict[str, ModuleType], tmp_path
     program.write_bytes(data.replace(parts["rootfs"].MARK, salt))
     said = subprocess.run([program, "seed=7", "code"], capture_output=True, text=True, check=True)
     assert said.stdout.startswith(f"@code ok {parts['exam'].proof(salt, 'code')}\n")
+
+
+@pytest.mark.parametrize("milestone", DRAWN)
+def test_a_drawn_program_comes_to_what_was_expected(
+    parts: dict[str, ModuleType], tmp_path: Path, milestone: str
+) -> None:
+    """Run here: what it goes through is what Linux does."""
+    drawn = parts["drawn"]
+    if milestone == "two-processors" and len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("two processors are not to be had")
+    text, due = drawn.source(random.Random(len(milestone)), milestone)
+    program = tmp_path / "drawn"
+    compiler = ["gcc", "-O1", "-w", "-static", f"-I{drawn.HERE}"]
+    compiler += (
+        ["-nostdlib", "-ffreestanding", "-fno-pie", "-no-pie", "-fno-stack-protector"]
+        if milestone == "elf"
+        else ["-pthread"]
+    )
+    moved = text.replace('"/', f'"{tmp_path}/')  # names of files at the root of a machine
+    (tmp_path / "drawn.c").write_text(moved)
+    subprocess.run([*compiler, "-o", program, tmp_path / "drawn.c"], check=True)
+    said = subprocess.run([program, "drawn"], capture_output=True, text=True, check=True)
+    proof = parts["exam"].proof(parts["rootfs"].MARK, "drawn", due.to_bytes(8, "little"))
+    assert f"@drawn ok {proof}\n" in said.stdout
+
+
+def test_no_two_drawn_programs_are_alike(parts: dict[str, ModuleType]) -> None:
+    drawn = parts["drawn"]
+    assert set(DRAWN) == set(drawn.KINDS)
+    for milestone in DRAWN:
+        rng = random.Random(5)
+        (one, first), (two, second) = drawn.source(rng, milestone), drawn.source(rng, milestone)
+        assert first != second and one != two
+        assert drawn.source(random.Random(5), milestone) == (one, first)
 
 
 def test_a_cut_keeps_what_was_flushed(parts: dict[str, ModuleType], tmp_path: Path) -> None:

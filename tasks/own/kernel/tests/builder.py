@@ -13,6 +13,8 @@ from benchflow.boot.machine.disks import run_tool
 
 BENCH = Path("/opt/bench")
 SECONDS = 300  # [R1] reference seconds that `make` may take
+#: What ends a build that nobody ends. The guest counts the time in which it had no processor, too.
+LAST = 10 * SECONDS
 MOST_KERNEL = 16 << 20
 AT = 1 << 20  # where the kernel lies on the disk that takes it
 
@@ -68,7 +70,7 @@ def build(machines, source: Path, work: Path) -> Built:
         memory_mb=1536,
         cpus=2,
         rng=False,
-        append=f"console=ttyS0 quiet panic=-1 mitigations=off build_seconds={2 * SECONDS}",
+        append=f"console=ttyS0 quiet panic=-1 mitigations=off build_seconds={LAST}",
         disks=[
             Disk(BENCH / "builder.img", read_only=True),
             Disk(given, read_only=True),

@@ -125,6 +125,11 @@ def test_the_end_of_the_first_program(bench):
     rungs.ends_with_its_status(bench)
 
 
+@check("elf", proves=["R9"])
+def test_elf_of_a_drawn_program(sit):
+    sit.drawn("elf")
+
+
 # ---- write-read ---------------------------------------------------------------------------------
 
 
@@ -177,6 +182,11 @@ def test_programs_write_programs(sit):
 @check("memory", proves=["R15"])
 def test_what_is_protected_is_protected(bench):
     rungs.protects(bench)
+
+
+@check("memory", proves=["R14"])
+def test_memory_of_a_drawn_program(sit):
+    sit.drawn("memory")
 
 
 # ---- files --------------------------------------------------------------------------------------
@@ -252,6 +262,11 @@ def test_what_cannot_be_started(sit):
     sit("processes", "refusals")
 
 
+@check("processes", proves=["R19"])
+def test_processes_of_a_drawn_program(sit):
+    sit.drawn("processes")
+
+
 # ---- pipes --------------------------------------------------------------------------------------
 
 
@@ -275,6 +290,11 @@ def test_what_is_written_at_once_stays_together(sit):
 @check("pipes", proves=["R23"])
 def test_descriptors_are_copied(sit):
     sit("pipes", "copies")
+
+
+@check("pipes", proves=["R22"])
+def test_pipes_of_a_drawn_program(sit):
+    sit.drawn("pipes")
 
 
 # ---- signals ------------------------------------------------------------------------------------
@@ -308,6 +328,11 @@ def test_registers_live_through_handlers(sit):
 @check("signals", proves=["R25"])
 def test_calls_are_interrupted_or_go_on(sit):
     sit("signals", "restarted")
+
+
+@check("signals", proves=["R24"])
+def test_signals_of_a_drawn_program(sit):
+    sit.drawn("signals")
 
 
 # ---- shell --------------------------------------------------------------------------------------
@@ -413,6 +438,11 @@ def test_shared_memory(sit):
     sit("paging", "shared")
 
 
+@check("demand-paging", proves=["R32"])
+def test_demand_paging_of_a_drawn_program(sit):
+    sit.drawn("demand-paging")
+
+
 # ---- file-writes --------------------------------------------------------------------------------
 
 
@@ -447,6 +477,11 @@ def test_all_is_on_the_disk_in_the_end(sit):
     sit.written_is_on_the_disk()
 
 
+@check("file-writes", proves=["R33"])
+def test_file_writes_of_a_drawn_program(sit):
+    sit.drawn("file-writes")
+
+
 # ---- threads ------------------------------------------------------------------------------------
 
 
@@ -470,6 +505,11 @@ def test_how_threads_end(sit):
     sit("threads", "endings", "cancelling")
 
 
+@check("threads", proves=["R35"])
+def test_threads_of_a_drawn_program(sit):
+    sit.drawn("threads")
+
+
 # ---- polling ------------------------------------------------------------------------------------
 
 
@@ -490,6 +530,11 @@ def test_events_timers_and_signals_as_files(sit):
     sit("waits", "events", "timer-files", "signal-files")
 
 
+@check("polling", proves=["R36"])
+def test_polling_of_a_drawn_program(sit):
+    sit.drawn("polling")
+
+
 # ---- unix-sockets -------------------------------------------------------------------------------
 
 
@@ -507,6 +552,11 @@ def test_servers_by_name(sit):
 @check("unix-sockets", proves=["R37"])
 def test_descriptors_are_handed_over(sit):
     sit("unixes", "handed")
+
+
+@check("unix-sockets", proves=["R37"])
+def test_unix_sockets_of_a_drawn_program(sit):
+    sit.drawn("unix-sockets")
 
 
 # ---- network ------------------------------------------------------------------------------------
@@ -584,6 +634,11 @@ def test_what_held_on_one_holds_on_two(sit):
     sit("threads-on-two")
     sit("pipes-on-two")
     sit("processes-on-two")
+
+
+@check("two-processors", proves=["R44"])
+def test_two_processors_of_a_drawn_program(sit):
+    sit.drawn("two-processors", cpus=2)
 
 
 # ---- memory-pressure ----------------------------------------------------------------------------

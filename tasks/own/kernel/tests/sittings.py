@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import drawn
 from exam import PATIENCE, Bench, Sitting, draws
 from lives import in_order
 from rootfs import Entry, Root, word
@@ -25,6 +26,10 @@ class Sittings:
         if name not in self._made:
             self._made[name] = getattr(self, f"_{name.replace('-', '_')}")()
         return self._made[name]
+
+    def drawn(self, milestone: str, **spec) -> None:
+        """What comes out of a program that was written for this verification."""
+        drawn.sitting(self.bench, milestone, **spec).holds("drawn")
 
     def _plain(self, program: str, parts: str, patience: float = PATIENCE, **spec) -> Sitting:
         root = Root(self.rng)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import select
 import shutil
 import socket
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 MOST_KEPT = 20_000
+MOST_WAIT = 0.5  # seconds
 
 
 class Wire:
@@ -38,6 +41,7 @@ class Wire:
             self._ends.append(end)
         self.frames: list[bytes] = []  # from the guest
         self.lost = 0
+        self._joined: set[int] = set()
         self._over = threading.Event()
         self._forwards = forwards
         threading.Thread(target=self._carry, daemon=True).start()
@@ -106,11 +110,21 @@ class Wire:
         self._put(1 - side, frame)
 
     def _put(self, side: int, frame: bytes) -> None:
-        name = ("guest", "outside")[side]
+        """A frame waits for a QEMU that others keep from its work; for a card that is full, not."""
+        end, name = self._ends[side], ("guest", "outside")[side]
+        last = time.monotonic() + MOST_WAIT
         try:
-            self._ends[side].sendto(frame, str(self._folder / f"{name}.qemu"))
-        except OSError:
-            return  # a full queue loses frames, as a real hub does
+            if side not in self._joined:
+                # Only of a connected socket it can be told whether the other side has room.
+                end.connect(str(self._folder / f"{name}.qemu"))
+                self._joined.add(side)
+            while time.monotonic() < last:
+                with contextlib.suppress(BlockingIOError):
+                    end.send(frame)
+                    return
+                select.select([], [end], [], MOST_WAIT)
+        except (OSError, ValueError):
+            return
 
 
 def checksum(data: bytes) -> int:

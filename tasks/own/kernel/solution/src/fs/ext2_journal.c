@@ -77,6 +77,9 @@ static int write_journal(struct ext2 *fs, struct buffer **b, u32 count)
 	int error = fs->disk->flush(fs->disk);
 	if (!error)
 		error = write_super(fs, true);
+	/* The last transaction is void before any of it is overwritten: half of ours in it would be played back. */
+	if (!error)
+		error = fs->disk->flush(fs->disk);
 	for (u32 i = 0; i < count && !error; i += per) {
 		u32 n = MIN(per, count - i);
 		error = write_group(fs, b + i, n, at, i + n == count);

@@ -2,23 +2,11 @@
 #pragma once
 #include "fs.h"
 
-#define AF_UNIX 1
-#define AF_INET 2
-#define AF_PACKET 17
-#define SOCK_STREAM 1
-#define SOCK_DGRAM 2
-#define SOCK_RAW 3
-#define SOCK_SEQPACKET 5
-#define MSG_PEEK 2
-#define MSG_CTRUNC 8
-#define MSG_TRUNC 0x20
-#define MSG_DONTWAIT 0x40
-#define MSG_EOR 0x80
-#define MSG_WAITALL 0x100
-#define MSG_NOSIGNAL 0x4000
-#define MSG_CMSG_CLOEXEC 0x40000000
-#define SOL_SOCKET 1
-#define MAX_FILES 16
+enum {
+	AF_UNIX = 1, AF_INET = 2, AF_PACKET = 17, SOCK_STREAM = 1, SOCK_DGRAM = 2, SOCK_RAW = 3, SOCK_SEQPACKET = 5,
+	MSG_PEEK = 2, MSG_CTRUNC = 8, MSG_TRUNC = 0x20, MSG_DONTWAIT = 0x40, MSG_EOR = 0x80, MSG_WAITALL = 0x100,
+	MSG_NOSIGNAL = 0x4000, MSG_CMSG_CLOEXEC = 0x40000000, SOL_SOCKET = 1, MAX_FILES = 16
+};
 
 struct ucred { i32 pid; u32 uid, gid; };
 

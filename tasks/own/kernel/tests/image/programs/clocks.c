@@ -100,28 +100,45 @@ static u64 cpu_us(int who)
 	WANT(getrusage(who, &use), 0);
 	return (use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000000ul + use.ru_utime.tv_usec + use.ru_stime.tv_usec;
 }
+static void works(long ms)
+{
+	for (u64 end = now_ns() + ms * 1000000ul; now_ns() < end;)
+		;
+}
+/* Others may have the host meanwhile, and a program cannot tell: the best of some rounds counts. */
+enum { ROUNDS = 6 };
 static void processor_time(void)
 {
-	u64 before = cpu_us(RUSAGE_SELF);
-	rest_ms(300);
-	HOLDS(cpu_us(RUSAGE_SELF) - before < 100000);
-	before = cpu_us(RUSAGE_SELF);
-	struct timespec t, u;
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	for (u64 end = now_ns() + 400000000; now_ns() < end;)
-		;
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &u);
-	u64 used = cpu_us(RUSAGE_SELF) - before;
-	if (used < 250000 || used > 600000) fail("400 ms of work are %lu us of processor time", used);
-	HOLDS((u.tv_sec - t.tv_sec) * 1000 + (u.tv_nsec - t.tv_nsec) / 1000000 >= 250);
-	pid_t child = fork();
-	if (!child) {
-		for (u64 end = now_ns() + 300000000; now_ns() < end;)
-			;
-		_exit(0);
+	u64 used = -1, by_clock = 0, by_child = 0;
+	for (int i = 0; i < ROUNDS && used >= 100000; i++) {
+		u64 before = cpu_us(RUSAGE_SELF);
+		rest_ms(300);
+		used = cpu_us(RUSAGE_SELF) - before;
 	}
-	ended_well(child);
-	HOLDS(cpu_us(RUSAGE_CHILDREN) >= 150000);
+	if (used >= 100000) fail("300 ms of sleep are %lu us of processor time", used);
+	used = 0;
+	for (int i = 0; i < ROUNDS && (used < 250000 || used > 600000); i++) {
+		struct timespec t, u;
+		u64 before = cpu_us(RUSAGE_SELF);
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+		works(400);
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &u);
+		used = cpu_us(RUSAGE_SELF) - before;
+		by_clock = (u.tv_sec - t.tv_sec) * 1000 + (u.tv_nsec - t.tv_nsec) / 1000000;
+	}
+	if (used < 250000 || used > 600000) fail("400 ms of work are %lu us of processor time", used);
+	HOLDS(by_clock >= 250);
+	for (int i = 0; i < ROUNDS && by_child < 150000; i++) {
+		u64 before = cpu_us(RUSAGE_CHILDREN);
+		pid_t child = fork();
+		if (!child) {
+			works(300);
+			_exit(0);
+		}
+		ended_well(child);
+		by_child = cpu_us(RUSAGE_CHILDREN) - before;
+	}
+	if (by_child < 150000) fail("a child's 300 ms of work are %lu us of processor time", by_child);
 	struct tms tms;
 	HOLDS(times(&tms) > 0 && tms.tms_cutime + tms.tms_cstime >= 15);
 }

@@ -20,7 +20,7 @@ static void safe(const char *what, u64 n)
 	(void)!write(1, line, size);
 }
 
-/* By turns: a line to the log and fsync; a file of its own, renamed into its place, and its folder's
+/* What is typed after every fourth record is waited for. By turns: a line to the log and fsync; a file of its own, renamed into its place, and its folder's
    fsync; a folder; a large file with fdatasync; one removed, and sync. */
 static void keeps(void)
 {
@@ -36,6 +36,12 @@ static void keeps(void)
 		WANT(write(log, line, strlen(line)), strlen(line));
 		WANT(fsync(log), 0);
 		safe("log", n);
+		if (n % 4 == 0) {
+			char heard[80];
+			ssize_t got = read(0, heard, sizeof heard);
+			HOLDS(got > 0);
+			mix(heard, got);
+		}
 		if (n % 3 == 0) {
 			snprintf(name, sizeof name, "/kept/new"), snprintf(other, sizeof other, "/kept/state");
 			int fd = open(name, O_CREAT | O_TRUNC | O_WRONLY, 0644);
