@@ -7,9 +7,9 @@ JOB is a job folder, or a folder of jobs: those of `benchflow run`, and those th
 (`-a 'ladder:*'`, `-a ladder:MILESTONE`, exploits, variants), is a case. Cases are taken by turns,
 one verification at a time, every second one beside 4, 8 or 16 programs that never rest.
 
-Each verification is a line of the journal as soon as it has ended, so that the same command goes on
-where it was stopped. What another verifier or another version of the task has judged is in no
-comparison. Errors of the infrastructure are told and not counted. Exit status 1: there are flips.
+Each verification is a line of the journal as soon as it has ended, so that the same command
+continues where it was stopped. What another verifier or another version of the task has judged is
+in no comparison. Errors of the infrastructure are told and not counted. Exit status 1: flips.
 """
 
 from __future__ import annotations
@@ -154,12 +154,14 @@ def outcome(line: dict[str, Any]) -> tuple[Any, ...]:
     return (line["verdict"], *((m["id"], m["status"]) for m in line["milestones"]))
 
 
-def once(case: Case, load: int, top: Path) -> dict[str, Any]:
-    """Verifies a case beside `load` programs, and says what came of it."""
+def once(case: Case, load: int, top: Path, release: str = "") -> dict[str, Any]:
+    """Verifies a case beside `load` programs, and says what came of it. `release`: the verifier's,
+    of Debian."""
     folder = free_folder(case.task, top)
     started, average = time.monotonic(), os.getloadavg()[0]
     with busy_cores(load) if load else nullcontext():
-        trial = verify(VerifyRequest(case.task, case.given, folder), Silence()).trial
+        request = VerifyRequest(case.task, case.given, folder, release=release)
+        trial = verify(request, Silence()).trial
     return {
         "case": case.key,
         "beside": load,
@@ -185,8 +187,9 @@ def _told(trial: Trial, at: int) -> dict[str, str]:
 def append(path: Path, line: dict[str, Any]) -> None:
     """Adds one line, so that it is there whatever happens next."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    torn = path.exists() and not path.read_bytes().endswith(b"\n")
     with path.open("a", encoding="utf-8") as stream:
-        stream.write(json.dumps(line) + "\n")
+        stream.write("\n" * torn + json.dumps(line) + "\n")
         stream.flush()
         os.fsync(stream.fileno())
 

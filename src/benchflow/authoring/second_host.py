@@ -22,7 +22,7 @@ from benchflow.base.atomic import write_json
 from benchflow.base.home import home
 from benchflow.errors import UsageError
 from benchflow.results.json_values import mapping, number, sequence, word
-from benchflow.results.model import Trial
+from benchflow.results.model import Host, Trial
 from benchflow.results.safe_files import Absent, UnreadableRecord, read_object
 from benchflow.tasks import Task
 
@@ -52,7 +52,7 @@ class Entry:
 
     @property
     def name(self) -> str:
-        return f"{self.host}, QEMU {self.qemu}"
+        return Host(id=self.host, qemu=self.qemu).name
 
     @property
     def identity(self) -> tuple[Any, ...]:

@@ -93,7 +93,7 @@ def stage(task: Task, hint: int = 0, *, packed: bool = False) -> Staged:
     return staged
 
 
-def tests_on(tests: Path, release: str) -> Path:
+def verifier_on(tests: Path, release: str) -> Path:
     """The staged verifier in folder `tests`, its image made of another release of Debian: for
     what must not depend on the QEMU that comes with it. Cached beside the staged one."""
     dockerfile = (tests / "Dockerfile").read_text(encoding="utf-8")

@@ -20,7 +20,7 @@ from benchflow.run.host import recorded
 from benchflow.run.live.progress import Board, Listener, TrialState
 from benchflow.run.verify.verify_places import Attempt, on_host, sandboxed
 from benchflow.tasks import Task, stage
-from benchflow.tasks.stage import tests_on
+from benchflow.tasks.stage import verifier_on
 
 #: What each phase took, beside the verifier's own folder.
 _PHASES = "phases.json"
@@ -155,7 +155,7 @@ def _tests(staged: Path, request: VerifyRequest) -> Path:
     if names and not step:
         raise UsageError(f"{task.name} has several steps", hint=f"--step {'|'.join(names)}")
     tests = staged / "steps" / step / "tests" if step else staged / "tests"
-    return tests_on(tests, request.release) if request.release else tests
+    return verifier_on(tests, request.release) if request.release else tests
 
 
 def read_again(request: VerifyRequest) -> Trial | None:
