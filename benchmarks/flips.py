@@ -62,15 +62,15 @@ class Case:
 
 
 def cases(folders: Iterable[Path]) -> Iterator[Case]:
-    """Every deliverable below `folders` of a task that is in the catalogue as it was then."""
+    """Every deliverable below `folders` of a task that is in the catalogue, in whichever version:
+    it is judged by the present one."""
     for job in (job for folder in folders for job in _jobs(folder)):
-        digests = _digests(job)
         for trial in read_job(job).trials:
             try:
                 task = find(trial.task)
             except BenchflowError:
                 continue
-            if digests.get(task.name) == task.digest:
+            if task.is_benchflow and not task.steps:
                 yield from _of_trial(task, trial)
 
 
@@ -79,14 +79,6 @@ def _jobs(folder: Path) -> list[Path]:
         return find_jobs(folder)
     except BenchflowError:
         return []
-
-
-def _digests(job: Path) -> dict[str, str]:
-    try:
-        record = json.loads((job / "benchflow.json").read_text())
-        return {task["name"]: task["digest"] for task in record["tasks"]}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
 
 
 def _of_trial(task: Task, trial: Trial) -> Iterator[Case]:

@@ -62,9 +62,15 @@ def test_it_goes_on_where_it_stopped_and_finds_what_changed(top: Path) -> None:
     assert "failed beside 4" in found.stdout
 
 
-def test_what_another_task_has_judged_is_no_case(top: Path) -> None:
-    instruction = top / "tasks" / "test" / "words" / "instruction.md"
-    instruction.write_text(f"{instruction.read_text()}Hurry.\n")
-    done = flips(top, "-n", "1")
-    assert done.returncode == 2
-    assert not (top / "journal.jsonl").exists()
+def test_what_another_version_of_the_task_has_judged_is_in_no_comparison(top: Path) -> None:
+    assert flips(top, "-n", "2").returncode == 0
+    checks = top / "tasks" / "test" / "words" / "tests" / "checks.py"
+    checks.write_text(checks.read_text().replace('"one two three', '"four'))
+    done = flips(top, "-n", "2")
+    assert done.returncode == 0, done.stdout
+    assert [line["verdict"] for line in journal(top)] == ["failed", "resolved", "failed", "failed"]
+
+
+def test_nothing_to_verify_is_told(top: Path) -> None:
+    (top / "jobs").rename(top / "elsewhere")
+    assert flips(top, "-n", "1").returncode == 2
