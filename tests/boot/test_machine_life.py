@@ -332,3 +332,33 @@ def test_a_full_disk_of_the_verifier_is_infrastructure(tmp_path: Path, built: Pa
         ["unshare", "-Urm", "sh", "-c", script, "sh", *arguments], capture_output=True, text=True
     )
     assert done.stdout == "the verifier says so\n", done.stderr
+
+
+#: Prints K and switches its board off: lui, addi, sb to the serial port; lui, lui, addi, sw to the
+#: board's switch; j to itself. It is through within a millisecond.
+OFF_AT_ONCE = "b7020010 1303b004 23806200 b7021000 37530000 13035355 23a06200 6f000000"
+
+
+@pytest.mark.needs("qemu-system-riscv64")
+def test_a_guest_that_is_off_at_once_is_seen_to_be_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However late QEMU is greeted: what happens before that is told nobody."""
+    connect = Monitor.connect
+
+    async def late(monitor: Monitor, sock: socket.socket) -> None:
+        await asyncio.sleep(2)
+        await connect(monitor, sock)
+
+    monkeypatch.setattr(Monitor, "connect", late)
+    kernel = tmp_path / "off"
+    kernel.write_bytes(bytes.fromhex(OFF_AT_ONCE))
+    with Machine(
+        "off", arch="riscv64", firmware="direct", kernel=kernel, memory_mb=64, rng=False,
+        extra_args=["-bios", "none"], scratch=tmp_path,
+    ) as machine:  # fmt: skip
+        machine.boot().expect("K", timeout=20)
+        end = time.monotonic() + 20
+        while machine.alive and time.monotonic() < end:
+            time.sleep(0.05)
+        assert not machine.alive

@@ -29,6 +29,7 @@ FOCUSABLE = (
     "ladders.html",
     "failures.html",
     "budgets.html",
+    "hosts.html",
     "ledger.html",
 )
 

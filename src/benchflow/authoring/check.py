@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchflow.authoring import gate_rules, static_gates
+from benchflow.authoring import gate_rules, second_host, static_gates
 from benchflow.authoring.cpu_load import busy_cores
 from benchflow.authoring.gate import GateResult, Status, judged, not_applicable
 from benchflow.authoring.nop_job import Nops
@@ -35,6 +35,8 @@ GATES = (
     "corpus",
     "determinism",
 )
+#: Gates that run when they are named, which no record waits for.
+ON_DEMAND = (second_host.GATE,)
 FAST = ("schema", "coverage", "leaks", "nop")
 #: What the verifications after the oracle's own are done under: some side by side, as a job does
 #: them, some beside as many programs that never rest as there are cores.
@@ -54,6 +56,8 @@ def check(
     begin: Callable[[str], None] | None = None,
     again: bool = False,
     nops: Nops | None = None,
+    release: str = "",
+    hosts: Sequence[Path] = (),
 ) -> list[GateResult]:
     """Runs `gates` in their order, reports each as it is known, returns all of them.
     `begin` is told the name of each that has to be run.
@@ -65,15 +69,17 @@ def check(
     What was known of a gate is forgotten as soon as it is run again, and of those that look at the
     oracle's trials as soon as the oracle is.
     One that the machine could not run (no mirror, no QEMU) is an `error`, too; the others are run.
+    `release`, `hosts`: see `second_host.run`, whose gate always looks again at what it has.
     `nops`: where the trial in which nothing is done comes from when other tasks need theirs too.
     Raises UsageError for an unknown gate, and TaskError.
     """
     for gate in gates:
-        if gate not in GATES:
-            raise UsageError(f"no gate {gate!r}", hint=f"the gates: {', '.join(GATES)}")
-    runner = _Gates(task, listener, nops)
+        if gate not in (*GATES, *ON_DEMAND):
+            there = ", ".join((*GATES, *ON_DEMAND))
+            raise UsageError(f"no gate {gate!r}", hint=f"the gates: {there}")
+    runner = _Gates(task, listener, nops, release, hosts)
     results = []
-    for gate in (name for name in GATES if name in gates):
+    for gate in (name for name in (*GATES, *ON_DEMAND) if name in gates):
         result = None if again else runner.remembered(gate)
         if result is None:
             started = time.monotonic()
@@ -104,8 +110,16 @@ def remembered(task: Task) -> dict[str, GateResult]:
 
 
 class _Gates:
-    def __init__(self, task: Task, listener: Listener, nops: Nops | None = None) -> None:
+    def __init__(
+        self,
+        task: Task,
+        listener: Listener,
+        nops: Nops | None = None,
+        release: str = "",
+        hosts: Sequence[Path] = (),
+    ) -> None:
         self.task = task
+        self.release, self.hosts = release, hosts
         self.listener = listener
         self.trials = Trials(task, listener)
         self.nops = nops or Nops(())
@@ -137,6 +151,8 @@ class _Gates:
             return self._variants()
         if gate == "corpus":
             return self._corpus()
+        if gate == second_host.GATE:
+            return second_host.run(self.task, self.trials, self.release, self.hosts)
         return self._determinism()
 
     def _offline(self) -> GateResult:
@@ -246,6 +262,8 @@ class _Gates:
             self.trials.put_aside("ladder")
 
     def remembered(self, gate: str) -> GateResult | None:
+        if gate in ON_DEMAND:
+            return None
         try:
             data = json.loads(self.trials.memory(gate).read_text())
             return GateResult.from_json(data)
@@ -253,7 +271,7 @@ class _Gates:
             return None
 
     def remember(self, result: GateResult) -> None:
-        if result.status is Status.ERROR:
+        if result.status is Status.ERROR or result.gate in ON_DEMAND:
             return
         path = self.trials.memory(result.gate)
         path.parent.mkdir(parents=True, exist_ok=True)

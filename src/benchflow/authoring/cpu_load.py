@@ -10,12 +10,12 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def busy_cores() -> Iterator[None]:
-    """As many processes that never rest as there are cores, for as long as the block runs.
+def busy_cores(count: int | None = None) -> Iterator[None]:
+    """As many processes that never rest as there are cores, or `count`, while the block runs.
 
     They end with this process, however it ends, and say nothing.
     """
-    count = os.cpu_count() or 1
+    count = os.cpu_count() or 1 if count is None else count
     burners = [multiprocessing.Process(target=_burn, daemon=True) for _ in range(count)]
     for burner in burners:
         burner.start()

@@ -8,12 +8,14 @@ from typing import Any
 
 
 class Status(StrEnum):
-    """What became of a gate. `error`: the infrastructure failed, so the gate said nothing."""
+    """What became of a gate. `error`: the infrastructure failed, so the gate said nothing.
+    `open`: what it compares is not all there yet, and it says what is missing."""
 
     PASSED = "passed"
     FAILED = "failed"
     NOT_APPLICABLE = "not applicable"
     ERROR = "error"
+    OPEN = "open"
 
 
 @dataclass(frozen=True)

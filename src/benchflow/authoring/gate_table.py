@@ -13,6 +13,14 @@ class About:
     costs: str
 
 
+#: What is only run when it is named.
+ABOUT_ON_DEMAND = {
+    "second-host": About(
+        "do two hosts (two machines, or one with two QEMUs) come to the same ladders, of what the "
+        "oracle delivers and of what it delivers when it is stopped half-way",
+        "a trial, and two verifications a host",
+    ),
+}
 #: In the order in which they run.
 ABOUT = {
     "schema": About(

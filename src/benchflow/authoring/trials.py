@@ -40,9 +40,11 @@ DECLARED = frozenset({"schema", "exploits", "corpus"})
 #: Gates that read the task's files as they stand, the instruction and each comment too.
 READ = frozenset({"schema", "coverage", "leaks", "offline", "image"})
 #: Gates with trials of their own.
-JOBS = frozenset({"nop", "oracle", "ladder", "exploits", "variants", "corpus", "determinism"})
+JOBS = frozenset(
+    {"nop", "oracle", "ladder", "exploits", "variants", "corpus", "determinism", "second-host"}
+)
 #: Gates that look at a trial of the oracle.
-FROM_ORACLE = ("budget", "size", "ladder", "corpus", "determinism")
+FROM_ORACLE = ("budget", "size", "ladder", "corpus", "determinism", "second-host")
 
 
 class Trials:
@@ -178,6 +180,14 @@ class Trials:
     def _stopped(self, names: list[str]) -> dict[str, Trial]:
         agents = [f"ladder:{name}" for name in names]
         return by_argument(self._job("ladder", agents, a_core=HALF_BUILT_A_CORE), names)
+
+    def half_built(self, gate: str, milestone: str) -> dict[str, Trial]:
+        """The oracle stopped after one milestone, in a sandbox of its own, by its agent's name."""
+        return {trial.agent: trial for trial in self._job(gate, [f"ladder:{milestone}"])}
+
+    def verified_in(self, gate: str) -> Path:
+        """Where a gate verifies what its trials delivered; put aside with them."""
+        return self._rungs(gate)
 
     def shipped(self, gate: str, names: list[str], *, a_core: int = 1) -> dict[str, Trial]:
         """The task's own exploits (`exploits`), or its `variants`, by name; `a_core` at once.

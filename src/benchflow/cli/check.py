@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -31,6 +32,20 @@ _READ = ("schema", "coverage", "leaks")
 @click.option(
     "--part", "parts", multiple=True, metavar="NAME", help="Of a generator: only this part."
 )
+@click.option(
+    "--release",
+    default="",
+    metavar="NAME",
+    help="Of second-host: Debian release of the verifier, for its QEMU: trixie.",
+)
+@click.option(
+    "--hosts",
+    "hosts",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Of second-host: another machine's hosts.json. Repeat it.",
+)
 @click.option("--write", is_flag=True, help="Write the oracle's measured times into task.toml.")
 @json_option
 def command(
@@ -42,6 +57,8 @@ def command(
     matrix: bool,
     record: bool,
     parts: tuple[str, ...],
+    release: str,
+    hosts: tuple[Path, ...],
     write: bool,
     as_json: bool,
 ) -> int:
@@ -61,6 +78,7 @@ def command(
       benchflow check 'spin/*' --due --record
       benchflow check 'repair/server#17'
       benchflow check repair/server --gate parts --part fstab-open
+      benchflow check repair/dead-server --gate second-host --release trixie
 
     Of a generator (benchflow generators) the gates are others: seeds (its draws), parts (each part
     alone: what is handed out earns exactly what the part leaves whole, and the oracle repairs it)
@@ -69,6 +87,10 @@ def command(
     --record writes each outcome, earlier ones included, into gates.json beside the tasks:
     `benchflow tasks` counts it until something changes that the gate depends on. With --due,
     gates that are recorded as passed are not run, so several machines can share the work.
+
+    second-host is run only when it is named. It compares this machine with others, or one QEMU with
+    another (--release), and is open until two hosts are known; --record adds what is known to
+    hosts.json beside the tasks, --hosts takes another machine's file.
 
     --write raises time limits that leave too little room, and lowers none. It changes the task, so
     the gates that run it are due again.
@@ -79,11 +101,13 @@ def command(
     from benchflow.run.job.worker import Interrupted
 
     keep_quiet()
+    from benchflow.authoring import second_host
     from benchflow.authoring.check import FAST, GATES, check, remembered
     from benchflow.authoring.gate import Status
     from benchflow.authoring.gate_record import due as not_recorded
     from benchflow.authoring.gate_record import record as keep
     from benchflow.authoring.nop_job import Nops
+    from benchflow.authoring.trials import Trials
     from benchflow.cli.check_generator import check_generator, generator_of
     from benchflow.cli.gate_progress import GateLine
     from benchflow.run.live.progress import Silence
@@ -95,6 +119,8 @@ def command(
         raise UsageError(
             "--part is of a generator", hint="benchflow generators shows which there are"
         )
+    if (release or hosts) and second_host.GATE not in gates:
+        raise UsageError("--release and --hosts are of one gate", hint="--gate second-host")
     chosen = (*gates, *(FAST if fast else ())) or GATES
     found = select([*task])
     if matrix:
@@ -127,7 +153,15 @@ def command(
 
         try:
             results = check(
-                one, wanted[one.name], listener, show, begin=begin, again=again, nops=nops
+                one,
+                wanted[one.name],
+                listener,
+                show,
+                begin=begin,
+                again=again,
+                nops=nops,
+                release=release,
+                hosts=hosts,
             )
             changes = _write(one, listener) if write else []
         except Interrupted as error:
@@ -136,6 +170,8 @@ def command(
             line.clear()
         if record:
             changes.append(str(keep(one)))
+            if second_host.GATE in wanted[one.name]:
+                changes.append(str(second_host.record(one, Trials(one, Silence()).key)))
         for change in () if as_json else changes:
             click.echo(f"  wrote {change}")
         table[one.name] = [result.to_json() for result in results]

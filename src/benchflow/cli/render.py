@@ -18,7 +18,7 @@ from benchflow.cli.table import labels, ladder, side_by_side, summary, trials_ta
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.results import to_json
 from benchflow.results.jobs.script_end import script_end
-from benchflow.results.model import Job, Problem, Trial, Verdict
+from benchflow.results.model import Host, Job, Problem, Trial, Verdict
 
 if TYPE_CHECKING:
     from benchflow.gateway.config import Config
@@ -80,8 +80,24 @@ def print_trial(trial: Trial) -> None:
     }
     known = [f"{k} {duration(v)}" for k, v in spans.items() if v is not None]
     click.echo("  time: " + ", ".join(known))
+    if told := _host(trial.host):
+        click.echo(f"  host: {told}")
     evidence = ", ".join(one_line(name, 200) for name in trial.evidence)
     click.echo(f"  evidence in {shown(trial.path)}: {evidence or 'none'}")
+
+
+def _host(host: Host) -> str:
+    around = [speed for speed in (host.speed_before, host.speed_after) if speed is not None]
+    parts = [
+        host.id,
+        host.cpu,
+        f"Linux {host.kernel}" if host.kernel else "",
+        f"QEMU {host.qemu} ({host.accelerator})" if host.qemu else "",
+        f"speed {host.speed:.2f}" if host.speed is not None else "",
+        f"{' and '.join(f'{speed:.2f}' for speed in around)} around it" if around else "",
+        f"{host.steal:.1%} stolen" if host.steal else "",
+    ]
+    return ", ".join(part for part in parts if part)
 
 
 def telling_what_is_mended() -> Callable[[Problem], None]:

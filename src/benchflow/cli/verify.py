@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from benchflow.cli.options import json_option, pairs, print_json
+from benchflow.errors import UsageError
 
 
 @click.command("verify")
@@ -35,6 +36,12 @@ from benchflow.cli.options import json_option, pairs, print_json
     help="New folder for the evidence.  [default: ./verified/TASK__TIME]",
 )
 @click.option("--keep", is_flag=True, help="Keep the sandbox for a look inside.")
+@click.option(
+    "--release",
+    default="",
+    metavar="NAME",
+    help="Debian release of the verifier, for its QEMU: trixie.  [default: bookworm]",
+)
 @json_option
 def command(
     task: str,
@@ -44,6 +51,7 @@ def command(
     sandbox: str,
     logs: Path | None,
     keep: bool,
+    release: str,
     as_json: bool,
 ) -> int:
     """Boot a file made by anyone and say how far it gets.
@@ -56,6 +64,7 @@ def command(
       benchflow verify repair/dead-server ./disk.img
       benchflow verify spin/appliance --deliverable /app/out/appliance.img=./a.img
       benchflow verify ./my-task ./disk.img --sandbox none      while you write the checks
+      benchflow verify repair/dead-server ./disk.img --release trixie     by another QEMU
 
     Exit status: 0 resolved, 1 failed, 4 when the verifier itself broke.
     """
@@ -66,6 +75,11 @@ def command(
     from benchflow.run.verify.verification import VerifyRequest, free_folder, match, verify
     from benchflow.tasks import find
 
+    if release and sandbox == "none":
+        raise UsageError(
+            "--release chooses the verifier's image, and --sandbox none has none",
+            hint="leave one of the two out",
+        )
     if sandbox == "none":
         click.echo("unsandboxed: the verifier and what it boots run on this host", err=True)
     found = find(task)
@@ -76,6 +90,7 @@ def command(
         step=step,
         sandboxed=sandbox != "none",
         keep=keep,
+        release=release,
     )
     with display_alone(quiet=as_json) as listener:
         outcome = verify(request, listener)

@@ -30,6 +30,7 @@ TYPES = {
     "Check": "benchflow.results.model",
     "Phases": "benchflow.results.model",
     "Usage": "benchflow.results.model",
+    "Host": "benchflow.results.model",
     "Problem": "benchflow.results.model",
     "Task": "benchflow.tasks.model",
     "Deliverable": "benchflow.tasks.model",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchflow.report import data, failure_reasons, overview, scores, tasks
+from benchflow.report import data, failure_reasons, hosts, overview, scores, tasks
 from benchflow.report.section import Section, markdown, terminal
 from benchflow.study.findings import Findings
 
@@ -32,6 +32,7 @@ def sections(found: Findings) -> tuple[Section, ...]:
         tasks.difficulty(found),
         tasks.skills(found),
         tasks.horizons(found),
+        hosts.hosts(found),
         data.limits(found),
         data.unread(found),
         data.method(found),

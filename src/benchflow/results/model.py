@@ -68,6 +68,37 @@ class Usage(Struct, frozen=True, gc=False):
     cost_usd: float | None = None
 
 
+class Host(Struct, frozen=True):
+    """The machine that a trial ran on; texts are empty where nothing was recorded.
+
+    `id`: the same for one machine always, and anonymous. `flags`: a digest of the processor's.
+    `qemu`, `accelerator`, `speed`: of the verifier, by booting. `speed_before`, `speed_after`: of a
+    fixed piece of arithmetic around the trial. All speeds are in times of the reference host.
+    `steal`: the share of its processors' time that the machine's own host took meanwhile.
+    """
+
+    id: str = ""
+    cores: int | None = None
+    cpu: str = ""
+    flags: str = ""
+    kernel: str = ""
+    qemu: str = ""
+    accelerator: str = ""
+    speed: float | None = None
+    speed_before: float | None = None
+    speed_after: float | None = None
+    load_before: float | None = None
+    load_after: float | None = None
+    steal: float | None = None
+
+    @property
+    def name(self) -> str:
+        """What tells hosts apart: the machine and the verifier's QEMU; empty where unknown."""
+        if not self.id:
+            return ""
+        return f"{self.id}, QEMU {self.qemu}" if self.qemu else self.id
+
+
 class Trial(Struct, frozen=True):
     """One finished attempt. `cause` names why a trial is an error, or what ended its agent.
 
@@ -95,6 +126,7 @@ class Trial(Struct, frozen=True):
     phases: Phases = Phases()
     usage: Usage = Usage()
     evidence: dict[str, Path] = {}
+    host: Host = Host()
 
     @property
     def n_passed(self) -> int:

@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 from msgspec import Struct
 
 from benchflow.results.jobs.unfinished import Unfinished
-from benchflow.results.model import Check, Phases, Problem, Usage, Verdict
+from benchflow.results.model import Check, Host, Phases, Problem, Usage, Verdict
 
 
 class Format(StrEnum):
@@ -118,6 +118,7 @@ class Record(Struct, frozen=True):
     trajectories: tuple[Path, ...] = ()  # ATIF files in order, or the log that holds the sample
     member: str = ""  # the sample's name inside such a log
     evidence: dict[str, Path] = {}
+    host: Host = Host()
     kept: Kept | None = None
 
     @property

@@ -21,6 +21,7 @@ NAVIGATION = (
     Link("Ladders", "ladders.html"),
     Link("Failures", "failures.html"),
     Link("Budgets", "budgets.html"),
+    Link("Hosts", "hosts.html"),
     Link("Ledger", "ledger.html"),
 )
 

@@ -11,6 +11,7 @@ from benchflow.site.pages import (
     comparisons,
     experts,
     failures,
+    hosts,
     ladders,
     ledger,
     matrix,
@@ -34,6 +35,7 @@ def plan(study: Study) -> Iterator[tuple[str, Maker]]:
     yield "ladders.html", partial(ladders.make, study)
     yield "failures.html", partial(failures.make, study)
     yield "budgets.html", partial(budgets.make, study)
+    yield "hosts.html", partial(hosts.make, study)
     yield "ledger.html", partial(ledger.make, study)
     if study.said is not None:
         yield "experts.html", partial(experts.make, study, study.said)

@@ -17,6 +17,7 @@ from benchflow.study.baselines import agents_only, said_of
 from benchflow.study.budget_stats import Budgets, Reach, Worth
 from benchflow.study.caveats import Change, Doubt, Gaps
 from benchflow.study.failures import Label, labels
+from benchflow.study.hosts import Hosts, hosts
 from benchflow.study.ladder_stats import Milestones
 from benchflow.study.statistics import (
     AgentOrModel,
@@ -46,6 +47,7 @@ class Findings:
     reach: tuple[Reach, ...]
     worth: tuple[Worth, ...]
     failures: tuple[Label, ...]
+    hosts: Hosts
     doubted: dict[str, Doubt]
     gaps: dict[str, Gaps]
     by_name: tuple[int, dict[str, Rate]] | None
@@ -84,6 +86,7 @@ def findings(table: Collection, level: float = 0.95) -> Findings:
             budget_stats.worth(trials, measure, level) for measure in budget_stats.MEASURES
         ),
         failures=labels(trials.records),
+        hosts=hosts(trials, level),
         doubted=caveats.doubted(trials),
         gaps=caveats.gaps(trials),
         by_name=caveats.by_name(trials, level),

@@ -8,10 +8,12 @@ with --images the latter carries deliverables over as one archive (`packing`).
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -89,6 +91,32 @@ def stage(task: Task, hint: int = 0, *, packed: bool = False) -> Staged:
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return staged
+
+
+def verifier_on(tests: Path, release: str) -> Path:
+    """The staged verifier in folder `tests`, its image made of another release of Debian: for
+    what must not depend on the QEMU that comes with it. Cached beside the staged one."""
+    dockerfile = (tests / "Dockerfile").read_text(encoding="utf-8")
+    first, rest = dockerfile.split("\n", 1)
+    if first != f"FROM debian:{_SUITE}" or not re.fullmatch(r"[a-z]+", release):
+        raise UsageError(
+            f"no verifier of Debian {release!r} can be made here",
+            hint="a task of ours, and a release by its name: bookworm, trixie",
+        )
+    if release == _SUITE:
+        return tests
+    final = tests.with_name(f"{tests.name}-{release}")
+    if final.is_dir():
+        return final
+    scratch = Path(tempfile.mkdtemp(prefix=".staging-", dir=tests.parent))
+    try:
+        shutil.copytree(tests, scratch / "tests")
+        (scratch / "tests" / "Dockerfile").write_text(f"FROM debian:{release}\n{rest}")
+        with contextlib.suppress(FileExistsError):
+            (scratch / "tests").rename(final)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return final
 
 
 Finish = Callable[[Task, Path], None]

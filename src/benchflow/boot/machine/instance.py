@@ -106,9 +106,12 @@ class Hardware:
     def start(self, paused: bool = False) -> None:
         """Switch on. Raises BadDeliverable when the kernel cannot be loaded, else QemuFailed."""
         self._watch.raise_if_overrun()
-        if self._launch(paused):
+        if self._launch():
             self._watch.started()
             self._guard.begin(self)
+            if not paused:
+                with contextlib.suppress(GuestExited):  # off again before QEMU has answered
+                    self.ask("cont")
             return
         process = self._process
         assert process is not None
@@ -117,7 +120,7 @@ class Hardware:
         self.stop()
         if self.spec.kernel is not None:
             # The same machine without the kernel: when that starts, the kernel was the reason.
-            starts = self._launch(paused=True, load_kernel=False)
+            starts = self._launch(load_kernel=False)
             self.stop()
             if starts:
                 raise BadDeliverable("QEMU cannot load the kernel", evidence=complaint)
@@ -196,11 +199,11 @@ class Hardware:
             self._vmstate = path
         return [VMSTATE_NODE]
 
-    def _launch(self, paused: bool, load_kernel: bool = True) -> bool:
+    def _launch(self, load_kernel: bool = True) -> bool:
         with contextlib.ExitStack() as theirs:
-            return self._connect(theirs, paused, load_kernel)
+            return self._connect(theirs, load_kernel)
 
-    def _connect(self, theirs: contextlib.ExitStack, paused: bool, load_kernel: bool) -> bool:
+    def _connect(self, theirs: contextlib.ExitStack, load_kernel: bool) -> bool:
         """Start QEMU on sockets whose far ends are closed here when it has them (or failed)."""
         serial, qmp = sockets(), sockets()
         cables = {
@@ -220,7 +223,6 @@ class Hardware:
             lan_fds={index: cable.fileno() for index, cable in cables.items()},
             number=self._number,
             load_kernel=load_kernel,
-            paused=paused,
             sandbox=self._host.sandbox,
         )
         watch = self._watch

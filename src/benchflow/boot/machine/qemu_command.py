@@ -89,7 +89,6 @@ class Wiring:
     lan_fds: dict[int, int] = field(default_factory=dict)
     number: int = 0  # of the machine in this verifier: its network cards' addresses
     load_kernel: bool = True
-    paused: bool = False
     sandbox: bool = True
 
 
@@ -115,8 +114,8 @@ def command(spec: Spec, wiring: Wiring) -> list[str]:
         args += ["-device", "virtio-rng-pci"]
     if spec.has_vga:
         args += ["-device", "VGA" if spec.arch == "x86_64" else "virtio-gpu-pci"]
-    if wiring.paused:
-        args.append("-S")
+    # Nothing runs before QMP listens: a guest that is through by then would have told nobody.
+    args.append("-S")
     return [*args, *spec.extra_args]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchflow.base.text import one_line, printable
 from benchflow.results.jobs.evidence import verifier_folders
-from benchflow.results.json_values import name, number, sequence
+from benchflow.results.json_values import mapping, name, number, sequence
 from benchflow.results.model import Check, Milestone, Problem
 from benchflow.results.safe_files import Absent, UnreadableRecord, read_object
 
@@ -20,14 +20,22 @@ def read_ladder(
     verifier_dir: Path, rewards: Mapping[str, float], prefix: str = ""
 ) -> tuple[tuple[Milestone, ...], list[Problem]]:
     """The milestones in `verifier_dir`, ids prefixed; what was unreadable is named beside them."""
+    milestones, _, problems = read_with_host(verifier_dir, rewards, prefix)
+    return milestones, problems
+
+
+def read_with_host(
+    verifier_dir: Path, rewards: Mapping[str, float], prefix: str = ""
+) -> tuple[tuple[Milestone, ...], Mapping[str, Any], list[Problem]]:
+    """As `read_ladder`, and what the verifier says of its host; empty where it says nothing."""
     path = verifier_dir / "milestones.json"
     try:
         record = read_object(path)
     except Absent:
-        return from_rewards(rewards, prefix), []
+        return from_rewards(rewards, prefix), {}, []
     except UnreadableRecord as error:
-        return from_rewards(rewards, prefix), [Problem(path, str(error))]
-    return parse(record, prefix), []
+        return from_rewards(rewards, prefix), {}, [Problem(path, str(error))]
+    return parse(record, prefix), mapping(record.get("host")), []
 
 
 def read_checks(trial: Path) -> dict[str, tuple[Check, ...]]:

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from benchflow.base.text import one_line
 from benchflow.results.impossible import in_harbor
-from benchflow.results.jobs import continued, task_facts, verdict
+from benchflow.results.jobs import continued, host, task_facts, verdict
 from benchflow.results.jobs import left_out as handed
 from benchflow.results.jobs.evidence import evidence_in
 from benchflow.results.jobs.faults import first_fault
-from benchflow.results.jobs.ladder import read_ladder
+from benchflow.results.jobs.ladder import read_with_host
 from benchflow.results.jobs.layout import layout, read_planned
 from benchflow.results.jobs.lock import is_held
 from benchflow.results.jobs.metered import exhausted, totals
@@ -116,7 +116,8 @@ def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Tria
         cause, message = told or (cause, message)
     if decision is Verdict.FAILED and (left_out := handed.told(path)):
         message = f"{message}; {left_out}" if message else left_out
-    milestones, problems = _ladder(path, rewards or {}, steps)
+    milestones, measured, problems = _ladder(path, rewards or {}, steps)
+    machine, torn = host.read(path, measured)
     agent = mapping(record.get("agent_info"))
     trial = _judged(
         path,
@@ -134,9 +135,10 @@ def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Tria
         task_checksum=word(record.get("task_checksum"), 64),
         phases=_phases(record, steps, path),
         usage=_usage(record, steps),
+        host=machine,
     )
     faults = (Problem(path / "result.json", said) for said in in_harbor(record))
-    return trial, [*unusable, *problems, *faults]
+    return trial, [*unusable, *problems, *torn, *faults]
 
 
 def read_verification(path: Path, task: str, who: str, status: int | None, phases: Phases) -> Trial:
@@ -156,7 +158,7 @@ def read_verification(path: Path, task: str, who: str, status: int | None, phase
         ended = f"the verifier ended with status {status} and without a reward"
         cause, message = used_up(path) or broken_verifier(path) or ("NoReward", ended)
     decision, cause = verdict.decide(rewards, cause)
-    milestones, _ = read_ladder(logs, rewards or {})
+    milestones, measured, _ = read_with_host(logs, rewards or {})
     found = Judgement(decision, cause, message)
     return _judged(
         path,
@@ -168,6 +170,7 @@ def read_verification(path: Path, task: str, who: str, status: int | None, phase
         agent=who,
         model="",
         phases=phases,
+        host=host.read(path, measured)[0],
     )
 
 
@@ -206,10 +209,12 @@ def _judged(
 
 def _ladder(
     path: Path, rewards: Mapping[str, float], steps: list[dict[str, Any]]
-) -> tuple[tuple[Milestone, ...], list[Problem]]:
+) -> tuple[tuple[Milestone, ...], Mapping[str, Any], list[Problem]]:
+    """Of several steps, the host is what the last verifier that knew it says."""
     if not steps:
-        return read_ladder(path / "verifier", rewards)
+        return read_with_host(path / "verifier", rewards)
     milestones: list[Milestone] = []
+    measured: Mapping[str, Any] = {}
     problems: list[Problem] = []
     for step in steps:
         name = one_line(str(step.get("step_name", "?")), 80)
@@ -217,10 +222,11 @@ def _ladder(
             problems.append(Problem(path / "result.json", f"the step {name!r} is no folder's name"))
             continue
         folder = path / "steps" / name / "verifier"
-        found, faults = read_ladder(folder, _rewards(step) or {}, f"{name}/")
+        found, said, faults = read_with_host(folder, _rewards(step) or {}, f"{name}/")
         milestones += found
+        measured = said or measured
         problems += faults
-    return tuple(milestones), problems
+    return tuple(milestones), measured, problems
 
 
 def _model(record: Mapping[str, Any]) -> str:

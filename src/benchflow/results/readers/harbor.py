@@ -192,6 +192,7 @@ def _record(job: _Job, trial: Trial, task: TaskFacts, problems: list[Problem]) -
         folder=trial.path,
         trajectories=paths,
         evidence=trial.evidence,
+        host=trial.host,
     )
     if job.keeper is None or not job.trajectories:
         return record

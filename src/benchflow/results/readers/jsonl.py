@@ -8,6 +8,7 @@ from typing import Any
 
 from benchflow.base.text import one_line
 from benchflow.results.impossible import amounts
+from benchflow.results.jobs import host
 from benchflow.results.jobs.ladder import STATUSES
 from benchflow.results.json_values import (
     amount,
@@ -114,6 +115,7 @@ def _record(path: Path, data: Any) -> Record:
         steps=count(line.get("steps")),
         usage=usage(line.get("n_input_tokens"), line.get("n_output_tokens"), line.get("cost_usd")),
         started_at=word(line.get("started_at"), 40),
+        host=host.of(mapping(line.get("host"))),
     )
 
 

@@ -13,6 +13,7 @@ __all__ = ["Check", "State", "checks", "is_fit"]
 def checks(*, quick: bool = False, verbose: bool = False) -> Iterator[Check]:
     """All checks, one after another, as they are done. None of them raises."""
     yield from _guarded("python", host.python)
+    yield from _guarded("host", host.machine)
     yield from _guarded("user namespaces", sandbox.user_namespaces)
     yield from _guarded("id maps", sandbox.id_maps)
     yield from _guarded("overlayfs", sandbox.overlayfs)

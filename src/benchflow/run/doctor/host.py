@@ -1,4 +1,4 @@
-"""Python, mirror, disk, memory, docker."""
+"""Python, the machine, mirror, disk, memory, docker."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from benchflow.base.home import home
 from benchflow.run.doctor.check import Check, State, first_line
+from benchflow.run.host.identity import facts
 from benchflow.run.job.host_memory import available_mb
 
 _DISK_NEEDED_GB = 10
@@ -23,6 +24,13 @@ _APT_HELPER = "/usr/lib/apt/apt-helper"
 def python() -> Check:
     """The interpreter that runs us."""
     return Check("python", State.OK, f"{platform.python_version()}, {sys.executable}")
+
+
+def machine() -> Check:
+    """What each trial here records of its host."""
+    known = facts()
+    cpu = known["cpu"] or known["machine"]
+    return Check("host", State.OK, f"{known['id']}: {cpu}, Linux {known['kernel']}", needed=False)
 
 
 def mirror(*, verbose: bool) -> Check:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchflow.errors import BenchflowError, InfrastructureError, MissingTool
+from benchflow.run.host import recorded
 from benchflow.run.job import prebuild, stillborn
 from benchflow.run.job.worker import Interrupted
 from benchflow.run.live.journal_writer import Phases
@@ -96,6 +97,7 @@ async def _run(config: JobConfig, phases: Phases, models: Models | None, gate: G
     if gate is not None:
         gate.attach(job, models.client if models is not None else None)
     Keeping(config.jobs_dir / config.job_name, phases.tasks).attach(job)
+    recorded.attach(job)  # before a trial is called done: who follows it reads all of it then
     phases.attach(job)
     stillborn.attach(job)
     await job.run()

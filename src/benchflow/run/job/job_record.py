@@ -12,6 +12,7 @@ from benchflow import __version__
 from benchflow.base.atomic import write_json
 from benchflow.errors import UsageError
 from benchflow.results.safe_files import UnreadableRecord, read_object
+from benchflow.run.host.identity import host_id
 from benchflow.run.job.plan import Plan
 from benchflow.tasks import Staged
 
@@ -104,6 +105,7 @@ def host() -> dict[str, Any]:
     from importlib.metadata import version
 
     return {
+        "id": host_id(),
         "cores": len(os.sched_getaffinity(0)),
         "memory_mb": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20,
         "machine": platform.machine(),

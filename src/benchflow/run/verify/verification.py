@@ -16,9 +16,11 @@ from benchflow.results.jobs.sandboxes import crowded
 from benchflow.results.jobs.trials import read_verification
 from benchflow.results.model import Phases, Trial, Verdict
 from benchflow.results.safe_files import UnreadableRecord, read_bytes
+from benchflow.run.host import recorded
 from benchflow.run.live.progress import Board, Listener, TrialState
 from benchflow.run.verify.verify_places import Attempt, on_host, sandboxed
 from benchflow.tasks import Task, stage
+from benchflow.tasks.stage import verifier_on
 
 #: What each phase took, beside the verifier's own folder.
 _PHASES = "phases.json"
@@ -28,7 +30,8 @@ _PHASES = "phases.json"
 class VerifyRequest:
     """`given` maps the task's deliverable paths to files of the host; `folder` is a new folder.
 
-    `label`: what is shown for it while it runs, in place of the files' names.
+    `label`: what is shown for it while it runs, in place of the files' names. `release`: of Debian,
+    for the verifier's image, where it is to be another than usual.
     """
 
     task: Task
@@ -38,6 +41,7 @@ class VerifyRequest:
     sandboxed: bool = True
     keep: bool = False
     label: str = ""
+    release: str = ""
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,7 @@ def verify(request: VerifyRequest, listener: Listener) -> Outcome:
     board = Board(1, trials={state.name: state})
     attempt = Attempt(
         task=task,
-        tests=_tests(staged, task, request.step),
+        tests=_tests(staged, request),
         given=request.given,
         logs=request.folder / "verifier",
         board=board,
@@ -121,7 +125,9 @@ def verify(request: VerifyRequest, listener: Listener) -> Outcome:
         attempt.logs.mkdir(parents=True)
     except FileExistsError:
         raise UsageError(f"{request.folder} exists", hint="name a new folder") from None
+    recorded.begin(request.folder)
     (sandboxed if request.sandboxed else on_host)(attempt)
+    recorded.end(request.folder)
     phases = _phases(request, attempt, time.monotonic() - started)
     write_json(request.folder / _PHASES, msgspec.to_builtins(phases))
     state.result = trial = _read(request, attempt.status, state.agent, phases)
@@ -141,13 +147,15 @@ def _rungs(request: VerifyRequest) -> list[str]:
     return [m.id for m in steps.get(request.step, request.task.milestones)]
 
 
-def _tests(staged: Path, task: Task, step: str) -> Path:
+def _tests(staged: Path, request: VerifyRequest) -> Path:
+    task, step = request.task, request.step
     names = [each.name for each in task.steps]
     if step and step not in names:
         raise UsageError(f"{task.name} has no step {step!r}", hint=f"it has: {', '.join(names)}")
     if names and not step:
         raise UsageError(f"{task.name} has several steps", hint=f"--step {'|'.join(names)}")
-    return staged / "steps" / step / "tests" if step else staged / "tests"
+    tests = staged / "steps" / step / "tests" if step else staged / "tests"
+    return verifier_on(tests, request.release) if request.release else tests
 
 
 def read_again(request: VerifyRequest) -> Trial | None:

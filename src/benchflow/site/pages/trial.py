@@ -21,6 +21,7 @@ from benchflow.site.page_model import (
     Step,
 )
 from benchflow.site.pages.common import OVERVIEW, Put, number, seconds_cell
+from benchflow.site.pages.hosts import of_trial
 from benchflow.site.pages.machines import versions
 from benchflow.site.pages.trial_folder import own_of, unpacked
 from benchflow.site.urls import Addresses, trial_page
@@ -40,6 +41,7 @@ def make(at: Addresses, tried: Cell, record: Record, put: Put) -> Page:
         Section("trajectory", "What the agent did", own.trajectory),
         Section("cost", "Time and cost", (_phases(record), _usage(record))),
         Section("resources", "Resources granted and used", own.resources),
+        Section("host", "The machine", of_trial(record)),
         Section("versions", "Exact versions", (*versions(record), *own.boots)),
         Section("more", "Other attempts", _others(tried, record)),
     ]

@@ -1,0 +1,1 @@
+"""The machine that a trial runs on: which it is, and how fast it was."""
