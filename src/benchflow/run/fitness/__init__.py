@@ -17,6 +17,7 @@ from benchflow.run.fitness.findings import Finding
 from benchflow.tasks import Problem, Task
 
 NAMESPACE = "namespace"
+MACHINE = "vm"
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,11 @@ def examine(task: Task, sandbox: str = NAMESPACE) -> Fitness:
     if config is not None:
         found += limits.check(config)
         found += machine.variables(config)
-        if sandbox == NAMESPACE:
+        if sandbox == MACHINE:
+            found += machine.shared_verifier(config)
+        else:
+            found += machine.needs(task.needs, sandbox)
+        if sandbox in (NAMESPACE, MACHINE):
             found += machine.check(config)
             found += environment.check(task.path, config)
     return _sorted(task, found)
