@@ -47,7 +47,7 @@ class MachineEnvironment(NamespaceEnvironment):
     def _open(self, image: Image, **how: Any) -> Box:
         if not self._is_agents():
             return super()._open(image, **how)
-        return Machine.start(image, **how)
+        return Machine.start(image, label=self.session_id, **how)
 
     @override
     async def prepare_logs_for_host(self) -> None:

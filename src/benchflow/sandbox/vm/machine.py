@@ -88,9 +88,11 @@ class Machine:
         hostname: str = "sandbox",
         keep_while: Sequence[Path] = (),
         again: bool = False,
+        label: str = "",
     ) -> Self:
         """Boot a machine over `image`. See `Sandbox.start`; `mounts` are read-only here, and what
-        `again` starts over is the disk alone. Raises also TaskError, where the image cannot become
+        `again` starts over is the disk alone. `label`: by what the host's list of processes tells
+        its QEMU from others. Raises also TaskError, where the image cannot become
         a machine."""
         if writable := [mount.inside for mount in mounts if not mount.read_only]:
             raise UsageError(f"a machine shares no folder of the host's: {', '.join(writable)}")
@@ -119,7 +121,7 @@ class Machine:
                 again=again,
                 devices=("kvm",) if spec.accelerator == "kvm" else (),
             )
-            machine = cls(box, image, replace(spec, name=box.name))
+            machine = cls(box, image, replace(spec, name=label or box.name))
             machine.env = {"PATH": box.env["PATH"], **image.config.env, **(env or {})}
             machine.user = user or image.config.user or "root"
             machine.workdir = workdir or image.config.workdir or "/"

@@ -221,6 +221,7 @@ void read_from(struct stream *stream, int fd) {
     static unsigned char chunk[FRAME_MAX];
     int is_err = fd == stream->from[1];
     size_t most = sizeof chunk;
+    if (!stream->is_drained && stream->window <= 0) return; /* its other output took the rest */
     if (!stream->is_drained && stream->window < (int64_t)most) most = (size_t)stream->window;
     ssize_t count = read(fd, chunk, most);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
