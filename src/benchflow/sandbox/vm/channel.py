@@ -7,6 +7,7 @@ import itertools
 import os
 import select
 import socket
+import struct
 import threading
 import time
 from collections import deque
@@ -19,6 +20,8 @@ _READ = 256 * 1024
 #: Streams that programs in the guest may hold open at once, by connecting to what is forwarded.
 _CONNECTIONS = 256
 _THEIRS = 0x80000000
+#: Real seconds after which a guest that takes nothing is given up.
+_DEAF_SECONDS = 120
 
 
 class Gone(Exception):
@@ -139,6 +142,8 @@ class Channel:
         on_connection: Callable[[Stream], None],
         on_agent: Callable[[], None],
     ) -> None:
+        # A guest that does not read must not hold up who asks it something, beyond that.
+        port.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", _DEAF_SECONDS, 0))
         self._port = port
         self._reader = frames.Reader(key)
         self._on_connection = on_connection
@@ -183,8 +188,11 @@ class Channel:
             self._port.shutdown(socket.SHUT_RDWR)
 
     def _write(self, data: bytes) -> None:
-        with self._sending, contextlib.suppress(OSError):
-            self._port.sendall(data)
+        with self._sending:
+            try:
+                self._port.sendall(data)
+            except OSError:
+                self.close()
 
     def _read(self) -> None:
         try:

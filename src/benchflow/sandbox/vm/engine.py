@@ -58,7 +58,7 @@ class Engine:
     def wait_for_agent(self, seconds: float) -> bool:
         """Wait until the guest's agent answers; False when QEMU ends, or the time has come."""
         deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline and self.status is None:
+        while time.monotonic() < deadline and self.status is None and not self.channel.is_dead:
             if self.channel.wait(_POLL):
                 return True
         return self.channel.wait(0)

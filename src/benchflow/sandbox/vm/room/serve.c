@@ -192,7 +192,9 @@ int serve(const unsigned char *key, int limit) {
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, NULL);
     int signals = signalfd(NONE, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-    for (int fd = open("/dev/null", O_RDWR); fd >= 0 && fd < 3; fd = dup(fd)) continue;
+    int null = open("/dev/null", O_RDWR);
+    while (null >= 0 && null < 3) null = dup(null); /* whoever started us may have closed some */
+    close(null);
     while ((port = open_port()) < 0) sleep(1);
     make_groups(limit);
     greet(key);
