@@ -54,6 +54,11 @@ def examine(task: Task, sandbox: str = NAMESPACE) -> Fitness:
     return _sorted(task, found)
 
 
+def sandbox_for(task: Task) -> str:
+    """Where a task can be run: in a machine, where it needs what only that has."""
+    return MACHINE if machine.NEEDS.keys() & set(task.needs) else NAMESPACE
+
+
 def refuse(tasks: list[Task], sandbox: str) -> None:
     """Raise a TaskError that names every problem of each task that cannot be run in `sandbox`."""
     bad = [each for task in tasks if (each := examine(task, sandbox)).unusable]

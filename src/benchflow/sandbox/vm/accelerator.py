@@ -19,10 +19,12 @@ from benchflow.sandbox.vm.engine import Engine
 
 KVM = "/dev/kvm"
 _PROBE_SECONDS = 15.0
+#: How many times longer an agent's programs take under TCG (benchmarks/vm_sandbox.py).
+SLOWER = 10
 #: What a run is told where there is no KVM.
 COST = (
-    "machines run under TCG here, without KVM: what an agent computes takes about ten times as "
-    "long as in the namespace sandbox (benchmarks/vm_sandbox.py measures it)"
+    f"machines run under TCG here, for want of KVM: programs take about {SLOWER} times as long as "
+    "in the namespace sandbox; --agent-timeout-multiplier gives an agent more time"
 )
 
 

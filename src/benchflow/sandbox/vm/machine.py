@@ -33,8 +33,10 @@ from benchflow.sandbox.vm import (
 from benchflow.sandbox.vm.channel import Channel, Gone
 from benchflow.sandbox.vm.engine import Engine
 
-#: Real seconds for a machine to come up, under KVM and under TCG on a busy host.
+#: Real seconds for a machine to come up, under KVM and under TCG on a busy host; and for one that
+#: has been up before to be up again.
 _UP_SECONDS = {"kvm": 120.0, "tcg": 600.0}
+_UP_AGAIN_SECONDS = 300.0
 #: For systemd to have started all that it starts.
 _SETTLE_SECONDS = 300.0
 _SYNC_SECONDS = 60.0
@@ -292,7 +294,10 @@ class Machine:
                 if self._engine is None:
                     self._engine = Engine(self._room, self._spec, self._port)
                 engine = self._engine
-                if engine.wait_for_agent(_UP_SECONDS[self.accelerator]):
+                patience = _UP_SECONDS[self.accelerator]
+                if self._was_up:
+                    patience = min(patience, _UP_AGAIN_SECONDS)
+                if engine.wait_for_agent(patience):
                     return engine.channel
                 self._engine = None
                 engine.kill()

@@ -6,6 +6,7 @@ what a guest could do to its QEMU is done in a namespace sandbox.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from benchflow.errors import InfrastructureError, TaskError
@@ -13,12 +14,18 @@ from benchflow.sandbox.image import images
 from benchflow.sandbox.model import Image
 
 CONTEXT = Path(__file__).with_name("room")
+ARCH = "x86_64"
 #: Where its kernel's modules lie, in a folder that is named after its version.
 MODULES = "/room/modules"
 
 
 def room(on_progress: images.OnProgress | None = None) -> Image:
     """Made where it is missing, which takes minutes. Raises InfrastructureError."""
+    if os.uname().machine != ARCH:
+        raise InfrastructureError(
+            f"machines are {ARCH}, and this host is {os.uname().machine}",
+            hint="use --sandbox namespace",
+        )
     try:
         return images.build(CONTEXT, on_progress=on_progress)
     except TaskError as error:  # the Dockerfile is ours
@@ -28,8 +35,9 @@ def room(on_progress: images.OnProgress | None = None) -> Image:
         ) from error
 
 
-def is_made() -> bool:
-    return images.built(CONTEXT) is not None
+def made() -> Image | None:
+    """The image where it is made already."""
+    return images.built(CONTEXT)
 
 
 def modules_of(image: Image) -> Path:

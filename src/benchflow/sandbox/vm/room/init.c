@@ -22,8 +22,8 @@
 #include <unistd.h>
 
 #define AGENT "/run/benchflow/agent"
-#define UNIT "/run/systemd/system/benchflow-agent.service"
-#define WANTS "/run/systemd/system/basic.target.wants"
+#define UNITS "/run/systemd/system"
+#define UNIT UNITS "/benchflow-agent.service"
 
 static char command_line[8192];
 
@@ -180,10 +180,11 @@ static void show_disks(void) {
 }
 
 static void write_unit(const char *key, const char *limit) {
+    /* A line in fstab that is wrong must not lock out who could mend it. */
+    const char *targets[] = {"basic", "emergency", "rescue"};
     char text[2048];
     mkdir("/run/systemd", 0755);
-    mkdir("/run/systemd/system", 0755);
-    mkdir(WANTS, 0755);
+    mkdir(UNITS, 0755);
     snprintf(text, sizeof text,
              "[Unit]\nDescription=benchflow's agent\nDefaultDependencies=no\n"
              "After=sysinit.target systemd-tmpfiles-setup.service\nStartLimitIntervalSec=0\n"
@@ -193,7 +194,12 @@ static void write_unit(const char *key, const char *limit) {
              "OOMPolicy=continue\nLimitNOFILE=1024:524288\nIgnoreSIGPIPE=no\n",
              key, limit);
     write_file(UNIT, text);
-    if (symlink(UNIT, WANTS "/benchflow-agent.service")) say("unit: %s", strerror(errno));
+    for (int n = 0; n < 3; n++) {
+        snprintf(text, sizeof text, UNITS "/%s.target.wants", targets[n]);
+        mkdir(text, 0755);
+        strcat(text, "/benchflow-agent.service");
+        if (symlink(UNIT, text)) say("%s: %s", text, strerror(errno));
+    }
 }
 
 /* No systemd in the image, or only its files are asked for: the agent, and again when it is killed. */
