@@ -68,7 +68,7 @@ class Engine:
         return self._process.wait(seconds)
 
     def forward(self, port: int) -> None:
-        """Have the guest's agent listen. One that was started anew has to be told again."""
+        """Have the guest's agent listen. One that was started since has to be told again."""
         self._port = port
         self.channel.send(Kind.LISTEN, 0, frames.number(port))
 

@@ -54,9 +54,6 @@ class Machine:
     """A running machine. Make one with `Machine.start`; end it with `stop`, or use it as a context
     manager. Its methods block, and may be called from several threads."""
 
-    #: How the making of device nodes is answered inside.
-    device_nodes = "the machine's own"
-
     def __init__(self, room: Sandbox, image: Image, spec: qemu.Spec) -> None:
         self.name = room.name
         self.image = image
@@ -144,6 +141,11 @@ class Machine:
     def alive(self) -> bool:
         """Whether commands can still be run."""
         return not self._stopped and self._room.alive
+
+    @property
+    def device_nodes(self) -> str:
+        """How the making of device nodes is answered inside."""
+        return f"the machine's own, under {self.accelerator}"
 
     @property
     def accelerator(self) -> str:
