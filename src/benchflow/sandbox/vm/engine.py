@@ -77,6 +77,7 @@ class Engine:
         self._process.kill()
         self.channel.close()
         self._process.wait(_DEATH_SECONDS)
+        self._process.close()
         self._reader.join(_DEATH_SECONDS)
         for each in [*self._relays]:
             each.kill()

@@ -47,6 +47,9 @@ class Spawned:
                 self._control.send(b"k")
 
     def close(self) -> None:
+        """Ask no more of it."""
+        if self._status is None:
+            self._status = -1
         self._control.close()
 
 
@@ -54,7 +57,7 @@ def relay(box: Sandbox, ours: socket.socket, port: int) -> Spawned:
     """Connect a socket of ours to a port of the sandbox's own loopback."""
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     try:
-        argv = ["socat", "-t3600", "STDIO", f"TCP:127.0.0.1:{port}"]
+        argv = ["socat", "-t3600", "FD:0,shut-down", f"TCP:127.0.0.1:{port}"]
         return Spawned(box, argv, (ours.fileno(), ours.fileno(), null), {})
     finally:
         os.close(null)
