@@ -9,6 +9,7 @@ from pathlib import Path
 from benchflow.authoring.trials import Trials, put_aside, whole_job
 from benchflow.base.home import home
 from benchflow.results.model import Trial
+from benchflow.run.fitness import NAMESPACE, sandbox_for
 from benchflow.run.live.progress import Listener
 from benchflow.tasks import Task, stage
 
@@ -22,7 +23,8 @@ class Nops:
     """
 
     def __init__(self, tasks: Sequence[Task], *, again: bool = False) -> None:
-        self._tasks = tasks
+        # One job has one sandbox; the few that need another are jobs of their own.
+        self._tasks = [task for task in tasks if sandbox_for(task) == NAMESPACE]
         self._again = again
         self._found: dict[Path, Trial] | None = None
 

@@ -342,10 +342,12 @@ class Trials:
         return trials
 
     def _request(self, gate: str, agents: list[str], attempts: int) -> RunRequest:
+        from benchflow.run.fitness import sandbox_for
         from benchflow.run.job.request import RunRequest
 
         folder = self.folder(gate)
         return RunRequest(
+            sandbox=sandbox_for(self.task),
             tasks=(str(self.task.path),),
             agents=tuple(agents),
             attempts=attempts,

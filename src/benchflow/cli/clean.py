@@ -22,7 +22,9 @@ class Store:
 
 @click.command("clean")
 @click.option("--evidence", is_flag=True, help="Remove the trials of gates; their outcomes stay.")
-@click.option("--images", is_flag=True, help="Remove all built images and their layers.")
+@click.option(
+    "--images", is_flag=True, help="Remove all built images, their layers, and machines' disks."
+)
 @click.option(
     "--sandboxes", is_flag=True, help="Remove the sandboxes of trials that could be resumed."
 )
@@ -68,6 +70,12 @@ def _stores(home: Path, images: int) -> list[Store]:
     return [
         Store("checks", _megabytes(home / "checks"), "trials of the gates", "clean --evidence"),
         Store("images", images // 1_000_000, "environments, layer by layer", "clean --images"),
+        Store(
+            "machines",
+            _megabytes(home / "machines"),
+            "disks that --sandbox vm starts from",
+            "clean --images",
+        ),
         Store("agents", _megabytes(home / "agents"), "coding agents with their runtimes"),
         Store(
             "sandboxes",

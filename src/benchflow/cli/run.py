@@ -42,7 +42,8 @@ from benchflow.cli.options import FiniteRange, jobs_dir_option, json_option, pai
     "--sandbox",
     default="namespace",
     show_default=True,
-    help="namespace, docker, another of Harbor's, or module:Class.",
+    help="namespace; vm, a virtual machine of the agent's own (slow without KVM); docker, another "
+    "of Harbor's, or module:Class.",
 )
 @click.option(
     "--hint",
@@ -213,6 +214,7 @@ def command(
       benchflow run 'repair/*' -a claude-code -m anthropic/MODEL --checkpoints 10   see credit
       benchflow run repair/dead-server -a external          waits for benchflow drive, or MCP
       benchflow run ./my-task -a scripted --script commands.txt
+      benchflow run ./my-task --sandbox vm        loop devices, kernel modules, systemd
       benchflow run repair/dead-server -a my_package.agent:MyAgent --sandbox docker
 
     Exit status: 0 when every trial was judged, whatever the verdict; 4 when one could not be.

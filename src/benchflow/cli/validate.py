@@ -49,7 +49,7 @@ def _checked(folder: Path, listed: list[dict[str, Any]]) -> tuple[str, str]:
     except TaskError as error:
         listed.append({"task": str(folder), "message": error.message, "hint": error.hint})
         raise
-    found = fitness.examine(task)
+    found = fitness.examine(task, fitness.sandbox_for(task))
     for problem in found.problems:
         listed.append({"task": str(folder), "is_fatal": problem in found.unusable, **vars(problem)})
     if found.problems:

@@ -42,6 +42,7 @@ from harbor.models.trial.paths import EnvironmentPaths
 
 from benchflow.errors import InfrastructureError, TaskError
 from benchflow.sandbox import cleanup, limits, trial_files
+from benchflow.sandbox.box import Box
 from benchflow.sandbox.image import compose, images
 from benchflow.sandbox.model import ExecResult as ByteResult
 from benchflow.sandbox.model import Image, Limits, Mount
@@ -70,7 +71,7 @@ class NamespaceEnvironment(BaseEnvironment):
 
     def __init__(self, *args: Any, pids: int = _PIDS, share_logs: str = "", **kwargs: Any) -> None:
         self._shares_logs = bool(share_logs)
-        self._box: Sandbox | None = None
+        self._box: Box | None = None
         self._pids = pids
         self._abandoned = False
         self._lock = threading.Lock()
@@ -109,7 +110,7 @@ class NamespaceEnvironment(BaseEnvironment):
     @classmethod
     @override
     def resource_capabilities(cls) -> EnvironmentResourceCapabilities:
-        enforced = _enforced_here()
+        enforced = enforced_here()
         return EnvironmentResourceCapabilities(
             cpu_limit="cpus" in enforced, memory_limit="memory" in enforced
         )
@@ -214,7 +215,7 @@ class NamespaceEnvironment(BaseEnvironment):
         own = self._service.workdir if self._service is not None else None
         return self.task_env_config.workdir or own or None
 
-    def _open(self, image: Image, **how: Any) -> Sandbox:
+    def _open(self, image: Image, **how: Any) -> Box:
         """`Sandbox.start`, for those who extend this class."""
         return Sandbox.start(image, **how)
 
@@ -244,7 +245,7 @@ class NamespaceEnvironment(BaseEnvironment):
         """For each limit that the task asked for: `enforced: how` or `not enforced: why`."""
         return self._running().limits_report()
 
-    def _running(self) -> Sandbox:
+    def _running(self) -> Box:
         if self._box is None:
             raise InfrastructureError(f"sandbox {self.session_id} is not running")
         return self._box
@@ -256,7 +257,7 @@ class NamespaceEnvironment(BaseEnvironment):
         if box is not None:
             await asyncio.shield(in_thread(lambda: self._stop(box, delete)))
 
-    def _stop(self, box: Sandbox, delete: bool) -> None:
+    def _stop(self, box: Box, delete: bool) -> None:
         lent = self._lent()
         box.kill()
         self._report["used"] = trial_files.used(box)
@@ -430,7 +431,7 @@ async def _call(emit: Callable[[str, OutputStream], Any], text: str, stream: Out
 
 
 @cache
-def _enforced_here() -> frozenset[str]:
+def enforced_here() -> frozenset[str]:
     """Which limits this machine enforces: found out by making a group and removing it."""
     wanted = Limits(memory_mb=64, pids=16, cpus=1)
     groups = limits.create_groups(f"probe-{os.getpid()}", wanted)

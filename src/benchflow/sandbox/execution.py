@@ -60,7 +60,7 @@ def run(
         )
 
 
-class _Kept:
+class Kept:
     """What is kept of a stream: all, or its beginning and its end around a line that says so."""
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ class _Pumps:
         cancel: int | None,
     ) -> None:
         self.status: int | None = None
-        self.data = {"stdout": _Kept(), "stderr": _Kept()}
+        self.data = {"stdout": Kept(), "stderr": Kept()}
         self._control = control
         self._on_output = on_output
         self._selector = stack.enter_context(selectors.DefaultSelector())

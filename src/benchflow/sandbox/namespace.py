@@ -78,6 +78,7 @@ class Sandbox:
         hostname: str = "sandbox",
         keep_while: Sequence[Path] = (),
         again: bool = False,
+        devices: Sequence[str] = (),
     ) -> Self:
         """Start a sandbox over `image`; it lives no longer than this process.
 
@@ -86,7 +87,8 @@ class Sandbox:
         `state_dir` holds what the sandbox writes (default: under `$BENCHFLOW_HOME`, where `gc`
         finds it). When this process dies, `gc` keeps what the sandbox wrote while all paths in
         `keep_while` exist; `again` starts over what a sandbox of this `name` left so, with every
-        program in it gone and its memory file systems empty. Raises InfrastructureError, and with
+        program in it gone and its memory file systems empty. `devices`: what of the host's /dev is
+        shown beside what every sandbox has. Raises InfrastructureError, and with
         `again` UsageError when nothing was left, or `image` is another.
         """
         name = name or f"box-{uuid.uuid4().hex[:12]}"
@@ -111,6 +113,7 @@ class Sandbox:
             limits=limits or Limits(),
             hostname=hostname,
             workdir=workdir or image.config.workdir or "/",
+            devices=tuple(devices),
         )
         try:
             mount_ownership.lend(id_map, plan.mounts)

@@ -38,6 +38,8 @@ class Plan:
     workdir: str
     #: Only to read its files, in place of running anything: see `inside.mounts.build_files`.
     only_files: bool = False
+    #: Devices of the host's, by their names in /dev, beside those that every sandbox has.
+    devices: tuple[str, ...] = ()
 
     def spec(self) -> wire.Message:
         """The plan as the helper reads it."""
@@ -55,6 +57,7 @@ class Plan:
                 }
                 for mount in self.mounts
             ],
+            "devices": list(self.devices),
             "disk_limit": (self.limits.disk_mb or 0) * 1024 * 1024,
             "network": self.network,
             # Half of the memory, as the kernel's own default is: files there are memory.

@@ -19,9 +19,9 @@ _ANYBODYS = (errno.EIO, errno.ENOMEM, errno.ENFILE, errno.EAGAIN, None)
 _THE_SOURCES = (errno.ENAMETOOLONG, errno.EFBIG)
 #: Seconds without a word after which nobody answers any more: a file system that is a program of
 #: the sandbox's may never do. What is put has to be copied before the answer.
-_GET_PATIENCE, _PUT_PATIENCE = 600.0, 3600.0
+GET_PATIENCE, PUT_PATIENCE = 600.0, 3600.0
 #: What an entry takes at least, whatever is in it.
-_ENTRY_BYTES = 4096
+ENTRY_BYTES = 4096
 
 
 class Asked(Protocol):
@@ -68,7 +68,7 @@ def get(box: Asked, inside: str, host: Path, limit: int | None = None) -> list[s
     """See `Sandbox.get`; more than `limit` bytes are Unreadable."""
     refused: list[str] = []
     modes: list[tuple[Path, int]] = []
-    with _porter(box, {"get": _absolute(inside)}, _GET_PATIENCE) as channel:
+    with _porter(box, {"get": _absolute(inside)}, GET_PATIENCE) as channel:
         while True:
             packet, fds = _next(channel)
             if "error" in packet:
@@ -81,7 +81,7 @@ def get(box: Asked, inside: str, host: Path, limit: int | None = None) -> list[s
                     if stored is None:
                         refused.append(f"{inside}/{entry['path']}".rstrip("/"))
                     elif limit is not None:
-                        limit -= max(stored, _ENTRY_BYTES)
+                        limit -= max(stored, ENTRY_BYTES)
             except OSError as error:
                 if error.errno not in _THE_SOURCES:
                     raise
@@ -182,7 +182,7 @@ def put(box: Asked, host: Path, inside: str) -> None:
     """See `Sandbox.put`."""
     if not host.exists():
         raise UsageError(f"cannot copy {host} into the sandbox: it does not exist")
-    with _porter(box, {"put": _absolute(inside)}, _PUT_PATIENCE) as channel:
+    with _porter(box, {"put": _absolute(inside)}, PUT_PATIENCE) as channel:
         try:
             batch = wire.Batch(channel)
             _send(batch, host, "", follow=True)

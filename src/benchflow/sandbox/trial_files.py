@@ -16,8 +16,8 @@ from typing import Any
 
 from benchflow.base.atomic import write_json
 from benchflow.errors import InfrastructureError
+from benchflow.sandbox.box import Box
 from benchflow.sandbox.model import Limits
-from benchflow.sandbox.namespace import Sandbox
 
 #: How much of a verifier's disk what is delivered may take.
 FOR_DELIVERABLES = 0.9
@@ -117,7 +117,7 @@ def within(source: Path, room: int) -> Iterator[Path]:
         yield hollow
 
 
-def report(box: Sandbox, granted: Limits, network: str) -> dict[str, Any]:
+def report(box: Box, granted: Limits, network: str) -> dict[str, Any]:
     """What a sandbox was given, and how far this machine holds it to that."""
     return {
         "sandbox": box.name,
@@ -129,7 +129,7 @@ def report(box: Sandbox, granted: Limits, network: str) -> dict[str, Any]:
     }
 
 
-def used(box: Sandbox) -> dict[str, Any]:
+def used(box: Box) -> dict[str, Any]:
     """What a sandbox used at its peak; null where this machine cannot say."""
     return asdict(box.usage())
 

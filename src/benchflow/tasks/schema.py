@@ -185,7 +185,8 @@ class Benchflow(_Strict):
     """What the verifier may write, in MiB; only where what follows from the deliverables is
     too little."""
     needs: list[str] = []
-    """What the machine must have: `net:debian`, `loop-devices`, `nested-kvm` …"""
+    """What the agent's sandbox must have. `loop-devices`, `kernel-modules` and `systemd` are had
+    with `--sandbox vm` alone, and refused elsewhere; other words (`net:debian`) are for people."""
     unverified: str = ""
     """Why something is not proved yet; no part of the task's digest."""
     deliverables: list[Deliverable] = Field(min_length=1)

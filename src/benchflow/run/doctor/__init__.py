@@ -31,6 +31,7 @@ def checks(*, quick: bool = False, verbose: bool = False) -> Iterator[Check]:
         )
     if not quick:
         yield from _guarded("kvm", machines.kvm)
+        yield from _guarded("sandbox vm", machines.sandbox_vm)
         yield from _guarded("host speed", machines.speed)
         yield from _guarded("mirror", lambda: host.mirror(verbose=verbose))
     yield from _guarded("disk", host.disk)

@@ -7,6 +7,7 @@ are for `benchflow verify --sandbox none`, and to know what to expect.
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 from benchflow.run.doctor.check import Check, State, first_line
@@ -60,6 +61,30 @@ def kvm() -> Check:
         detail = f"{KVM} is present and does not work: a guest did not boot under it"
         hint = "nothing to do: guests run under TCG, several times slower"
     return Check("kvm", State.OPTIONAL, detail, hint, needed=False)
+
+
+def sandbox_vm() -> Check:
+    """Whether an agent can have a machine of its own, and what that runs under."""
+    from benchflow.sandbox.vm import accelerator, room_image
+
+    name = "sandbox vm"
+    if os.uname().machine != room_image.ARCH:
+        detail = f"machines are {room_image.ARCH}, and this host is {os.uname().machine}"
+        return Check(name, State.OPTIONAL, detail, "only for --sandbox vm", needed=False)
+    if shutil.which("mke2fs", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") is None:
+        hint = "apt-get install e2fsprogs; only for --sandbox vm"
+        package = "e2fsprogs"
+        return Check(name, State.MISSING, "no mke2fs", hint, needed=False, package=package)
+    made = room_image.made()
+    if made is None:
+        detail = (
+            "not made yet: the first --sandbox vm makes its image, and finds out whether KVM works"
+        )
+        return Check(name, State.OK, detail, needed=False)
+    if accelerator.usable(made) == "kvm":
+        return Check(name, State.OK, "under KVM: a guest booted under it", needed=False)
+    detail = f"under TCG, about {accelerator.SLOWER} times slower than the namespace sandbox"
+    return Check(name, State.OK, detail, needed=False)
 
 
 def speed() -> Check:

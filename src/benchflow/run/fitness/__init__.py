@@ -17,6 +17,7 @@ from benchflow.run.fitness.findings import Finding
 from benchflow.tasks import Problem, Task
 
 NAMESPACE = "namespace"
+MACHINE = "vm"
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,19 @@ def examine(task: Task, sandbox: str = NAMESPACE) -> Fitness:
     if config is not None:
         found += limits.check(config)
         found += machine.variables(config)
-        if sandbox == NAMESPACE:
+        if sandbox != MACHINE:
+            found += machine.needs(task.needs, sandbox)
+        elif not task.is_benchflow:  # ours are staged with a verifier of their own
+            found += machine.shared_verifier(config)
+        if sandbox in (NAMESPACE, MACHINE):
             found += machine.check(config)
             found += environment.check(task.path, config)
     return _sorted(task, found)
+
+
+def sandbox_for(task: Task) -> str:
+    """Where a task can be run: in a machine, where it needs what only that has."""
+    return MACHINE if machine.NEEDS.keys() & set(task.needs) else NAMESPACE
 
 
 def refuse(tasks: list[Task], sandbox: str) -> None:

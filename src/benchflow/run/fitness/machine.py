@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from benchflow.run.fitness import reading
@@ -18,6 +18,32 @@ _DOCKER = "run it with --sandbox docker"
 _VARIABLE = re.compile(r"\$\{([^}:]+)(?::-(.*))?\}")
 #: Harbor asks the services of these; the agent's container is called so.
 _MAIN = (None, "main")
+
+
+#: What a task may need that only a machine of its own has.
+NEEDS = {
+    "loop-devices": "loop devices",
+    "kernel-modules": "kernel modules to load",
+    "systemd": "systemd as process 1",
+}
+
+
+def needs(asked: Sequence[str], sandbox: str) -> Iterator[Finding]:
+    """What only a real machine can give, asked of a sandbox that is none."""
+    for need in asked:
+        if need in NEEDS:
+            message = f"{need}: the {sandbox} sandbox has no {NEEDS[need]}"
+            yield fatal(CONFIG, "metadata.benchflow.needs", message, "run it with --sandbox vm")
+
+
+def shared_verifier(config: TaskConfig) -> Iterator[Finding]:
+    """A verifier that works in its agent's sandbox would move into the machine with it."""
+    from harbor.models.task.verifier_mode import task_has_any_shared_verifier
+
+    if task_has_any_shared_verifier(config):
+        message = "shared: its verifier works in the agent's sandbox, and none works in a machine"
+        fix = 'write "separate" and a tests/Dockerfile, or run it with --sandbox namespace'
+        yield fatal(CONFIG, "verifier.environment_mode", message, fix)
 
 
 def check(config: TaskConfig) -> list[Finding]:

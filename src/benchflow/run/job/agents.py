@@ -1,6 +1,6 @@
 """From the `--agent` that a person types to the agent configuration that Harbor runs.
 
-oracle, nop, claude-code …     Harbor's own, by name; in the namespace sandbox from a layer of ours,
+oracle, nop, claude-code …     Harbor's own, by name; in a sandbox of ours from a layer of ours,
                                where there is one (`benchflow agents`; layer=none: not)
 module.path:Class              any Harbor agent that can be imported
 ladder:MILESTONE               the oracle, stopped at a milestone   (or: ladder with --stop-after)
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 OURS = ("ladder", "exploit", "variant", "external", "scripted")
 _MODULE = "benchflow.agents"
+#: The sandboxes that show layers, and that the model gateway and drivers reach.
+_OURS = ("namespace", "vm")
 EXPLOIT = f"{_MODULE}.scripts:ExploitAgent"
 VARIANT = f"{_MODULE}.scripts:VariantAgent"
 _LABEL = re.compile(r"[A-Za-z0-9._-]{0,60}")
@@ -73,7 +75,7 @@ def _harbors(text: str, model: str | None, request: RunRequest) -> AgentConfig:
 
     options: dict[str, Any] = {key: _value(v) for key, v in request.agent_options.items()}
     wanted = options.pop("layer", "")
-    if wanted != "none" and (wanted or request.sandbox == "namespace"):
+    if wanted != "none" and (wanted or request.sandbox in _OURS):
         wrapper, layer = layered(text, str(wanted), options)
         if wrapper:
             text, options = wrapper, {**options, "layer": layer}
@@ -105,9 +107,9 @@ def _metered(config: AgentConfig, request: RunRequest) -> AgentConfig:
     found = meter(config)
     kind = AgentFactory.get_agent_class_from_config(config)
     inside = is_metered(found) and issubclass(kind, BaseInstalledAgent)
-    if inside and request.sandbox != "namespace":
+    if inside and request.sandbox not in _OURS:
         raise UsageError(
-            f"the model gateway reaches the namespace sandbox, not {request.sandbox}",
+            f"the model gateway reaches sandboxes of ours, not {request.sandbox}",
             hint="--no-gateway: the agent then gets the provider's key, and nothing is metered",
         )
     return found
@@ -142,9 +144,9 @@ def _ours(kind: str, argument: str, request: RunRequest, tasks: list[Staged]) ->
 def _external(label: str, request: RunRequest) -> AgentConfig:
     from harbor.models.trial.config import AgentConfig
 
-    if request.sandbox != "namespace":
+    if request.sandbox not in _OURS:
         raise UsageError(
-            f"an external driver works in the namespace sandbox, not in {request.sandbox}",
+            f"an external driver works in sandboxes of ours, not in {request.sandbox}",
             hint="leave --sandbox out",
         )
     if not _LABEL.fullmatch(label):

@@ -33,7 +33,8 @@ from benchflow.run.checkpoints.taking import Taker
 from benchflow.run.job import layers, stall
 from benchflow.run.models import gateway_access
 from benchflow.run.resume import proc_activity, session_resume
-from benchflow.sandbox import ExecResult, Image, Mount, Sandbox, trial_files
+from benchflow.sandbox import ExecResult, Image, Mount, trial_files
+from benchflow.sandbox.box import Box
 from benchflow.sandbox.environment import CommandTimeout, NamespaceEnvironment
 from benchflow.sandbox.transfer import Unreadable
 
@@ -84,7 +85,7 @@ class TrialEnvironment(NamespaceEnvironment):
         self._has_started = True
 
     @override
-    def _open(self, image: Image, **how: Any) -> Sandbox:
+    def _open(self, image: Image, **how: Any) -> Box:
         if not self._is_agents():
             return super()._open(image, **how)
         trial = self.trial_paths.trial_dir
@@ -132,12 +133,12 @@ class TrialEnvironment(NamespaceEnvironment):
                     hint=f"write RUN useradd -m {user} into the Dockerfile",
                 )
 
-    def _open_door(self) -> None:
-        """Let the sandbox reach the job's model gateway at its own loopback."""
+    def _open_door(self) -> bool:
+        """Let the sandbox reach the job's model gateway at its own loopback; False where none of
+        its agent's is behind one."""
         trial = self.trial_paths.trial_dir
         client = process.find(gateway_access.folder(trial.parent))
-        if client is not None:
-            client.door_for(trial.name, self._running().init_pid)
+        return client is not None and bool(client.door_for(trial.name, self._running().init_pid))
 
     @override
     @contextmanager
@@ -172,13 +173,18 @@ class TrialEnvironment(NamespaceEnvironment):
         try:
             return await super().exec_bytes(command, cwd, env, timeout_sec, user, on_output)
         except InfrastructureError as error:
-            if self._is_at_work and await asyncio.to_thread(self._running().died_of_memory):
-                raise AgentFilledMemory(error.message) from error
+            fault = await asyncio.to_thread(self._agents_fault, error) if self._is_at_work else None
+            if fault is not None:
+                raise fault from error
             if self._is_agents():
                 session_resume.note_death(self.trial_paths.trial_dir)
             raise
         finally:
             self._commands += 1
+
+    def _agents_fault(self, error: InfrastructureError) -> Exception | None:
+        """What to raise in place of `error` where the agent at work has brought it about."""
+        return AgentFilledMemory(error.message) if self._running().died_of_memory() else None
 
     def _new_taker(self) -> Taker:
         config = self._task_config()

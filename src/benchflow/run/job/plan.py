@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from harbor.models.trial.config import AgentConfig, EnvironmentConfig
 
 NAMESPACE = "benchflow.run.job.environment:TrialEnvironment"
+MACHINE = "benchflow.run.job.machine_environment:MachineTrialEnvironment"
+#: Sandboxes of ours, by the names that `--sandbox` has for them.
+OURS = {"namespace": NAMESPACE, "vm": MACHINE}
 #: Memory to set aside for a trial whose task does not say what it needs.
 DEFAULT_TRIAL_MEMORY_MB = 4096
 
@@ -50,14 +53,18 @@ class Plan:
 def plan(request: RunRequest) -> Plan:
     """Finds and stages the tasks, names agents, sandbox and job. Starts and writes no job.
 
-    Agents' layers are made where they are missing, once nothing else is wrong. Raises UsageError,
-    TaskError, and InfrastructureError when a layer cannot be made.
+    Agents' layers, and what machines need, are made where they are missing, once nothing else is
+    wrong. Raises UsageError, TaskError, and InfrastructureError when these cannot be made.
     """
     chosen = select([*request.tasks])
     fitness.refuse(chosen, request.sandbox)
     tasks = [stage(task, request.hint) for task in chosen]
     made = assemble(request, tasks, configure(request, tasks))
     layers.provide(made.config.agents)
+    if request.sandbox == "vm":
+        from benchflow.run.job import machine_environment
+
+        machine_environment.provide(tasks)
     return made
 
 
@@ -119,10 +126,8 @@ def _options(request: RunRequest, tasks: list[Staged]) -> dict[str, Any]:
 def _can_be_credited(sandbox: str, tasks: list[Staged]) -> None:
     """Raise UsageError where checkpoints cannot be taken, or could not be verified later."""
     hint = "leave checkpoints out"
-    if sandbox != "namespace":
-        raise UsageError(
-            f"checkpoints are taken in the namespace sandbox, not in {sandbox}", hint=hint
-        )
+    if sandbox not in OURS:
+        raise UsageError(f"checkpoints are taken in sandboxes of ours, not in {sandbox}", hint=hint)
     for planned in tasks:
         if not planned.task.is_benchflow:
             raise UsageError(
@@ -143,8 +148,8 @@ def environment(sandbox: str, options: dict[str, Any]) -> EnvironmentConfig:
     from harbor.models.trial.config import EnvironmentConfig
 
     kwargs: dict[str, Any] = dict(options)
-    if sandbox == "namespace":
-        return EnvironmentConfig(import_path=NAMESPACE, kwargs=kwargs)
+    if sandbox in OURS:
+        return EnvironmentConfig(import_path=OURS[sandbox], kwargs=kwargs)
     if ":" in sandbox:
         from harbor.environments.factory import EnvironmentFactory
 
@@ -157,7 +162,8 @@ def environment(sandbox: str, options: dict[str, Any]) -> EnvironmentConfig:
     known = sorted(kind.value for kind in EnvironmentType)
     if sandbox not in known:
         raise UsageError(
-            f"no sandbox {sandbox!r}", hint=f"namespace, module:Class or one of {', '.join(known)}"
+            f"no sandbox {sandbox!r}",
+            hint=f"namespace, vm, module:Class or one of {', '.join(known)}",
         )
     return EnvironmentConfig(type=EnvironmentType(sandbox), kwargs=kwargs)
 

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def prepare(config: JobConfig) -> None:
-    """Starts to build what a job in the namespace sandbox will need; returns at once.
+    """Starts to build what a job in a sandbox of ours will need; returns at once.
 
     An image that cannot be built is told by the trial that needs it, which tries again.
     """
-    from benchflow.run.job.plan import NAMESPACE
+    from benchflow.run.job.plan import OURS
 
-    if config.environment.import_path != NAMESPACE:
+    if config.environment.import_path not in OURS.values():
         return
     contexts = [
         recipe.parent

@@ -16,10 +16,10 @@ STALL_MINUTES = 30.0
 class RunRequest:
     """One job: every agent (with every model) tries every task `attempts` times.
 
-    `tasks`: names, globs or paths. `agents`: see `run.agents`. `sandbox`: "namespace", a name of
-    Harbor's or `module:Class`. `concurrent` None: as many as cores and memory allow. `sweep`: the
-    name of the sweep that the job belongs to, `shard` (`2/8`) the part of it. `gateway`: models are
-    reached through the model gateway; it keeps the `max_…` budgets, for each trial (None is no
+    `tasks`: names, globs or paths. `agents`: see `run.agents`. `sandbox`: "namespace", "vm", a name
+    of Harbor's or `module:Class`. `concurrent` None: as many as cores and memory allow. `sweep`:
+    the name of the sweep that the job belongs to, `shard` (`2/8`) the part of it. `gateway`: models
+    are reached through the model gateway; it keeps the `max_…` budgets, for each trial (None is no
     limit), and the `limits` of providers, by model (`run.limits`). `stall_minutes`: an agent
     without progress for so long is ended (None: never). `checkpoint_minutes`: how often the
     deliverable is copied while an agent works (None: never).

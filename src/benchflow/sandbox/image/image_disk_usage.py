@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import shutil
 
+from benchflow.base.home import home
 from benchflow.base.numbers import plural
 from benchflow.errors import UsageError
 from benchflow.sandbox import cleanup, idmap, paths, userns
@@ -48,7 +49,8 @@ def remove_kept() -> list[str]:
 
 
 def remove_images() -> None:
-    """Remove all built images and their records; the next build makes what it needs again.
+    """Remove all built images, their records, and the disks made of them for machines; what is
+    needed is made again.
 
     Raises UsageError while a sandbox lives or an image is being built: they stand on the layers.
     """
@@ -65,6 +67,7 @@ def remove_images() -> None:
         # Without their records the images are nobody's, should the rest be cut off.
         for record in records.glob("*.json"):
             record.unlink()
+        shutil.rmtree(home() / "machines", ignore_errors=True)
         place = storage / "place"
         if place.is_dir():
             remove = ["sh", "-c", "rm -rf /mnt/place/* /mnt/place/.[!.]*"]

@@ -55,14 +55,15 @@ def stage(spec: Message, sources: list[int]) -> None:
         kernel_calls.mount(f"/proc/self/fd/{source}", name, "", kernel_calls.MS_BIND)
         os.close(source)
     if spec["privileged"]:
-        _own_nodes(*spec["root_ids"])
-        _open_devices()
+        devices = (*OPTIONAL_DEVICES, *spec["devices"])
+        _own_nodes(devices, *spec["root_ids"])
+        _open_devices(devices)
 
 
-def _open_devices() -> None:
+def _open_devices(devices: tuple[str, ...]) -> None:
     """Let the ids inside open the optional devices where udev did not (mode 0666 is what systemd
     gives both): nodes of our own, seen by this sandbox alone."""
-    for name in OPTIONAL_DEVICES:
+    for name in devices:
         device = f"/dev/{name}"
         if not os.path.exists(device) or os.stat(device).st_mode & 0o006 == 0o006:
             continue
@@ -75,7 +76,7 @@ def _open_devices() -> None:
         kernel_calls.mount(node, device, "", kernel_calls.MS_BIND)
 
 
-def _own_nodes(uid: int, gid: int) -> None:
+def _own_nodes(devices: tuple[str, ...], uid: int, gid: int) -> None:
     """Make the sandbox's device nodes, as the host's root may: they belong to the sandbox's root,
     so that what copies or unpacks them can set owner, mode and time, too.
 
@@ -92,7 +93,7 @@ def _own_nodes(uid: int, gid: int) -> None:
     )
     nodes = [(f"{NODES}/{name}", 0o666, f"/dev/{name}") for name in DEVICES]
     os.mkdir(f"{NODES}/net")
-    for name in OPTIONAL_DEVICES:
+    for name in devices:
         if os.path.exists(f"/dev/{name}"):
             nodes.append((f"{NODES}/{name}", 0o666, f"/dev/{name}"))
     for path, mode, like in nodes:
@@ -160,7 +161,7 @@ def _devices(spec: Message) -> None:
         flags = kernel_calls.MS_NOSUID | kernel_calls.MS_NOEXEC
         kernel_calls.mount("tmpfs", dev, "tmpfs", flags, "mode=0755,size=64k")
         os.mkdir(f"{dev}/net")
-        for name in (*DEVICES, *OPTIONAL_DEVICES):
+        for name in (*DEVICES, *OPTIONAL_DEVICES, *spec["devices"]):
             if os.path.exists(f"/dev/{name}"):
                 _show(f"/dev/{name}", f"{dev}/{name}")
     for name, target in LINKS.items():

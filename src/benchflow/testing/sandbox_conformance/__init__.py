@@ -45,14 +45,18 @@ def run(
     *,
     only: Iterable[str] = (),
     kwargs: dict[str, Any] | None = None,
+    patience: float = 1.0,
     on_result: Callable[[Result], None] | None = None,
 ) -> list[Result]:
     """Put the environment of an import path (`module:Class`) through the checks.
 
-    `only` are names or groups of checks; `kwargs` go to the environment's constructor. Errors in
-    making the first environment are raised: there is nothing to judge then.
+    `only` are names or groups of checks; `kwargs` go to the environment's constructor. All limits
+    on time are `patience` times as long. Errors in making the first environment are raised: there
+    is nothing to judge then.
     """
-    return asyncio.run(run_async(environment, only=only, kwargs=kwargs, on_result=on_result))
+    return asyncio.run(
+        run_async(environment, only=only, kwargs=kwargs, patience=patience, on_result=on_result)
+    )
 
 
 async def run_async(
@@ -60,6 +64,7 @@ async def run_async(
     *,
     only: Iterable[str] = (),
     kwargs: dict[str, Any] | None = None,
+    patience: float = 1.0,
     on_result: Callable[[Result], None] | None = None,
 ) -> list[Result]:
     """`run`, for callers with an event loop."""
@@ -67,7 +72,7 @@ async def run_async(
     unknown = wanted - set(CATALOGUE) - {check.group for check in CATALOGUE.values()}
     if unknown:
         raise ValueError(f"no such check or group: {', '.join(sorted(unknown))}")
-    rig = Rig(environment, kwargs)
+    rig = Rig(environment, kwargs, patience)
     results = []
     try:
         await rig.env()
@@ -90,13 +95,13 @@ async def _judge(check: Check, rig: Rig) -> Result:
         return Result(check.name, check.promise, status, line, round(time.monotonic() - began, 3))
 
     try:
-        await asyncio.wait_for(check.body(rig), _LONGEST_S)
+        await asyncio.wait_for(check.body(rig), _LONGEST_S * rig.patience)
     except NotApplicable as reason:
         return result("not applicable", str(reason))
     except Failed as failure:
         return result("fail", str(failure))
     except TimeoutError:
-        return result("fail", f"no answer in {_LONGEST_S:.0f} s")
+        return result("fail", f"no answer in {_LONGEST_S * rig.patience:.0f} s")
     except Exception as error:
         return result("fail", f"{type(error).__name__}: {error}")
     return result("pass")

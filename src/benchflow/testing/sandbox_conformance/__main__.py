@@ -18,6 +18,10 @@ def main() -> int:
     )
     parser.add_argument("--env", metavar="MODULE:CLASS", help="the environment's import path")
     parser.add_argument("--kwarg", action="append", default=[], metavar="NAME=JSON")
+    parser.add_argument(
+        "--patience", type=float, default=1.0, metavar="N",
+        help="all limits on time are N times as long (a machine without KVM)",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
     parser.add_argument("--markdown", action="store_true", help="the table of docs/conformance.md")
     parser.add_argument("--list", action="store_true", help="name the checks and end")
@@ -36,7 +40,11 @@ def main() -> int:
     live = not (options.json or options.markdown)
     try:
         results = run(
-            options.env, only=options.checks, kwargs=kwargs, on_result=_line if live else None
+            options.env,
+            only=options.checks,
+            kwargs=kwargs,
+            patience=options.patience,
+            on_result=_line if live else None,
         )
     except BenchflowError as error:
         print(

@@ -5,6 +5,7 @@ Every attempt is one that does no harm where it succeeds, because a leaky enviro
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 from pathlib import Path
@@ -161,6 +162,9 @@ async def escape__block_devices(rig: Rig) -> None:
     ]
     if not disks:
         raise NotApplicable("the host shows no disk")
+    if await rig.has_own_kernel():
+        await _no_disk_of_the_hosts(rig, disks[:8])
+        return
     for name, number in disks[:8]:
         command = (
             f"rm -f /srv/c/d; mknod /srv/c/d b {number.replace(':', ' ')} 2>/dev/null; "
@@ -173,6 +177,7 @@ async def escape__block_devices(rig: Rig) -> None:
 @check
 async def escape__memory_devices(rig: Rig) -> None:
     """/dev/mem, /dev/port and the kernel's log cannot be opened, by node, by mknod or by call"""
+    await rig.on_no_own_kernel()
     for name, major, minor in (("mem", 1, 1), ("port", 1, 4), ("kmsg", 1, 11)):
         opened = await rig.out(
             f"rm -f /srv/c/m; mknod /srv/c/m c {major} {minor} 2>/dev/null; "
@@ -187,6 +192,7 @@ async def escape__memory_devices(rig: Rig) -> None:
 @check
 async def escape__host_console(rig: Rig) -> None:
     """The host's console cannot be opened, whatever node inside says that it is the console"""
+    await rig.on_no_own_kernel()
     opened = await rig.out(
         "rm -f /srv/c/c; mknod /srv/c/c c 5 1 2>/dev/null; for f in /srv/c/c /dev/console; do "
         "[ -c $f ] && [ $(stat -c %t:%T $f) = 5:1 ] && "
@@ -200,6 +206,7 @@ async def escape__host_console(rig: Rig) -> None:
 @check
 async def escape__console_stays_closed(rig: Rig) -> None:
     """Remounting a device's mount inside does not open it"""
+    await rig.on_no_own_kernel()
     program = (
         "my $f = q(/dev/console); syscall(165, $f, $f, 0, 0x1020, 0); "
         "use Fcntl; my @s = stat $f; print $f if -c _ and $s[6] == 1281 "
@@ -214,6 +221,9 @@ async def escape__console_stays_closed(rig: Rig) -> None:
 @check
 async def escape__kernel_settings(rig: Rig) -> None:
     """No setting of the host's kernel can be written under /proc/sys and /sys"""
+    if await rig.has_own_kernel():
+        await _settings_are_its_own(rig, "/proc")
+        return
     written = await rig.out(
         f"for f in {' '.join(_SETTINGS)}; do [ -e $f ] || continue; "
         "v=$(cat $f 2>/dev/null) || continue; "
@@ -226,6 +236,11 @@ async def escape__kernel_settings(rig: Rig) -> None:
 @check
 async def escape__remounted_settings(rig: Rig) -> None:
     """Nor can they after /proc or /sys was mounted again or remounted writable inside"""
+    if await rig.has_own_kernel():
+        await rig.run("mkdir -p /srv/c/p; mount -t proc proc /srv/c/p")
+        await _settings_are_its_own(rig, "/srv/c/p")
+        await rig.run("umount /srv/c/p")
+        return
     written = await rig.out(
         "mkdir -p /srv/c/p /srv/c/s; unshare --mount sh -c '"
         "mount -t proc proc /srv/c/p; mount -t sysfs sysfs /srv/c/s; "
@@ -242,6 +257,7 @@ async def escape__remounted_settings(rig: Rig) -> None:
 @check
 async def escape__sysrq(rig: Rig) -> None:
     """/proc/sysrq-trigger cannot be written (attempted with `h`, which only prints help)"""
+    await rig.on_no_own_kernel()
     result = await rig.run("echo h > /proc/sysrq-trigger")
     expect(result.return_code != 0, "it was written")
 
@@ -249,6 +265,7 @@ async def escape__sysrq(rig: Rig) -> None:
 @check
 async def escape__release_agent(rig: Rig) -> None:
     """The release_agent of a control group hierarchy cannot be set from inside"""
+    await rig.on_no_own_kernel()
     written = await rig.out(
         "mkdir -p /srv/c/cg; for c in memory pids cpu rdma freezer; do "
         "mount -t cgroup -o $c cgroup /srv/c/cg 2>/dev/null || continue; "
@@ -264,6 +281,7 @@ async def escape__release_agent(rig: Rig) -> None:
 @check
 async def escape__own_limits(rig: Rig) -> None:
     """A sandbox cannot lift its own limits through the control group file system"""
+    await rig.on_no_own_kernel()
     shown = await rig.out(
         "mkdir -p /srv/c/cg2; for t in 'cgroup2 none' 'cgroup -o memory' 'cgroup -o pids'; do "
         "set -- $t; mount -t $1 ${2:+$2} ${3:-} cg /srv/c/cg2 2>/dev/null || continue; "
@@ -272,6 +290,36 @@ async def escape__own_limits(rig: Rig) -> None:
         "umount /srv/c/cg2; done 2>/dev/null; true"
     )
     expect(not shown, f"written: {shown.split()[:2]}")
+
+
+async def _no_disk_of_the_hosts(rig: Rig, disks: list[tuple[str, str]]) -> None:
+    """Under a kernel of its own a disk may be opened: one of its own, with other contents."""
+    for name, number in disks:
+        try:
+            with Path(f"/dev/{name}").open("rb") as disk:
+                start = disk.read(1 << 20)
+        except OSError as error:
+            raise NotApplicable(f"the host's {name} cannot be read here: {error}") from error
+        digest = hashlib.sha256(start).hexdigest()
+        command = (
+            f"rm -f /srv/c/d; mknod /srv/c/d b {number.replace(':', ' ')}; "
+            f"for f in /srv/c/d /dev/{name}; do head -c 1048576 $f | sha256sum; done 2>/dev/null"
+        )
+        expect(digest not in await rig.out(command), f"{name} was read")
+
+
+_PROGRAMS_OF_KERNELS = ("kernel/core_pattern", "kernel/modprobe")
+
+
+async def _settings_are_its_own(rig: Rig, proc: str) -> None:
+    """What root writes under a kernel of its own is not the host's setting."""
+    value = f"/x/{rig.token}"
+    for name in filter(lambda name: (Path("/proc/sys") / name).exists(), _PROGRAMS_OF_KERNELS):
+        await rig.run(f"echo {value} > {proc}/sys/{name}")
+        there = (Path("/proc/sys") / name).read_text()
+        expect(value not in there, f"{name} was written on the host")
+    await rig.run(f"echo core > {proc}/sys/kernel/core_pattern")
+    await rig.run(f"echo /sbin/modprobe > {proc}/sys/kernel/modprobe")
 
 
 def _comm(pid: int) -> bytes:

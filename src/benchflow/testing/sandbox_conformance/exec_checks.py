@@ -7,7 +7,7 @@ import time
 
 from benchflow.testing.sandbox_conformance.catalogue import check
 from benchflow.testing.sandbox_conformance.outcome import Failed, NotApplicable, expect, fail
-from benchflow.testing.sandbox_conformance.rig import Rig, bystander, gone, host_processes, text
+from benchflow.testing.sandbox_conformance.rig import Rig, bystander, text
 
 _MIB = 1 << 20
 
@@ -61,7 +61,7 @@ async def exec__stdin_is_empty(rig: Rig) -> None:
     began = time.monotonic()
     result = await rig.run("cat; echo done", timeout_sec=20)
     expect("done" in text(result), f"got {text(result)!r}")
-    expect(time.monotonic() - began < 15, "it waited for input")
+    expect(time.monotonic() - began < 15 * rig.patience, "it waited for input")
 
 
 @check
@@ -103,13 +103,14 @@ async def exec__timeout_is_kept(rig: Rig) -> None:
     began = time.monotonic()
     result = await rig.run_out("echo before; sleep 60", 1)
     expect(result is None or result.return_code != 0, "a timed-out command came back with 0")
-    expect(time.monotonic() - began < 20, f"it took {time.monotonic() - began:.0f} s")
+    expect(
+        time.monotonic() - began < 20 * rig.patience, f"it took {time.monotonic() - began:.0f} s"
+    )
 
 
 @check
 async def exec__timeout_kills_the_tree(rig: Rig) -> None:
     """A timeout kills everything that the command started: setsid, double forks, deaf ones"""
-    await rig.on_this_machine()
     marker = f"31{rig.token}"
     command = (
         f"perl -e 'sleep 900' child-{marker} & "
@@ -117,9 +118,9 @@ async def exec__timeout_kills_the_tree(rig: Rig) -> None:
         f"(setsid sh -c \"perl -e 'sleep 900' double-{marker} &\" &) ; "
         f"perl -e '$SIG{{TERM}}=$SIG{{HUP}}=$SIG{{INT}}=q(IGNORE); sleep 900' deaf-{marker}"
     )
-    await rig.run_out(command, 2)
-    if not await gone(marker):
-        left = host_processes(marker)
+    await rig.run_out(command, int(2 * rig.patience))
+    if not await rig.is_gone(marker):
+        left = await rig.processes(marker)
         await rig.run(f"pkill -9 -f {marker}")
         fail(f"{len(left)} processes outlived the timeout")
 
@@ -127,17 +128,16 @@ async def exec__timeout_kills_the_tree(rig: Rig) -> None:
 @check
 async def exec__cancel_kills(rig: Rig) -> None:
     """When the caller gives up (a trial's own time limit), the command is killed"""
-    await rig.on_this_machine()
     marker = f"32{rig.token}"
     task = asyncio.ensure_future(rig.run(f"perl -e 'sleep 900' {marker}"))
     for _ in range(100):
-        if host_processes(marker):
+        if await rig.processes(marker):
             break
         await asyncio.sleep(0.05)
-    expect(host_processes(marker), "the command did not start")
+    expect(await rig.processes(marker), "the command did not start")
     task.cancel()
-    await asyncio.wait([task], timeout=30)
-    if not await gone(marker):
+    await asyncio.wait([task], timeout=30 * rig.patience)
+    if not await rig.is_gone(marker):
         await rig.run(f"pkill -9 -f {marker}")
         fail("the command ran on")
 
@@ -146,8 +146,9 @@ async def exec__cancel_kills(rig: Rig) -> None:
 async def exec__daemon_survives(rig: Rig) -> None:
     """A daemon that a command leaves behind lives on, and does not hold the command up"""
     began = time.monotonic()
-    await rig.out("setsid sleep 45 & echo $! > /srv/c/daemon.pid", timeout_sec=40)
-    expect(time.monotonic() - began < 30, "exec waited for the daemon")
+    seconds = int(45 * rig.patience)
+    await rig.out(f"setsid sleep {seconds} & echo $! > /srv/c/daemon.pid", timeout_sec=seconds - 5)
+    expect(time.monotonic() - began < seconds - 15, "exec waited for the daemon")
     expect(
         (await rig.run("kill -0 $(cat /srv/c/daemon.pid)")).return_code == 0,
         "the daemon is dead",
@@ -159,11 +160,12 @@ async def exec__daemon_survives(rig: Rig) -> None:
 async def exec__concurrent(rig: Rig) -> None:
     """Eight commands at once run side by side and keep their outputs apart"""
     began = time.monotonic()
+    nap = rig.patience
     results = await asyncio.gather(
-        *(rig.out(f"sleep 1; echo number-{n}", timeout_sec=60) for n in range(8))
+        *(rig.out(f"sleep {nap}; echo number-{n}", timeout_sec=int(60 * nap)) for n in range(8))
     )
     expect([r.strip() for r in results] == [f"number-{n}" for n in range(8)], f"got {results}")
-    expect(time.monotonic() - began < 7.5, "they ran one after the other")
+    expect(time.monotonic() - began < 7.5 * rig.patience, "they ran one after the other")
 
 
 @check
@@ -176,7 +178,7 @@ async def exec__output_streams_live(rig: Rig) -> None:
         seen.append((time.monotonic(), chunk))
 
     with environment.scoped_output_callback(callback):
-        await environment.exec("echo first; sleep 1.5; echo last", timeout_sec=60)
+        await environment.exec(f"echo first; sleep {1.5 * rig.patience}; echo last")
     ended = time.monotonic()
     if not seen:
         raise NotApplicable("the environment does not stream")

@@ -36,6 +36,7 @@ def _machine() -> None:
 @check
 async def escape__privileged_calls(rig: Rig) -> None:
     """Calls for modules, kexec, bpf, file handles, swap, accounting, ports and keys are refused"""
+    await rig.on_no_own_kernel()
     _machine()
     allowed = []
     for name, (number, arguments) in _X86_64.items():
@@ -49,10 +50,31 @@ async def escape__privileged_calls(rig: Rig) -> None:
 @check
 async def escape__kernel_modules(rig: Rig) -> None:
     """A kernel module cannot be loaded"""
+    if await rig.has_own_kernel():
+        await _modules_are_its_own(rig)
+        return
     await rig.run("printf '\\177ELFjunk' > /srv/c/evil.ko")
     _machine()
     program = "open F,q(/srv/c/evil.ko); my $p=q(); $r=syscall(313,fileno F,$p,0); print $!+0"
     expect(await rig.out(f"perl -e '{program}'") == "1", "the kernel tried to load one")
+
+
+async def _modules_are_its_own(rig: Rig) -> None:
+    """What root loads into a kernel of its own is not in the host's."""
+    names = {"dummy", "nbd", "ifb"} - _modules()
+    command = f"for m in {' '.join(names)}; do modprobe $m && echo $m; done; true"
+    loaded = (await rig.out(command)).split()
+    if not loaded:
+        raise NotApplicable("the environment has a kernel of its own, and no module to load")
+    expect(not _modules() & set(loaded), f"the host's kernel has loaded {loaded}")
+
+
+def _modules() -> set[str]:
+    """The modules of the host's kernel; none where it cannot have any."""
+    list_of_all = Path("/proc/modules")
+    if not list_of_all.exists():
+        return set()
+    return {line.split()[0] for line in list_of_all.read_text().splitlines()}
 
 
 @check
@@ -82,9 +104,13 @@ async def escape__host_disk_cannot_be_mounted(rig: Rig) -> None:
     command = (
         f"rm -f /srv/c/rd; mkdir -p /srv/c/rm; mknod /srv/c/rd b {device.replace(':', ' ')}; "
         f"for t in ext4 xfs btrfs; do mount -t $t -o ro /srv/c/rd /srv/c/rm && "
-        "cat /srv/c/rm/etc/hostname && echo MOUNTED && umount /srv/c/rm; done; true"
+        f"cat /srv/c/rm{rig.secret_file}; mountpoint -q /srv/c/rm && echo MOUNTED && "
+        "umount /srv/c/rm; done; true"
     )
-    expect("MOUNTED" not in text(await rig.run(command)), "it was")
+    shown = text(await rig.run(command))
+    expect(rig.secret not in shown, "it was, and a file of the host's was read")
+    # Under a kernel of its own the disk with that number is its own.
+    expect("MOUNTED" not in shown or await rig.has_own_kernel(), "it was")
 
 
 @check
@@ -228,5 +254,6 @@ async def escape__host_name(rig: Rig) -> None:
 @check
 async def escape__oom_protection(rig: Rig) -> None:
     """A program inside cannot make the host's out-of-memory killer spare it"""
+    await rig.on_no_own_kernel()
     shown = await rig.run("echo -1000 > /proc/self/oom_score_adj && cat /proc/self/oom_score_adj")
     expect("-1000" not in (shown.stdout or ""), "it can")

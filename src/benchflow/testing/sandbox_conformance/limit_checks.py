@@ -36,7 +36,8 @@ async def limits__memory(rig: Rig) -> None:
     async with rig.fresh(memory_mb=256) as environment:
         _stated(environment, "memory")
         result = await environment.exec(
-            "perl -e '$x = q(m) x (600 * 1048576); print length $x'", timeout_sec=120
+            "perl -e '$x = q(m) x (600 * 1048576); print length $x'",
+            timeout_sec=int(120 * rig.patience),
         )
         expect(result.return_code != 0, "600 MiB were taken where 256 were granted")
         expect((await environment.exec("echo alive")).stdout == "alive\n", "the sandbox is dead")
@@ -50,7 +51,7 @@ async def limits__memory_of_many(rig: Rig) -> None:
         result = await environment.exec(
             "for i in $(seq 10); do "
             "perl -e '$x = q(m) x (60 * 1048576 + $$); sleep 5; print qq(ok\\n)' & done; wait",
-            timeout_sec=120,
+            timeout_sec=int(120 * rig.patience),
         )
         survivors = (result.stdout or "").splitlines().count("ok")
         expect(survivors < 10, "600 MiB were taken where 256 were granted")
@@ -62,7 +63,8 @@ async def limits__memory_files(rig: Rig) -> None:
     async with rig.fresh(memory_mb=256) as environment:
         _stated(environment, "memory")
         result = await environment.exec(
-            "head -c 600M /dev/zero 2>&- >/dev/shm/big; stat -c %s /dev/shm/big", timeout_sec=120
+            "head -c 600M /dev/zero 2>&- >/dev/shm/big; stat -c %s /dev/shm/big",
+            timeout_sec=int(120 * rig.patience),
         )
         said = text(result).strip()
         size = int(said) if said.isdigit() else 0  # killed on the way: nothing is said
@@ -77,7 +79,9 @@ async def limits__processes(rig: Rig) -> None:
         program = (
             "for(1..400){my $p=fork; last unless defined $p; if(!$p){sleep 20; exit} $n++} print $n"
         )
-        result = await environment.exec(f"perl -e '{program}; kill 9, -$$'", timeout_sec=60)
+        result = await environment.exec(
+            f"perl -e '{program}; kill 9, -$$'", timeout_sec=int(60 * rig.patience)
+        )
         made = int(text(result).strip() or 0) if text(result).strip().isdigit() else 256
         expect(made <= 256, f"{made} processes were made where 256 were granted")
         other = bystander()
@@ -94,7 +98,7 @@ async def limits__disk(rig: Rig) -> None:
         result = await environment.exec(
             "for n in 1 2 3 4; do dd if=/dev/zero of=/var/big$n bs=1M count=64 status=none "
             "|| exit 1; sync; sleep 1; done",
-            timeout_sec=120,
+            timeout_sec=int(120 * rig.patience),
         )
         expect(result.return_code != 0, "256 MiB were written where 64 were granted")
 
@@ -107,7 +111,7 @@ async def limits__processors(rig: Rig) -> None:
         result = await environment.exec(
             "for i in 1 2 3 4; do timeout 3 sh -c 'while :; do :; done' & done; wait; "
             "cat /proc/self/stat > /dev/null; times",
-            timeout_sec=60,
+            timeout_sec=int(60 * rig.patience),
         )
         words = text(result).split()[-2:]
         used = sum(_seconds(word) for word in words)

@@ -94,7 +94,7 @@ async def network__user_reaches_the_mirror(rig: Rig) -> None:
     result = await environment.exec(
         f"/usr/lib/apt/apt-helper download-file {url} /srv/c/release && head -c 300 /srv/c/release",
         user="root",
-        timeout_sec=120,
+        timeout_sec=int(120 * rig.patience),
     )
     if result.return_code and "No such file" in text(result) and "apt-helper" in text(result):
         raise NotApplicable("the image has no apt")

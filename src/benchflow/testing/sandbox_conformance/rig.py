@@ -32,8 +32,12 @@ INSIDE = "/srv/c"  # where the checks put their files in an environment
 class Rig:
     """What a check gets. `env()` is shared by the checks; `fresh()` is the check's own."""
 
-    def __init__(self, import_path: str, kwargs: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, import_path: str, kwargs: dict[str, Any] | None = None, patience: float = 1.0
+    ) -> None:
         self.import_path = import_path
+        #: By how much longer everything may take, for an environment on a slow machine.
+        self.patience = patience
         self.kind: type[BaseEnvironment] = import_class(import_path, label="environment")
         self.work = Path(tempfile.mkdtemp(prefix="benchflow-conformance-", dir="/var/tmp"))
         self.work.chmod(0o755)
@@ -136,12 +140,43 @@ class Rig:
         except (RuntimeError, TimeoutError):
             return None
 
-    async def on_this_machine(self) -> None:
-        """Host-side checks say nothing about an environment with another kernel."""
+    async def has_own_kernel(self) -> bool:
+        """Whether the environment runs under another kernel than the host's."""
         boot_id = "/proc/sys/kernel/random/boot_id"
         inside = (await self.run(f"cat {boot_id}")).stdout or ""
-        if inside.strip() != Path(boot_id).read_text().strip():
+        return inside.strip() != Path(boot_id).read_text().strip()
+
+    async def on_this_machine(self) -> None:
+        """Host-side checks say nothing about an environment with another kernel."""
+        if await self.has_own_kernel():
             raise NotApplicable("the environment runs under another kernel")
+
+    async def on_no_own_kernel(self) -> None:
+        """What root does to a kernel of its environment's own is no matter of the host's."""
+        if await self.has_own_kernel():
+            raise NotApplicable("the kernel that root inside has power over is not the host's")
+
+    async def processes(self, marker: str) -> list[int]:
+        """Processes whose command line holds `marker`: the host's, or the own kernel's."""
+        if not await self.has_own_kernel():
+            return host_processes(marker)
+        half = len(marker) // 2
+        # No command line here holds the marker whole.
+        shown = await self.out(
+            "for f in /proc/[0-9]*/cmdline; do c=$(tr '\\0' ' ' <$f 2>/dev/null); "
+            "case $c in *$A$B*) f=${f#/proc/}; echo ${f%/cmdline} ;; esac; done; true",
+            env={"A": marker[:half], "B": marker[half:]},
+        )
+        return [int(line) for line in shown.split()]
+
+    async def is_gone(self, marker: str, seconds: float = 5.0) -> bool:
+        """Whether none of `processes` is left after at most `seconds`."""
+        deadline = time.monotonic() + seconds * self.patience
+        while await self.processes(marker):
+            if time.monotonic() > deadline:
+                return False
+            await asyncio.sleep(0.05)
+        return True
 
     async def close(self) -> None:
         """Stop what is shared and remove the bait."""
