@@ -5,6 +5,7 @@ Nothing else of ours imports Ray.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import suppress
@@ -70,6 +71,7 @@ class Cluster:
             raise MissingTool(
                 "Ray is not installed", hint="uv pip install 'benchflow[ray]', on each node too"
             ) from error
+        logging.getLogger("ray").setLevel(logging.ERROR)
         try:
             ray.init(
                 address=address,
@@ -86,7 +88,8 @@ class Cluster:
             ) from error
         self._ray = ray
         self._play = ray.remote(_play)
-        self.host: str = ray.util.get_node_ip_address()
+        here = ray.get_runtime_context().get_node_id()
+        self.host = next(node.address for node in self.nodes() if node.id == here)
 
     def nodes(self) -> list[Node]:
         """Those that are alive. Raises Lost where the head does not answer."""

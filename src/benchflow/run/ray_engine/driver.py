@@ -169,6 +169,7 @@ class RayEngine:
             config=pickle.dumps(config),
             task_name=folder.name,
             task_digest=digest,
+            disk_mb=task.resources.storage_mb,
             common=facts.ours(),
             source_digest=source_digest,
             script=Path(str(script)).read_text() if script else None,
@@ -245,7 +246,7 @@ class RayEngine:
             yield event
 
     async def _welcome(self, one: Try, said: dict[str, Any]) -> None:
-        one.node, one.host = str(said["node"]), str(said["host"])[:200]
+        one.node, one.host, one.begun = str(said["node"]), str(said["host"])[:200], time.time()
         off = float(said["clock"]) - time.time()
         if abs(off) > facts.MOST_SECONDS_OFF:
             why = f"its clock is {abs(off):,.0f} s {'ahead' if off > 0 else 'behind'}"

@@ -15,8 +15,8 @@ from benchflow.base.home import home
 
 #: Of a node's clock against the driver's, message included: certificates, logs and limits hold.
 MOST_SECONDS_OFF = 60.0
-#: A trial is not begun with less room than this, whatever it asks for.
-LEAST_FREE_MB = 2048
+#: A trial is begun with this much room beyond what its agent may write.
+LEAST_FREE_MB = 1024
 #: A trial that ended as an error with less room than this ended for want of it.
 FULL_MB = 256
 

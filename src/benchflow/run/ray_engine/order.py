@@ -30,13 +30,15 @@ class Models:
 @dataclass(frozen=True)
 class Order:
     """One trial. `config`: Harbor's, pickled, because Harbor writes no secret into JSON. `common`:
-    see `facts.ours`. `task_digest`, `source_digest`: of the folders that are sent along."""
+    see `facts.ours`. `disk_mb`: what the
+    agent may write. `task_digest`, `source_digest`: of the folders that are sent along."""
 
     trial: str
     config: bytes
     task_name: str
     task_digest: str
     common: dict[str, str]
+    disk_mb: int
     source_digest: str = ""
     script: str | None = None
     models: Models | None = None

@@ -171,9 +171,9 @@ def _prepared(order: Order) -> TrialConfig:
     """The trial as it is run here. Raises Refused."""
     if told := facts.difference(order.common):
         raise Refused(told)
-    room = facts.free_mb()
-    if room < facts.LEAST_FREE_MB:
-        raise Refused(f"{room:,} MiB are free in {home()}, less than {facts.LEAST_FREE_MB:,}")
+    room, needed = facts.free_mb(), facts.LEAST_FREE_MB + order.disk_mb
+    if room < needed:
+        raise Refused(f"{room:,} MiB are free in {home()}, and the trial needs {needed:,}")
     task = _checked(order.task_digest, order.task_name)
     if order.models is not None:
         _reach(order.models)
