@@ -1,7 +1,7 @@
 """A Ray cluster of several nodes on this machine: each a `ray start` of its own, with a home of its
 own where that is asked for, in a network of its own where the network is to be cut.
 
-Everything that a node started bears its mark in the environment, so that a node can be killed whole.
+Everything that a node started bears its mark in the environment, so that it can be killed whole.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import os
 import stat
 import tarfile
 import threading
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -17,6 +18,16 @@ PIECE = 1 << 20
 #: Of one folder: what is beyond is no trial of ours.
 MOST_FILES, MOST_BYTES = 500_000, 256 << 30
 _BLOCK = 1 << 16
+#: What unpacking meets where no folder was packed: each name comes once, below one that came.
+_NOT_OURS = (
+    tarfile.TarError,
+    EOFError,
+    FileExistsError,
+    FileNotFoundError,
+    NotADirectoryError,
+    ValueError,
+    zlib.error,
+)
 _ZEROS = bytes(_BLOCK)
 
 
@@ -89,7 +100,7 @@ def unpack(archive: Path, target: Path) -> list[str]:
                     raise BadParcel(f"{archive.name}: is larger than any trial")
                 if not _take(tar, member, target):
                     left_out.append(member.name)
-    except (tarfile.TarError, EOFError, FileExistsError, ValueError, UnicodeError) as error:
+    except _NOT_OURS as error:
         raise BadParcel(f"{archive.name}: {type(error).__name__}: {error}") from error
     return left_out
 
