@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -89,6 +91,7 @@ class Cluster:
     host: str = "127.0.0.1"
     port: int = 0
     nodes: list[Node] = field(default_factory=list)
+    temporary: Path | None = None
 
     @property
     def address(self) -> str:
@@ -123,28 +126,29 @@ class Cluster:
         host: str = "",
     ) -> Node:
         name = f"{self.folder.name}-{len(self.nodes)}"
-        log = (self.folder / f"{name}.log").open("wb")
-        temporary = self.folder / f"r{len(self.nodes)}"
         ports = [f"--{what}={_free_port()}" for what in _PORTS]
         if "--head" in more:
-            more = [*more, f"--temp-dir={temporary}"]
-        process = subprocess.Popen(
-            [
-                *inside, RAY, "start", *more, f"--num-cpus={cpus}", "--block",
-                f"--node-ip-address={host or self.host}", "--object-store-memory=80000000",
-                "--memory=4000000000", "--disable-usage-stats", *ports,
-            ],
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            env={
-                **{k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"},
-                **_PATIENT,
-                **({"BENCHFLOW_HOME": str(home)} if home else {}),
-                **env,
-                _MARK: name,
-            },
-            start_new_session=True,
-        )  # fmt: skip
+            # Names of sockets are short; those of tests' folders are not.
+            self.temporary = Path(tempfile.mkdtemp(prefix="bfray-"))
+            more = [*more, f"--temp-dir={self.temporary}"]
+        with (self.folder / f"{name}.log").open("wb") as log:
+            process = subprocess.Popen(
+                [
+                    *inside, RAY, "start", *more, f"--num-cpus={cpus}", "--block",
+                    f"--node-ip-address={host or self.host}", "--object-store-memory=80000000",
+                    "--memory=4000000000", "--disable-usage-stats", *ports,
+                ],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={
+                    **{k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"},
+                    **_PATIENT,
+                    **({"BENCHFLOW_HOME": str(home)} if home else {}),
+                    **env,
+                    _MARK: name,
+                },
+                start_new_session=True,
+            )  # fmt: skip
         node = Node(name, home, process, inside)
         self.nodes.append(node)
         end = time.monotonic() + _START_SECONDS
@@ -159,6 +163,8 @@ class Cluster:
         """End all of it."""
         for node in reversed(self.nodes):
             node.kill()
+        if self.temporary is not None:
+            shutil.rmtree(self.temporary, ignore_errors=True)
 
 
 _PORTS = (
