@@ -3,8 +3,8 @@
     python benchmarks/ray_growth.py [--trials 200] [--nodes 1,2,4,8] [--sleep 30] [--only PART]
 
 PART is one of: overhead, nodes, sleep, simulation. All nodes are on this machine, each a `ray
-start` with one processor by name, so nop trials share its cores whatever their number: what is measured is
-what Ray and the driver add. Trials that sleep show how placing scales.
+start` with one processor by name, so nop trials share its cores whatever their number: what is
+measured is what Ray and the driver add. Trials that sleep show how placing scales.
 
     overhead     the same nop trials, one at a time: the local engine, then Ray with one node
     nodes        nop trials over 1, 2, 4, 8 nodes; memory of driver and head early and late
