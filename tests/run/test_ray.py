@@ -27,6 +27,8 @@ import benchflow
 from benchflow.base.home import home
 from benchflow.gateway.accounts.totals import replay
 from benchflow.results.jobs.trials import read_job
+from benchflow.run.ray_engine import parcel
+from benchflow.run.ray_engine.node import place_of
 from benchflow.scripted_model import ScriptedModel
 
 pytestmark = [
@@ -224,7 +226,10 @@ def test_ctrl_c_stops_the_trials_on_the_nodes(sweep: Sweep) -> None:
 def test_a_task_that_was_changed_on_a_node_is_refused_there(sweep: Sweep) -> None:
     sweep.write("nop", 1)
     sweep.run()
-    (kept,) = (home() / "ray" / "tasks").glob("*/words/instruction.md")
+    staged = Path(
+        json.loads((sweep.results()[0].parent / "config.json").read_text())["task"]["path"]
+    )
+    kept = place_of(parcel.digest_of(staged)) / staged.name / "instruction.md"
     (sweep.folder / "jobs").rename(sweep.folder / "first")
     before = kept.read_text()
     kept.write_text(before + "\nAnything will do.\n")
