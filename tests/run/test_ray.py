@@ -6,7 +6,6 @@ driver or the head is killed: each trial has exactly one result, and every token
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import shutil
@@ -33,10 +32,7 @@ from benchflow.scripted_model import ScriptedModel
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.needs("sandbox", "time"),
-    pytest.mark.skipif(
-        importlib.util.find_spec("ray") is None, reason="needs Ray (uv sync --extra ray)"
-    ),
+    pytest.mark.needs("sandbox", "ray", "time"),
 ]
 AGENTS = {"PYTHONPATH": str(Path(__file__).parent)}
 POLICY = """schema = 1

@@ -209,7 +209,7 @@ class RayEngine:
                 if event == "hello":
                     await self._welcome(one, said)
                 elif event == "phase":
-                    await self._tell(TrialEvent(said["phase"]), one)
+                    await self._tell(_phase(said, TrialEvent), one)
                 elif event == "progress":
                     _append(job / one.config.trial_name / "verifier" / NAME, said["line"])
                 elif event == "piece":
@@ -296,6 +296,13 @@ class RayEngine:
 
     def _task(self, config: TrialConfig) -> Task:
         return self._running.phases.tasks[str(config.task.path)]
+
+
+def _phase(said: Any, kinds: Any) -> Any:
+    try:
+        return kinds(said["phase"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise parcel.BadParcel(f"it told of no phase that there is: {said!r:.100}") from error
 
 
 def _renamed(config: TrialConfig) -> TrialConfig:
