@@ -14,9 +14,11 @@ say (tests/quick_guard.py).
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -138,6 +140,13 @@ def _kernel() -> str:
     return "" if guests.kernel_at_hand() else "needs a kernel that another test has fetched"
 
 
+def _ray() -> str:
+    found = importlib.util.find_spec("ray") and shutil.which(
+        "ray", path=Path(sys.executable).parent
+    )
+    return "" if found else "needs Ray, which is not installed (uv sync --extra ray)"
+
+
 #: need → why it cannot be had, "" where it can.
 CHECKS: dict[str, Callable[[], str]] = {
     "qemu": _qemu,
@@ -146,6 +155,7 @@ CHECKS: dict[str, Callable[[], str]] = {
     "sandbox": _sandbox,
     "mirror": _mirror,
     "root": _root,
+    "ray": _ray,
     "browser": _browser,
     "time": lambda: "",  # more than --quick has
 }

@@ -84,6 +84,7 @@ def _stores(home: Path, images: int) -> list[Store]:
             "clean --sandboxes",
         ),
         Store("staged", _megabytes(home / "staged"), "tasks as jobs run them"),
+        Store("ray", _megabytes(home / "ray"), "tasks that a cluster's driver sent here"),
     ]
 
 

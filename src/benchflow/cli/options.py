@@ -44,6 +44,23 @@ def jobs_dir_option[F: Callable[..., Any]](function: F) -> F:
     )(function)
 
 
+def engine_options[F: Callable[..., Any]](function: F) -> F:
+    """`--engine` and `--address`: where trials run."""
+    function = click.option(
+        "--address",
+        default="auto",
+        metavar="HOST:PORT",
+        help="The head of the Ray cluster.  [default: the one that this machine belongs to]",
+    )(function)
+    return click.option(
+        "--engine",
+        type=click.Choice(["local", "ray"]),
+        default="local",
+        show_default=True,
+        help="Run trials on this machine, or on the nodes of a Ray cluster (docs/scale.md).",
+    )(function)
+
+
 def assume_version_option[F: Callable[..., Any]](function: F) -> F:
     """`--assume-version`: join trials of an unknown version to those of the known one."""
     return click.option(

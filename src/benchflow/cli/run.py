@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from benchflow.cli.options import FiniteRange, jobs_dir_option, json_option, pairs
+from benchflow.cli.options import FiniteRange, engine_options, jobs_dir_option, json_option, pairs
 
 
 @click.command("run")
@@ -163,6 +163,7 @@ from benchflow.cli.options import FiniteRange, jobs_dir_option, json_option, pai
     default=1.0,
     help="Multiply the time limit for building images.",
 )
+@engine_options
 @json_option
 def command(
     task: tuple[str, ...],
@@ -193,6 +194,8 @@ def command(
     agent_timeout_multiplier: float,
     verifier_timeout_multiplier: float,
     build_timeout_multiplier: float,
+    engine: str,
+    address: str,
     as_json: bool,
 ) -> int:
     """Let agents try tasks; boot what they built; say how far each got.
@@ -216,6 +219,7 @@ def command(
       benchflow run ./my-task -a scripted --script commands.txt
       benchflow run ./my-task --sandbox vm        loop devices, kernel modules, systemd
       benchflow run repair/dead-server -a my_package.agent:MyAgent --sandbox docker
+      benchflow run repair/dead-server -a nop -k 20 --engine ray       on a cluster's nodes
 
     Exit status: 0 when every trial was judged, whatever the verdict; 4 when one could not be.
     """
@@ -226,6 +230,7 @@ def command(
     from benchflow.cli.as_typed import as_typed
     from benchflow.cli.live import display_alone
     from benchflow.cli.render import finish, warn_of_silent_models
+    from benchflow.run.job import engine as engines
     from benchflow.run.job.jobs import start
     from benchflow.run.job.plan import plan
     from benchflow.run.models import rate_limits
@@ -259,13 +264,15 @@ def command(
             agent_timeout_multiplier=agent_timeout_multiplier,
             verifier_timeout_multiplier=verifier_timeout_multiplier,
             build_timeout_multiplier=build_timeout_multiplier,
+            engine=engines.name(engine, address),
         )
     )
     if not as_json:
         plural = "trial" if prepared.n_trials == 1 else "trials"
+        at_once = min(prepared.config.n_concurrent_trials, prepared.n_trials)
+        where = f"{at_once} at once" if engine == "local" or concurrent else "on a cluster"
         click.echo(
-            f"job {prepared.config.job_name}: {prepared.n_trials} {plural}, "
-            f"{min(prepared.config.n_concurrent_trials, prepared.n_trials)} at once, "
+            f"job {prepared.config.job_name}: {prepared.n_trials} {plural}, {where}, "
             f"in {_shown(prepared.job_dir)}"
         )
         if any(agent.partition(":")[0] == "external" for agent in agents):

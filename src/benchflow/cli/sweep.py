@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from benchflow.base.numbers import MISSING, plural
-from benchflow.cli.options import jobs_dir_option, json_option, print_json
+from benchflow.cli.options import engine_options, jobs_dir_option, json_option, print_json
 
 if TYPE_CHECKING:
     from benchflow.run.sweep.sweeps import Cell, Sweep
+
+
+#: Of one job's tries that came to nothing; nodes.jsonl in its folder has all.
+_MOST_REASONS = 10
 
 
 @click.command("sweep")
@@ -28,10 +32,18 @@ if TYPE_CHECKING:
     metavar="I/N",
     help="Run only part I of N: one machine each (docs/scale.md).",
 )
+@engine_options
 @jobs_dir_option
 @json_option
 def command(
-    file: Path, only_plan: bool, retry: str | None, part: str, jobs_dir: Path, as_json: bool
+    file: Path,
+    only_plan: bool,
+    retry: str | None,
+    part: str,
+    engine: str,
+    address: str,
+    jobs_dir: Path,
+    as_json: bool,
 ) -> int:
     """Run agents × models × tasks × hints × attempts from FILE; continue after any stop.
 
@@ -61,6 +73,8 @@ def command(
       benchflow sweep first-look.toml
       benchflow sweep first-look.toml --retry error
       benchflow sweep first-look.toml --shard 2/8      on the second of eight machines
+      benchflow sweep first-look.toml --engine ray     on all nodes of this machine's Ray cluster
+      benchflow sweep first-look.toml --engine ray --address 10.0.0.1:6379
 
     A sweep whose budget is spent ends and says what it did not start. Raise max_usd or max_tokens
     in FILE and call it again to continue.
@@ -74,6 +88,7 @@ def command(
     from benchflow.cli.live import display_alone
     from benchflow.cli.render import shown, telling_what_is_mended
     from benchflow.errors import InfrastructureError
+    from benchflow.run.job import engine as engines
     from benchflow.run.sweep import shard, sweeps
     from benchflow.run.sweep.sweepfile import read_file
 
@@ -104,12 +119,14 @@ def command(
             shard=ours,
             retry_errors=retry == "error",
             on_mended=mended,
+            engine=engines.name(engine, address),
         )
     if as_json:
         print_json(_document(found))
     else:
         click.echo()
         _print(found)
+        _print_nodes(found)
     errors = sum(_count(cell)["error"] for cell in found.cells)
     return InfrastructureError.exit_code if errors else 0
 
@@ -147,6 +164,15 @@ def _print(found: Sweep) -> None:
             click.echo(f"error, {len(errors)}×: {who}: {errors[0].cause}")
     for job in found.jobs:
         click.echo(f"where: {shown(job.path)}")
+
+
+def _print_nodes(found: Sweep) -> None:
+    """Why trials were sent to another node, of all jobs that ran on a cluster."""
+    from benchflow.run.ray_engine import nodes_log
+
+    for job in found.jobs:
+        for why, often in nodes_log.reasons(job.path).most_common(_MOST_REASONS):
+            click.echo(f"sent again, {often}×: {why}")
 
 
 def _print_budget(found: Sweep, left: int) -> None:

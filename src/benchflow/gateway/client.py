@@ -62,6 +62,11 @@ class GatewayClient:
         model, gets none. Returns the URL that holds inside, or ""."""
         return str(self._ask("door", {"trial": trial, "pid": pid})["url"])
 
+    def outside(self, host: str) -> str:
+        """The URL by which agents on other machines reach the gateway at `host`, an address of this
+        machine."""
+        return str(self._ask("outside", {"host": host})["url"])
+
     def close(self, trial: str) -> dict[str, Any]:
         """End a trial and return its totals (`meter.Tally.summary`)."""
         return self._ask("close", {"trial": trial})

@@ -37,7 +37,8 @@ class Route(_Strict):
 
     `upstream` is its name there, `protocols` what its places speak (others are translated by
     LiteLLM). `price` has the keys of LiteLLM's table; None: unknown. `policy`: the file of a
-    scripted model that the gateway serves itself, in place of `places`.
+    scripted model that the gateway serves itself, in place of `places`. `relayed`: its places are
+    another gateway of ours, which keeps the limits and tries again; what that answers is final.
     """
 
     model: str
@@ -49,6 +50,7 @@ class Route(_Strict):
     price: dict[str, Any] | None = None
     scripted: bool = False
     policy: str = ""
+    relayed: bool = False
 
 
 class Budget(_Strict):

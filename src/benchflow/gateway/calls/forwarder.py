@@ -179,6 +179,8 @@ class Forwarder:
         report.error = message_of(body)
         # A complaint about a request may quote it: only where it is about money it says that.
         lasting = answer.status in (402, 403, 429) and _NO_QUOTA.encode() in body
+        if call.route.relayed:
+            return _passed_on(call, answer, body, report)
         if answer.status in pacing.PASSING and not lasting:
             raise _TryAgain(Failure(answer.status, report.error), answer.headers, body)
         theirs = lasting or is_theirs(answer.status, call.tally) or answer.status < 400
@@ -244,6 +246,16 @@ class Forwarder:
             return web.Response(status=again.failure.status, body=again.body, headers=headers)
         body = failure_body(call.meaning.protocol, again.failure)
         return web.json_response(body, status=again.failure.status)
+
+
+def _passed_on(
+    call: Call, answer: aiohttp.ClientResponse, body: bytes, report: Report
+) -> web.StreamResponse:
+    """What another gateway of ours refuses: it has tried, and its books say whose fault it is."""
+    report.outcome = "refused"
+    call.settle(report)
+    headers = outgoing.returned_headers(answer.headers)
+    return web.Response(status=answer.status, body=body, headers=headers)
 
 
 class _UsageHider:

@@ -55,6 +55,7 @@ class Control:
             "keys": self._has_keys,
             "open": self._open,
             "door": self._door,
+            "outside": self._listen_outside,
             "close": self._close,
             "trial": self._trial,
             "totals": self._totals,
@@ -89,6 +90,12 @@ class Control:
         url = await self._doors.open(trial, inhabitant)
         self._trials.door(trial, pid=inhabitant.pid, started=inhabitant.started)
         return {"url": url}
+
+    async def _listen_outside(self, body: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return {"url": await self._doors.outside(str(body["host"]))}
+        except OSError as error:
+            raise InfrastructureError(f"cannot listen on {body['host']}: {error}") from error
 
     async def _close(self, body: dict[str, Any]) -> dict[str, Any]:
         self._trials.close(body["trial"])

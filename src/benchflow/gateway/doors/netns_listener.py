@@ -39,6 +39,7 @@ class Doors:
     def __init__(self, handle: Handler) -> None:
         self._handle = handle
         self._open: dict[str, tuple[Process, asyncio.Server]] = {}
+        self._outside: dict[str, asyncio.Server] = {}
 
     async def open(self, trial: str, inhabitant: Process) -> str:
         """Give the sandbox of a process a door for a trial; returns the URL that holds inside.
@@ -59,6 +60,16 @@ class Doors:
         listening = await asyncio.get_running_loop().create_server(welcome, sock=listener)
         self._open[trial] = (inhabitant, listening)
         return f"http://127.0.0.1:{PORT}"
+
+    async def outside(self, host: str) -> str:
+        """Listen for agents of other machines on an address of this one; returns the URL. Only
+        those who have the token of an open trial are answered."""
+        known = self._outside.get(host)
+        if known is None:
+            server = web.Server(lambda asked: self._handle(asked, ""), access_log=None)
+            known = await asyncio.get_running_loop().create_server(server, host, 0, backlog=1024)
+            self._outside[host] = known
+        return f"http://{host}:{known.sockets[0].getsockname()[1]}"
 
     def close(self, trial: str) -> None:
         """Close a trial's door, if it has one."""

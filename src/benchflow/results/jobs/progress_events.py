@@ -21,7 +21,8 @@ MAX_BYTES = 8 << 20
 
 class Phase(StrEnum):
     """Where a trial is. `image`: its sandbox is made ready. `boot` is our verifier's (machines are
-    booted and questioned), `verifier` that of a plain Harbor task."""
+    booted and questioned), `verifier` that of a plain Harbor task. `lost`: the machine that it ran
+    on is gone; it begins again, under another name."""
 
     IMAGE = "image"
     AGENT = "agent"
@@ -30,6 +31,7 @@ class Phase(StrEnum):
     VERIFIER = "verifier"
     STOPPING = "stopping"
     DONE = "done"
+    LOST = "lost"
 
 
 class Reached(NamedTuple):

@@ -10,13 +10,11 @@ import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchflow.errors import BenchflowError, InfrastructureError, MissingTool
-from benchflow.run.host import recorded
-from benchflow.run.job import prebuild, stillborn
+from benchflow.errors import BenchflowError, InfrastructureError
+from benchflow.run.job.engine import LOCAL, Engine, Running
 from benchflow.run.job.worker import Interrupted
 from benchflow.run.live.journal_writer import Phases
 from benchflow.run.models.job_gateway import Models
-from benchflow.run.resume.kept_markers import Keeping
 from benchflow.run.sweep.sweep_budget import Gate
 
 if TYPE_CHECKING:
@@ -35,9 +33,14 @@ def keep_quiet() -> None:
 
 
 def run(
-    config: JobConfig, phases: Phases, models: Models | None = None, gate: Gate | None = None
+    config: JobConfig,
+    phases: Phases,
+    models: Models | None = None,
+    gate: Gate | None = None,
+    engine: Engine = LOCAL,
 ) -> None:
-    """Runs the job to its end, or resumes it where its folder says that it stopped.
+    """Runs the job to its end, or resumes it where its folder says that it stopped; `engine` says
+    where its trials run.
 
     Raises Interrupted after SIGINT, SIGTERM or SIGHUP, once every sandbox is stopped, BudgetSpent
     when `gate` let no further trial start, and InfrastructureError when the job could not continue.
@@ -48,11 +51,15 @@ def run(
     # A log that cannot be written (a full disk) must not bury the error under tracebacks.
     logging.raiseExceptions = False
     rich.reconfigure(quiet=True)  # Harbor draws on rich's global console; the display is ours
-    asyncio.run(_main(config, phases, models, gate))
+    asyncio.run(_main(config, phases, models, gate, engine))
 
 
 async def _main(
-    config: JobConfig, phases: Phases, models: Models | None, gate: Gate | None
+    config: JobConfig,
+    phases: Phases,
+    models: Models | None,
+    gate: Gate | None,
+    engine: Engine,
 ) -> None:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
@@ -67,7 +74,7 @@ async def _main(
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stop, number)
     try:
-        await _run(config, phases, models, gate)
+        await _run(config, phases, models, gate, engine)
     except asyncio.CancelledError:
         if not received:
             raise
@@ -81,26 +88,29 @@ async def _main(
         raise _fault(error, config.jobs_dir / config.job_name) from error
 
 
-async def _run(config: JobConfig, phases: Phases, models: Models | None, gate: Gate | None) -> None:
-    from harbor.environments.factory import EnvironmentFactory
+async def _run(
+    config: JobConfig,
+    phases: Phases,
+    models: Models | None,
+    gate: Gate | None,
+    engine: Engine,
+) -> None:
     from harbor.job import Job
 
-    try:
-        EnvironmentFactory.run_preflight(config.environment.type, config.environment.import_path)
-    except SystemExit as error:
-        raise MissingTool(str(error), hint="see benchflow doctor") from error
+    engine.preflight(config)
     job: Job = await Job.create(config)
     _no_console_log()
-    prebuild.prepare(config)
     if models is not None:
         models.attach(job)  # first: a trial's totals are part of what is read at its end
     if gate is not None:
         gate.attach(job, models.client if models is not None else None)
-    Keeping(config.jobs_dir / config.job_name, phases.tasks).attach(job)
-    recorded.attach(job)  # before a trial is called done: who follows it reads all of it then
+    # Before a trial is called done: who follows it reads all of it then.
+    await engine.attach(Running(job, phases, models, gate))
     phases.attach(job)
-    stillborn.attach(job)
-    await job.run()
+    try:
+        await job.run()
+    finally:
+        await engine.close()
 
 
 def _no_console_log() -> None:

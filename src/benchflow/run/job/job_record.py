@@ -32,6 +32,7 @@ def write(plan: Plan) -> None:
             "job": config.job_name,
             "sweep": plan.request.sweep,
             "shard": plan.request.shard,
+            "engine": plan.request.engine,
             "tasks": [task(planned) for planned in plan.tasks],
             "agents": list(plan.request.agents),
             "models": list(plan.request.models),

@@ -14,6 +14,7 @@ from benchflow.results.jobs import lock
 from benchflow.results.jobs.trials import read_job, read_trial
 from benchflow.results.model import Job, Problem, Verdict
 from benchflow.results.safe_files import UnreadableRecord, read_object
+from benchflow.run.job import engine as engines
 from benchflow.run.job import harbor_job, job_record, worker
 from benchflow.run.job.agent_secrets import Given, give_again
 from benchflow.run.job.plan import Plan
@@ -57,9 +58,10 @@ def start(
         job_gateway.prepare(job, plan.gateway)
         job_record.write(plan)
         phases = Phases(job, {str(planned.folder): planned.task for planned in plan.tasks})
+        engine = engines.of(plan.request.engine)
 
         def work() -> None:
-            _play(plan.config, phases, job_gateway.start(job, plan.gateway), gate)
+            _play(plan.config, phases, job_gateway.start(job, plan.gateway), gate, engine)
 
         if in_front:
             work()
@@ -69,10 +71,16 @@ def start(
     return read_job(job)
 
 
-def _play(config: JobConfig, phases: Phases, gateway: Models | None, gate: Gate | None) -> None:
+def _play(
+    config: JobConfig,
+    phases: Phases,
+    gateway: Models | None,
+    gate: Gate | None,
+    engine: engines.Engine,
+) -> None:
     """Runs the job; its gateway ends with it, and stays when it is only interrupted."""
     try:
-        harbor_job.run(config, phases, gateway, gate)
+        harbor_job.run(config, phases, gateway, gate, engine)
     except BudgetSpent:
         if gateway is not None:
             gateway.close()
@@ -90,6 +98,7 @@ def resume(
     change: Callable[[Config], Config] = lambda config: config,
     variables: Given = lambda agent: {},
     on_mended: Callable[[Problem], None] = lambda problem: None,
+    engine: str = "",
 ) -> Job:
     """Runs what is left of a job: trials without a result, cut off or cancelled.
 
@@ -98,7 +107,7 @@ def resume(
     `gate`: the budget of the job's sweep; `change`: what its gateway is to do otherwise from now
     on; `variables`: see `run.variables`. A job that a process works on is left to it, and
     we follow it to its end. `on_mended` is told, before anything runs, what was torn or cut off,
-    and what becomes of it.
+    and what becomes of it. `engine`: the same cluster at another address, if it has one.
 
     Raises UsageError, Interrupted when somebody stopped a job that we followed, and what
     `engine.run` and `worker.run` raise.
@@ -106,6 +115,7 @@ def resume(
     session_resume.forget_lost(job.parent)
     clean_up()
     saved = job_record.read(job)
+    runs_on = engines.same(job, str(saved.get("engine") or ""), engine)
     if saved.get("merged"):
         raise UsageError(
             f"{job}: was made by benchflow merge and cannot be resumed",
@@ -113,13 +123,14 @@ def resume(
         )
     try:
         with lock.hold(job) as held:
+            engines.of(runs_on).recover(job)
             job_gateway.settle(job)
             config, mended = _mend(job, saved, retry_errors=retry_errors)
             for problem in mended:
                 on_mended(problem)
             if len([*job.glob("*/result.json")]) < int(saved["n_trials"]):
                 give_again(config, variables)
-            _go_on(config, held, saved, listener, gate, change)
+            _go_on(config, held, saved, listener, gate, change, engines.of(runs_on))
     except lock.JobInUse:
         return _look_on(job, saved, listener)
     return read_job(job)
@@ -132,12 +143,13 @@ def _go_on(
     listener: Listener,
     gate: Gate | None,
     change: Callable[[Config], Config],
+    engine: engines.Engine,
 ) -> None:
     job = config.jobs_dir / config.job_name
     phases = Phases(job, _restage(saved))
 
     def work() -> None:
-        _play(config, phases, job_gateway.again(job, change), gate)
+        _play(config, phases, job_gateway.again(job, change), gate, engine)
 
     worker.run(job, held, work, Watch(job, _board(job, saved), listener).look)
 

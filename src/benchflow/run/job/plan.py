@@ -28,6 +28,8 @@ MACHINE = "benchflow.run.job.machine_environment:MachineTrialEnvironment"
 OURS = {"namespace": NAMESPACE, "vm": MACHINE}
 #: Memory to set aside for a trial whose task does not say what it needs.
 DEFAULT_TRIAL_MEMORY_MB = 4096
+#: Trials at once where other machines run them: the engine knows how many these take.
+MOST_ELSEWHERE = 10_000
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ def plan(request: RunRequest) -> Plan:
     fitness.refuse(chosen, request.sandbox)
     tasks = [stage(task, request.hint) for task in chosen]
     made = assemble(request, tasks, configure(request, tasks))
+    if request.engine:  # a node makes what it lacks
+        return made
     layers.provide(made.config.agents)
     if request.sandbox == "vm":
         from benchflow.run.job import machine_environment
@@ -78,7 +82,8 @@ def assemble(request: RunRequest, tasks: list[Staged], agents: list[AgentConfig]
         job_name=request.job_name or free_name(jobs_dir),
         jobs_dir=jobs_dir,
         n_attempts=request.attempts,
-        n_concurrent_trials=request.concurrent or concurrency(tasks),
+        n_concurrent_trials=request.concurrent
+        or (MOST_ELSEWHERE if request.engine else concurrency(tasks)),
         agent_timeout_multiplier=request.agent_timeout_multiplier,
         verifier_timeout_multiplier=request.verifier_timeout_multiplier,
         environment_build_timeout_multiplier=request.build_timeout_multiplier,

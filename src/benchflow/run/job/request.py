@@ -22,7 +22,8 @@ class RunRequest:
     are reached through the model gateway; it keeps the `max_…` budgets, for each trial (None is no
     limit), and the `limits` of providers, by model (`run.limits`). `stall_minutes`: an agent
     without progress for so long is ended (None: never). `checkpoint_minutes`: how often the
-    deliverable is copied while an agent works (None: never).
+    deliverable is copied while an agent works (None: never). `engine`: "" for this machine,
+    `ray:ADDRESS` for a cluster (`run.job.engine`).
     """
 
     tasks: tuple[str, ...]
@@ -53,3 +54,4 @@ class RunRequest:
     limits: Mapping[str, Limits] = field(default_factory=dict)
     stall_minutes: float | None = None
     checkpoint_minutes: float | None = None
+    engine: str = ""

@@ -57,6 +57,9 @@ class Watch:
             self._verifiers[name] = Tail(self._job / name / "verifier" / NAME)
         if phase is Phase.DONE:
             self._end(state)
+        if phase is Phase.LOST:
+            del self.board.trials[name]
+            self._verifiers.pop(name, None)
         state.enter(phase, number(event.get("limit")) or 0.0, moment(event.get("t")))
         self._listener.phase(self.board, state)
 

@@ -167,11 +167,12 @@ def prepare(job: Path, config: Config | None) -> None:
         process.prepare(folder(job), config, job / LEDGER)
 
 
-def start(job: Path, config: Config | None) -> Models | None:
-    """Start the gateway of a job and take the keys out of this process's environment."""
+def start(job: Path, config: Config | None, keys: Mapping[str, str] | None = None) -> Models | None:
+    """Start the gateway of a job and take the keys out of this process's environment. `keys`: such
+    as are not in it."""
     if config is None:
         return None
-    client = process.ensure(folder(job), config, job / LEDGER, _taken)
+    client = process.ensure(folder(job), config, job / LEDGER, {**_taken, **(keys or {})})
     models = Models(job, client)
     _take_keys(models, config)
     return models

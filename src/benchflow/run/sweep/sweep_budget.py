@@ -116,6 +116,11 @@ class Gate:
         self._running.discard(event.trial_name)
         self._changed.set()
 
+    def lost(self, trial: str) -> None:
+        """A trial has ended without a result, and begins again under another name."""
+        self._running.discard(trial)
+        self._changed.set()
+
     async def _over(self) -> str:
         self._changed.clear()
         trials: list[dict[str, Any]] = []

@@ -147,19 +147,29 @@ def run(
     shard: Shard = WHOLE,
     retry_errors: bool = False,
     on_mended: Callable[[Problem], None] = lambda problem: None,
+    engine: str = "",
 ) -> Sweep:
     """Runs what is missing of a `shard`, or of the whole; never a finished trial again. Returns the
     sweep as it then stands, `stopped` where its budget is spent.
 
-    `on_job` is told each job's folder and number of trials before it starts, `on_mended`
-    what `jobs.resume` tells. Raises JobInUse when another process works on this sweep, and what
-    `jobs.start` raises.
+    `engine`: where its trials run (`run.job.engine`). `on_job` is told each job's folder and number
+    of trials before it starts, `on_mended` what `jobs.resume` tells. Raises JobInUse when another
+    process works on this sweep, and what `jobs.start` raises.
     """
     held = lock_of(file.name if shard == WHOLE else f"{file.name}-{shard.slug}", jobs_dir)
     held.mkdir(parents=True, exist_ok=True)
     with lock.hold(held, "the same benchflow sweep again"):
         try:
-            _run(file, jobs_dir, shard, listener, on_job, on_mended, retry_errors=retry_errors)
+            _run(
+                file,
+                jobs_dir,
+                shard,
+                listener,
+                on_job,
+                on_mended,
+                engine,
+                retry_errors=retry_errors,
+            )
         except BudgetSpent as end:
             return replace(survey(file, jobs_dir, shard), stopped=end.message)
         except Interrupted as stop:
@@ -174,6 +184,7 @@ def _run(
     listener: Listener,
     on_job: Callable[[Path, int], None],
     on_mended: Callable[[Problem], None],
+    engine: str,
     *,
     retry_errors: bool,
 ) -> None:
@@ -190,7 +201,8 @@ def _run(
         left += sum(trial.verdict is Verdict.ERROR for trial in judged) if retry_errors else 0
         if left > 0 and _goes_on(job, begun):
             gate = _gate(begun, job.path)
-            layers.provide(begun.agents)
+            if not engine:
+                layers.provide(begun.agents)
             on_job(job.path, left)
             jobs.resume(
                 job.path,
@@ -200,10 +212,12 @@ def _run(
                 change=lambda config: _changed(config, begun.file),
                 variables=begun.variables,
                 on_mended=on_mended,
+                engine=engine,
             )
-    for plan in missing(survey(file, jobs_dir, shard)):
+    for plan in missing(survey(file, jobs_dir, shard), engine):
         gate = _gate(begun, plan.job_dir)
-        layers.provide(plan.config.agents)
+        if not engine:
+            layers.provide(plan.config.agents)
         on_job(plan.job_dir, plan.n_trials)
         jobs.start(plan, listener, gate)
 
@@ -229,7 +243,7 @@ def _changed(config: Config, file: SweepFile) -> Config:
     return config.model_copy(update={"routes": routes, "budget": file.trial_budget})
 
 
-def missing(sweep: Sweep) -> Iterator[Plan]:
+def missing(sweep: Sweep, engine: str = "") -> Iterator[Plan]:
     """Jobs that run what has no trial yet: cells that lack equally much share one.
 
     Harbor runs a job attempt by attempt, each over all tasks and agents, so early results are
@@ -278,6 +292,7 @@ def missing(sweep: Sweep) -> Iterator[Plan]:
             },
             stall_minutes=sweep.file.stall_minutes,
             checkpoint_minutes=sweep.file.checkpoints,
+            engine=engine,
         )
         yield assemble(request, tasks, [sweep.agents[agent] for agent in those])
 
