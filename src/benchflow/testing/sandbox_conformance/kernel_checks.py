@@ -80,7 +80,6 @@ def _modules() -> set[str]:
 @check
 async def escape__mounts_stay_inside(rig: Rig) -> None:
     """What is mounted inside is not mounted on the host"""
-    await rig.on_this_machine()
     name = f"mount-{rig.token}"
     await rig.run(f"mkdir -p /srv/c/{name} && mount -t tmpfs {name} /srv/c/{name}")
     seen = name in Path("/proc/self/mountinfo").read_text()
@@ -190,7 +189,6 @@ async def escape__root_moves(rig: Rig) -> None:
 @check
 async def escape__keyrings(rig: Rig) -> None:
     """Keys of the orchestrator's user and session cannot be found or read inside"""
-    await rig.on_this_machine()
     _machine()
     libc = ctypes.CDLL(None, use_errno=True)
     name = f"benchflow-{rig.token}".encode()
@@ -215,7 +213,6 @@ async def escape__keyrings(rig: Rig) -> None:
 @check
 async def escape__shared_memory(rig: Rig) -> None:
     """System V shared memory of the host's cannot be attached"""
-    await rig.on_this_machine()
     libc = ctypes.CDLL(None, use_errno=True)
     number = int(rig.token[:7], 16)
     segment = libc.shmget(number, 4096, 0o1666)  # IPC_CREAT
@@ -241,7 +238,6 @@ async def escape__terminal_injection(rig: Rig) -> None:
 @check
 async def escape__host_name(rig: Rig) -> None:
     """Setting the host name inside does not set the host's"""
-    await rig.on_this_machine()
     before = socket.gethostname()
     try:
         await rig.run(f"hostname conformance-{rig.token[:6]}")

@@ -108,7 +108,6 @@ async def network__user_hides_host_loopback(rig: Rig) -> None:
 
 
 async def _abstract_unreachable(rig: Rig, environment: BaseEnvironment) -> None:
-    await rig.on_this_machine()
     name = f"benchflow-{secrets.token_hex(8)}"
     with listener(f"\0{name}") as server:
         program = (
@@ -129,7 +128,6 @@ async def network__abstract_sockets(rig: Rig) -> None:
 @check
 async def network__path_sockets(rig: Rig) -> None:
     """A unix socket in the host's file system is unreachable"""
-    await rig.on_this_machine()
     path = rig.scratch("socket") / "s"
     with listener(str(path)) as server:
         path.chmod(0o777)
