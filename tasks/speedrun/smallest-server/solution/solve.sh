@@ -15,7 +15,7 @@ for stage in $ladder; do
 done
 
 mkdir -p "$out"
-gcc -m32 -march=i686 ${LEVEL:--Os} -ffreestanding -fno-pic -fno-pie -fno-stack-protector -fno-builtin \
+gcc -m32 -march=i686 -Oz -mtune=i386 -fno-tree-loop-im -fno-guess-branch-probability -ffreestanding -fno-pic -fno-pie -fno-stack-protector -fno-builtin \
 	-fno-asynchronous-unwind-tables -fno-strict-aliasing -fcf-protection=none -fomit-frame-pointer \
 	-fno-toplevel-reorder -mno-sse -mno-mmx -mpreferred-stack-boundary=2 -fno-align-functions \
 	-fno-tree-loop-distribute-patterns -mregparm=3 -Wall -Wextra -Wno-unused \

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import catalogues
 import hostile
 from box import IMAGE, PAR, PORT, SOON, STARTS
@@ -17,9 +19,6 @@ AGAIN = 5  # seconds in which an unanswered DHCP message is said again
 AT_ONCE = 16
 LEASE = 16  # seconds of a short lease
 OFF = 5
-
-
-# -- boots ----------------------------------------------------------------------------------------
 
 
 @milestone(
@@ -42,9 +41,6 @@ def test_it_sends_nothing_else_before(main):
     main.clean()
 
 
-# -- address --------------------------------------------------------------------------------------
-
-
 @milestone("address", weight=2, requires=["boots"], proves=["R3"],
            title="It takes the address that is offered")  # fmt: skip
 def test_it_asks_again_and_takes_what_is_offered(main):
@@ -57,9 +53,6 @@ def test_it_names_the_server_whose_offer_it_takes(main):
     asked = main.start().server.of_kind(REQUEST)
     assert asked and asked[0].wanted == main.address, "another address than was offered [R3]"
     assert asked[0].message.addresses(SERVER) == [main.server.own], "without the server [R3]"
-
-
-# -- ping -----------------------------------------------------------------------------------------
 
 
 @milestone("ping", weight=2, requires=["address"], proves=["R6"], title="It answers ARP and ping")
@@ -146,9 +139,6 @@ def test_small_windows_and_options(main):
         name = main.of(513) if how.get("window") == 1 else main.small
         main.serves(name, why=f"[R11] {how}", peer=main.far, **how)
     main.clean()
-
-
-# -- refuses --------------------------------------------------------------------------------------
 
 
 @milestone("refuses", weight=2, requires=["queries", "files"], proves=["R7"],
@@ -247,7 +237,7 @@ def test_another_catalogue_after_the_next_start(spare, drawn, rng):
 # -- lossy ----------------------------------------------------------------------------------------
 
 
-@milestone("lossy", weight=4, requires=["files"], proves=["R12"],
+@milestone("lossy", weight=4, requires=["queries", "files"], proves=["R12"],
            title="Nothing is lost where frames are")  # fmt: skip
 def test_a_file_where_frames_get_lost(steady):
     rough(steady, loss=0.1)
@@ -387,7 +377,7 @@ def test_a_server_that_does_not_hear_and_one_that_refuses(spare):
     spare.machine.boot()
     assert spare.until(lambda: spare.leased, STARTS + 5 * AGAIN), "it gave up [R3]"
     discovers = spare.server.of_kind(DISCOVER)
-    gaps = [b.at - a.at for a, b in zip(discovers, discovers[1:], strict=False)]
+    gaps = [b.at - a.at for a, b in pairwise(discovers)]
     assert len(discovers) >= 3 and min(gaps[:1]) > 0.5, f"DISCOVER at once again: {gaps} [R3]"
     assert spare.ping(30), "no ping at the address that it was given [R3]"
     spare.clean()
@@ -408,9 +398,6 @@ def test_a_lease_is_renewed_and_ends(spare):
     assert spare.until(lambda: spare.address in spare.wire.allowed, 3 * AGAIN), "no new one [R5]"
     spare.answers(spare.small, why="[R5] at its new address")
     spare.clean()
-
-
-# -- off ------------------------------------------------------------------------------------------
 
 
 @milestone("off", weight=2, requires=["lease"], proves=["R15"],
@@ -442,9 +429,6 @@ def test_it_is_off_without_an_address(spare):
     assert spare.machine.shutdown(OFF), f"without an address it is not off within {OFF} s [R15]"
     spare.pause(0.5)
     spare.clean()
-
-
-# -- sizes ----------------------------------------------------------------------------------------
 
 
 @milestone("within-10", weight=1, requires=["damaged", "hostile", "off"], proves=["R16"],

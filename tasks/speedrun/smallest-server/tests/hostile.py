@@ -1,4 +1,4 @@
-"""What a network may bring beside what is meant for the box: broken, foreign and needless frames."""
+"""What a network may bring beside what is meant for the box: broken, foreign, needless frames."""
 
 from __future__ import annotations
 
