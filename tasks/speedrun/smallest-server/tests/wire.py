@@ -55,7 +55,6 @@ class Wire:
         self.faults: list[str] = []
         self.takers: list[Callable[[Frame], None]] = []
         self.tickers: list[Callable[[], None]] = []
-        self.count = 0  # frames of the box's
         self._arrived: deque[bytes] = deque(maxlen=KEPT)
         self._held: list[tuple[float, int, bool, bytes]] = []
         self._sent_at, self._number, self._open = 0.0, 0, True
@@ -127,7 +126,6 @@ class Wire:
         frame = Frame.read(data)
         if frame is None:
             return
-        self.count += 1
         if (why := self._wrong(frame)) and len(self.faults) < FAULTS:
             self.faults.append(f"{why}: {frame.kind:04x} {frame.body[:40].hex()}")
         for taker in self.takers:
