@@ -1,0 +1,188 @@
+"""speedrun/smallest-server: its catalogues, its wire, its TCP, what is shipped to agents."""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+from tests.catalogue.checkers import helpers
+
+from benchflow.bench.ethernet import ARP, IPV4, Arp, Frame, Packet, udp
+
+TASK = Path(__file__).parents[2] / "tasks/speedrun/smallest-server"
+BOX, PEER = "52:54:00:00:00:01", "52:54:00:00:00:02"
+
+
+@pytest.fixture(scope="module")
+def parts() -> Iterator[dict[str, ModuleType]]:
+    names = ("wire", "fetch", "lease", "catalogues", "box", "hostile")
+    with helpers("speedrun/smallest-server", *names) as loaded:
+        yield loaded
+
+
+def shipped() -> ModuleType:
+    path = TASK / "environment/box/catalogue.py"
+    spec = importlib.util.spec_from_file_location("catalogue", path)
+    assert spec and spec.loader
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def read(disk: bytes) -> dict[str, bytes]:
+    """The files of a catalogue, read as the order says."""
+    magic, count, sectors, total = struct.unpack_from("<4sIII", disk)
+    directory = disk[512 : 512 + 32 * count]
+    assert magic == b"SKAT" and sectors * 512 <= len(disk) and 512 + 32 * count <= sectors * 512
+    assert zlib.crc32(disk[:12] + directory) == total
+    found = {}
+    for number in range(count):
+        name, first, length, crc = struct.unpack_from("<20sIII", directory, 32 * number)
+        found[name.rstrip(b"\0").decode()] = value = disk[first * 512 : first * 512 + length]
+        assert zlib.crc32(value) == crc and first * 512 + length <= sectors * 512
+    assert len(found) == count
+    return found
+
+
+def test_a_catalogue_holds_what_was_drawn(parts: dict[str, ModuleType]) -> None:
+    catalogues = parts["catalogues"]
+    for seed in range(5):
+        rng = random.Random(seed)
+        files = catalogues.draw(rng)
+        made = catalogues.write(files, rng)
+        assert read(made.disk) == files
+        assert {len(value) for value in files.values()} >= {*catalogues.LENGTHS, 65_536, 1 << 18}
+        assert {1, 20} <= {len(name) for name in files}
+
+
+def test_a_damaged_one_differs_in_one_bit(parts: dict[str, ModuleType]) -> None:
+    catalogues, rng = parts["catalogues"], random.Random(1)
+    made = catalogues.write(catalogues.draw(rng), rng)
+    spoilt = made.damaged(700, rng).disk
+    assert [n for n in range(len(spoilt)) if spoilt[n] != made.disk[n]] == [700]
+    assert (spoilt[700] ^ made.disk[700]).bit_count() == 1
+
+
+def test_heads_that_cannot_be_are_refused_by_who_reads_as_ordered(
+    parts: dict[str, ModuleType],
+) -> None:
+    catalogues, rng = parts["catalogues"], random.Random(2)
+    made = catalogues.write(catalogues.draw(rng), rng)
+    for head in catalogues.heads_that_cannot_be(made):
+        assert len(head) == 512
+        magic, count, sectors, _ = struct.unpack_from("<4sIII", head)
+        assert magic != b"SKAT" or sectors > 8192 or 512 + 32 * count > sectors * 512
+
+
+def test_the_shipped_script_means_the_same(parts: dict[str, ModuleType]) -> None:
+    script, catalogues = shipped(), parts["catalogues"]
+    disk = script.drawn(3, 9)
+    files = read(disk)
+    assert script.files(disk) == files and len(files) == 9
+    made = catalogues.Catalogue(files, disk, {})
+    for name, value in [*files.items(), ("NOT-THERE", None)]:
+        assert script.due(value, "0" * 16).encode() == made.reply(name, "0" * 16)
+
+
+def test_par_and_limits_are_what_the_order_says(parts: dict[str, ModuleType]) -> None:
+    order, box = (TASK / "instruction.md").read_text(), parts["box"]
+    assert f"*Par* is {box.PAR:,} bytes" in order
+    assert f"1.2 times par, which is {box.PAR * 12 // 10:,} bytes" in order
+    assert f"UDP port {box.PORT}" in order and f"within {box.STARTS} seconds of power-on" in order
+    assert f"answers come within {box.SOON} seconds" in order
+    assert f"At most {box.AFTERWARDS} seconds after such a time" in order
+
+
+@pytest.fixture
+def wire(parts: dict[str, ModuleType]) -> Iterator[object]:
+    made = parts["wire"].Wire("smallest-server-test", BOX, random.Random(1))
+    made.allowed = {"10.1.1.5"}
+    yield made
+    made.close()
+
+
+def frame(source: str, said: Packet | Arp) -> Frame:
+    kind = ARP if isinstance(said, Arp) else IPV4
+    return Frame(PEER, source, kind, said.pack())
+
+
+def test_what_the_box_may_send_is_no_fault(wire) -> None:  # type: ignore[no-untyped-def]
+    for sent in (
+        frame(BOX, udp("10.1.1.5", 7007, "10.1.1.9", 5, b"x")),
+        frame(BOX, udp("0.0.0.0", 68, "255.255.255.255", 67, b"x")),
+        frame(BOX, Arp(2, BOX, "10.1.1.5", PEER, "10.1.1.9")),
+        frame(BOX, Arp(1, BOX, "0.0.0.0", PEER, "10.1.1.5")),
+    ):
+        assert wire._wrong(sent) == ""
+
+
+def test_what_it_may_not_send_is_seen(wire) -> None:  # type: ignore[no-untyped-def]
+    good = udp("10.1.1.5", 7007, "10.1.1.9", 5, b"x")
+    spoilt = good.pack()[:-1] + b"y"
+    for sent in (
+        frame(PEER, good),
+        frame(BOX, udp("10.1.1.6", 7007, "10.1.1.9", 5, b"x")),
+        frame(BOX, udp("0.0.0.0", 7007, "10.1.1.9", 5, b"x")),
+        frame(BOX, Arp(2, BOX, "10.1.1.6", PEER, "10.1.1.9")),
+        Frame(PEER, BOX, IPV4, spoilt),
+        Frame(PEER, BOX, IPV4, good.pack()[:19]),
+        Frame(PEER, BOX, 0x86DD, bytes(40)),
+    ):
+        assert wire._wrong(sent)
+
+
+class Line:
+    """What a Fetch says goes nowhere; what it hears is given to it."""
+
+    def __init__(self) -> None:
+        self.wire = SimpleNamespace(takers=[], tickers=[])
+        self.rng, self.host, self.box = random.Random(3), "10.1.1.9", "10.1.1.5"
+        self.said: list[bytes] = []
+
+    def fresh_port(self) -> int:
+        return 4000
+
+    def put(self, protocol: int, body: bytes) -> None:
+        self.said.append(body)
+
+    def packet(self, frame: Frame, protocol: int) -> Packet | None:
+        return Packet.read(frame.body)
+
+
+def hears(fetch, sequence: int, flags: int, data: bytes = b"") -> None:  # type: ignore[no-untyped-def]
+    known = struct.unpack(">I", fetch.peer.said[0][4:8])[0] + 1
+    body = struct.pack(">HHIIBBHHH", 80, 4000, sequence, known, 0x50, flags, 900, 0, 0) + data
+    fetch._take(Frame(PEER, BOX, IPV4, Packet("10.1.1.5", "10.1.1.9", 6, body).pack()))
+
+
+def test_a_fetch_puts_pieces_in_order(parts: dict[str, ModuleType]) -> None:
+    one = parts["fetch"].Fetch(Line(), b"GET /A HTTP/1.0\r\n\r\n", window=100)
+    hears(one, 500, 0x12)
+    reply = b"HTTP/1.0 200 \r\nContent-Length: 4\r\n\r\nabcd"
+    hears(one, 501 + 20, 0x11, reply[20:])
+    assert not one.received
+    hears(one, 501, 0x10, reply[:25])
+    hears(one, 501, 0x10, reply[:25])
+    assert (one.status, one.promised, one.body, one.ended) == (200, 4, b"abcd", True)
+    assert not one.fault
+
+
+@pytest.mark.parametrize("size", [101, 600])
+def test_a_fetch_sees_more_than_it_has_room_for(parts: dict[str, ModuleType], size: int) -> None:
+    one = parts["fetch"].Fetch(Line(), b"GET /A HTTP/1.0\r\n\r\n", window=100)
+    hears(one, 500, 0x12)
+    hears(one, 501, 0x10, bytes(size))
+    assert one.fault and not one.received
+
+
+def test_broken_packets_are_broken(parts: dict[str, ModuleType]) -> None:
+    line = Line()
+    line.mac, line.wire.box = PEER, BOX  # type: ignore[attr-defined]
+    frames = parts["hostile"].broken(line, random.Random(4), "NAME")
+    assert len(frames) > 50 and all(len(data) >= 60 for data in frames)
