@@ -102,6 +102,13 @@ class Sweep:
         begun = [path.parent for path in self.job.glob("*/config.json")]
         return [path.name for path in begun if not (path / "result.json").exists()]
 
+    def at_work(self) -> list[str]:
+        """Those of them whose agents have asked their model."""
+        book = self.job / "calls.jsonl"
+        lines = book.read_text().splitlines() if book.exists() else []
+        asked = {json.loads(line)["trial"] for line in lines if '"begin"' in line}
+        return [name for name in self.running() if name in asked]
+
 
 def until(what: Callable[[], object], seconds: float = 300.0) -> None:
     end = time.monotonic() + seconds
@@ -316,12 +323,14 @@ def test_a_node_without_room_is_refused_and_one_that_fills_loses_its_trial(
 ) -> None:
     small = tmp_path / "small"
     small.mkdir()
-    # Room for the trial (1,024 + 1,024 MiB) at first.
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2400m", "none", str(small)], check=True)
+    # Room for the trial (1,024 + 64 MiB) at first.
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1300m", "none", str(small)], check=True)
     odd = nodes.node(cpus=4, home=own_home(small / "home"), env=AGENTS)
     try:
         sweep = Sweep(tmp_path, nodes)
-        (sweep.folder / "play.txt").write_text("sleep 8\necho > /app/x\n")
+        config = sweep.folder / "test" / "words" / "task.toml"
+        config.write_text(config.read_text().replace("storage_mb = 1024", "storage_mb = 64"))
+        (sweep.folder / "play.txt").write_text("sleep 30\necho > /app/x\n")
         sweep.write(f"scripted:{sweep.folder / 'play.txt'}", 6)
         process = sweep.start()
         until(lambda: list(small.glob("home/sandboxes/*/owner.json")))
@@ -414,13 +423,13 @@ def test_a_network_that_parts_loses_no_trial_and_counts_none_twice(
         with ScriptedModel.start({"policy": tmp_path / "slow.toml"}) as served_by:
             sweep.write("asking:Asking", 8, models=f'["{served_by.url}/v1#policy"]')
             process = sweep.start()
-            until(lambda: len(sweep.running()) == 2)
+            until(lambda: len(sweep.at_work()) == 2)
             parted.cut()
             time.sleep(6)
             parted.mend()
             until(lambda: len(sweep.results()) >= 2)
             assert not sweep.tries("lost")
-            until(lambda: len(sweep.running()) == 2)
+            until(lambda: len(sweep.at_work()) == 2)
             parted.cut()
             time.sleep(45)
             parted.mend()
