@@ -141,10 +141,11 @@ def kill_often(victims: Victims, kills: int) -> None:
         if victims.process.poll() == 4:
             victims.process = victims.sweep()
         until_some_run(victims)
-        time.sleep(chance.uniform(0, 4))
+        time.sleep(chance.uniform(0, 8))
         what = wanted.pop()
         if getattr(victims, what)():
             victims.hits[what] += 1
+            print(f"  killed {sum(victims.hits.values())}: {what}", file=sys.stderr, flush=True)
         else:
             wanted.insert(0, what)
 

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 RAY = str(Path(sys.executable).parent / "ray")
 _MARK = "BENCHFLOW_TEST_NODE"
@@ -39,16 +40,15 @@ _STARTS = 6
 
 @dataclass
 class Node:
-    """One node. `inside`: the command that enters its network."""
+    """One node. `mark`: what stands in the environment of all that it started."""
 
     name: str
-    home: Path | None
+    mark: str
     process: subprocess.Popen[bytes]
-    inside: tuple[str, ...] = ()
 
     def pids(self) -> list[int]:
         """All that the node has started, Ray's processes and ours."""
-        mark = f"{_MARK}={self.name}\0".encode()
+        mark = f"{_MARK}={self.mark}\0".encode()
         found = []
         for path in Path("/proc").glob("[0-9]*/environ"):
             with contextlib.suppress(OSError):
@@ -139,6 +139,7 @@ class Cluster:
     ) -> Node | None:
         self.started += 1
         name = f"{self.folder.name}-{self.started}"
+        mark = uuid4().hex
         ports = [f"--{what}={_free_port()}" for what in _PORTS]
         if "--head" in more:
             # Names of sockets are short; those of tests' folders are not.
@@ -158,11 +159,11 @@ class Cluster:
                     **_PATIENT,
                     **({"BENCHFLOW_HOME": str(home)} if home else {}),
                     **env,
-                    _MARK: name,
+                    _MARK: mark,
                 },
                 start_new_session=True,
             )  # fmt: skip
-        node = Node(name, home, process, inside)
+        node = Node(name, mark, process)
         log_file = self.folder / f"{name}.log"
         while b"Ray runtime started" not in log_file.read_bytes():
             if process.poll() is not None:
