@@ -19,7 +19,7 @@ from tests.catalogue.checkers import helpers
 TASK = Path(__file__).parents[2] / "tasks/own/kernel"
 MODULES = (
     *("source", "builder", "rootfs", "exam", "recorded_disk", "wires", "cuts"),
-    *("drawn_steps", "drawn"),
+    *("drawn_steps", "drawn_kinds", "drawn"),
 )
 DRAWN = (
     *("elf", "memory", "processes", "pipes", "signals", "demand-paging", "file-writes", "threads"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builder
 import cuts
 import lives
+import nets
 import rungs
 from source import MOST_KNOWN, MOST_TABLES
 
@@ -564,17 +565,17 @@ def test_unix_sockets_of_a_drawn_program(sit):
 
 @milestone("network", weight=4, requires=["elf"], proves=["R38", "R39"], title="On the network")
 def test_it_has_an_address_and_answers(bench):
-    lives.answers_arp_and_echo(bench)
+    nets.answers_arp_and_echo(bench)
 
 
 @check("network", proves=["R40"])
 def test_datagrams(bench):
-    lives.udp(bench)
+    nets.udp(bench)
 
 
 @check("network", proves=["R39", "R40"])
 def test_ping_and_ifconfig(bench):
-    lives.pings_and_tells(bench)
+    nets.pings_and_tells(bench)
 
 
 # ---- tcp ----------------------------------------------------------------------------------------
@@ -582,7 +583,7 @@ def test_ping_and_ifconfig(bench):
 
 @milestone("tcp", weight=6, requires=["network", "polling"], proves=["R41"], title="TCP")
 def test_a_client(bench):
-    lives.fetches(bench, 1 << 20, 0)
+    nets.fetches(bench, 1 << 20, 0)
 
 
 @check("tcp", proves=["R40", "R41"])
@@ -592,17 +593,17 @@ def test_on_lo(sit):
 
 @check("tcp", proves=["R41"])
 def test_a_server_of_64(bench):
-    lives.crowd_of_connections(bench, 64, 20_000)
+    nets.crowd_of_connections(bench, 64, 20_000)
 
 
 @check("tcp", proves=["R42"])
 def test_frames_get_lost(bench):
-    lives.fetches(bench, 1 << 20, 0.05, 100 << 10)
+    nets.fetches(bench, 1 << 20, 0.05, 100 << 10)
 
 
 @check("tcp", proves=["R43"])
 def test_wget_and_httpd(bench):
-    lives.busybox_web(bench)
+    nets.busybox_web(bench)
 
 
 # ---- two-processors -----------------------------------------------------------------------------

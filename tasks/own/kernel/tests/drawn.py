@@ -12,7 +12,8 @@ import random
 import shutil
 from pathlib import Path
 
-from drawn_steps import KINDS, arithmetic, large
+from drawn_kinds import KINDS
+from drawn_steps import arithmetic, large
 from exam import Bench, Sitting
 from rootfs import MARK, Root, word
 
