@@ -67,15 +67,13 @@ class Node:
 
     def kill(self) -> None:
         """kill -9 of all of it."""
-        while pids := self.pids():
+        while pids := [pid for pid in self.pids() if not _is_dead(pid)]:
             for pid in pids:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-            if self.process.poll() is None:
-                self.process.wait()
             time.sleep(0.05)
-            if all(_is_dead(pid) for pid in pids):
-                return
+        self.process.kill()
+        self.process.wait()
 
 
 def _is_dead(pid: int) -> bool:

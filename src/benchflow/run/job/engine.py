@@ -87,15 +87,6 @@ def name(engine: str, address: str) -> str:
     return f"{RAY}:{address}" if engine == RAY else ""
 
 
-def of(name: str) -> Engine:
-    """The engine of that name. Raises MissingTool where it is not installed."""
-    if not name:
-        return LOCAL
-    from benchflow.run.ray_engine.driver import RayEngine
-
-    return RayEngine(name.partition(":")[2])
-
-
 def same(job: Path, saved: str, wanted: str) -> str:
     """The engine to continue a job with: of the kind that it was started with.
 

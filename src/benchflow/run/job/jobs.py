@@ -58,7 +58,7 @@ def start(
         job_gateway.prepare(job, plan.gateway)
         job_record.write(plan)
         phases = Phases(job, {str(planned.folder): planned.task for planned in plan.tasks})
-        engine = engines.of(plan.request.engine)
+        engine = _engine(plan.request.engine)
 
         def work() -> None:
             _play(plan.config, phases, job_gateway.start(job, plan.gateway), gate, engine)
@@ -123,14 +123,14 @@ def resume(
         )
     try:
         with lock.hold(job) as held:
-            engines.of(runs_on).recover(job)
+            _engine(runs_on).recover(job)
             job_gateway.settle(job)
             config, mended = _mend(job, saved, retry_errors=retry_errors)
             for problem in mended:
                 on_mended(problem)
             if len([*job.glob("*/result.json")]) < int(saved["n_trials"]):
                 give_again(config, variables)
-            _go_on(config, held, saved, listener, gate, change, engines.of(runs_on))
+            _go_on(config, held, saved, listener, gate, change, _engine(runs_on))
     except lock.JobInUse:
         return _look_on(job, saved, listener)
     return read_job(job)
@@ -176,6 +176,15 @@ def clean_up() -> None:
     from benchflow.sandbox import gc
 
     gc()
+
+
+def _engine(name: str) -> engines.Engine:
+    """The engine of that name (`engines.name`)."""
+    if not name:
+        return engines.LOCAL
+    from benchflow.run.ray_engine.driver import RayEngine
+
+    return RayEngine(name.partition(":")[2])
 
 
 def torn_folder(job: Path) -> Path:

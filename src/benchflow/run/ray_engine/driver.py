@@ -273,7 +273,7 @@ class RayEngine:
         return one.result
 
     async def _forget(self, one: Try, again: Again) -> None:
-        """The job goes on as if the try had not been; what it spent stays in the ledger."""
+        """To the job it is as if the try had not been; what it spent stays in the ledger."""
         job, name = self._running.job, one.config.trial_name
         self._note(one, again.came, why=str(again))
         journal.enter(job.job_dir, name, Phase.LOST.value, 0.0)

@@ -75,7 +75,8 @@ class Nodes:
         if fitting:
             told = "; ".join(sorted(self._shunned[node.id][1] for node in fitting))
             raise InfrastructureError(
-                f"no node can run the trials: {told}", hint="mend one; then the same command again"
+                f"no node can run the trials: {told}",
+                hint="repair one; then the same command again",
             )
         if waited > float(os.environ.get(PATIENCE, _PATIENCE_SECONDS)):
             raise InfrastructureError(

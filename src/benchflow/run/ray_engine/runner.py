@@ -22,6 +22,7 @@ import queue
 import shutil
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 from contextlib import suppress
@@ -53,7 +54,8 @@ if TYPE_CHECKING:
     from harbor.trial.hooks import TrialHookEvent
 
 _LOOK_SECONDS = 0.5
-_REACH_SECONDS = 20
+#: A network that is gone for a moment is no fault of the node's.
+_REACH_SECONDS, _PAUSE_SECONDS = 60.0, 2.0
 
 
 class Refused(Exception):
@@ -208,11 +210,16 @@ def _reach(models: Models) -> None:
     asked = urllib.request.Request(
         f"{models.url}/v1/models", headers={"Authorization": f"Bearer {models.token}"}
     )
-    try:
-        with urllib.request.urlopen(asked, timeout=_REACH_SECONDS):
-            return
-    except (urllib.error.URLError, OSError) as error:
-        raise Refused(f"the model gateway at {models.url} cannot be reached: {error}") from error
+    end = time.monotonic() + _REACH_SECONDS
+    while True:
+        try:
+            with urllib.request.urlopen(asked, timeout=_REACH_SECONDS):
+                return
+        except (urllib.error.URLError, OSError) as error:
+            if time.monotonic() > end:
+                why = f"the model gateway at {models.url} cannot be reached: {error}"
+                raise Refused(why) from error
+            time.sleep(_PAUSE_SECONDS)
 
 
 def _run(order: Order, trial: TrialConfig, job: Path, speaker: Speaker) -> None:
