@@ -83,7 +83,7 @@ def sandbox_vm() -> Check:
         return Check(name, State.OK, detail, needed=False)
     if accelerator.usable(made) == "kvm":
         return Check(name, State.OK, "under KVM: a guest booted under it", needed=False)
-    detail = f"under TCG, about {accelerator.SLOWER} times slower than the namespace sandbox"
+    detail = "under TCG, several times slower than the namespace sandbox"
     return Check(name, State.OK, detail, needed=False)
 
 

@@ -19,12 +19,10 @@ from benchflow.sandbox.vm.engine import Engine
 
 KVM = "/dev/kvm"
 _PROBE_SECONDS = 15.0
-#: How many times longer an agent's programs take under TCG (benchmarks/vm_sandbox.py).
-SLOWER = 10
 #: What a run is told where there is no KVM.
 COST = (
-    f"machines run under TCG here, for want of KVM: programs take about {SLOWER} times as long as "
-    "in the namespace sandbox; --agent-timeout-multiplier gives an agent more time"
+    "machines run under TCG here, for want of KVM: programs take several times as long as in the "
+    "namespace sandbox; --agent-timeout-multiplier gives an agent more time"
 )
 
 
