@@ -100,6 +100,7 @@ def test_a_proof_is_what_a_program_prints(parts: dict[str, ModuleType], tmp_path
     assert said.stdout.startswith(f"@code ok {parts['exam'].proof(salt, 'code')}\n")
 
 
+@pytest.mark.needs("gcc", "libc6-dev")
 @pytest.mark.parametrize("milestone", DRAWN)
 def test_a_drawn_program_comes_to_what_was_expected(
     parts: dict[str, ModuleType], tmp_path: Path, milestone: str

@@ -268,7 +268,7 @@ def _resume(top: Path) -> plain.subprocess.Popen[str]:
     [
         (
             ["-a", "external", "--sandbox", "docker"],
-            "works in the namespace sandbox, not in docker",
+            "works in the sandboxes namespace and vm, not in docker",
         ),
         (["-a", "external:a b"], "external:a b is no name for who drives"),
     ],

@@ -109,7 +109,7 @@ def _metered(config: AgentConfig, request: RunRequest) -> AgentConfig:
     inside = is_metered(found) and issubclass(kind, BaseInstalledAgent)
     if inside and request.sandbox not in _OURS:
         raise UsageError(
-            f"the model gateway reaches sandboxes of ours, not {request.sandbox}",
+            f"the model gateway reaches the sandboxes namespace and vm, not {request.sandbox}",
             hint="--no-gateway: the agent then gets the provider's key, and nothing is metered",
         )
     return found
@@ -146,7 +146,7 @@ def _external(label: str, request: RunRequest) -> AgentConfig:
 
     if request.sandbox not in _OURS:
         raise UsageError(
-            f"an external driver works in sandboxes of ours, not in {request.sandbox}",
+            f"an external driver works in the sandboxes namespace and vm, not in {request.sandbox}",
             hint="leave --sandbox out",
         )
     if not _LABEL.fullmatch(label):

@@ -132,7 +132,9 @@ def _can_be_credited(sandbox: str, tasks: list[Staged]) -> None:
     """Raise UsageError where checkpoints cannot be taken, or could not be verified later."""
     hint = "leave checkpoints out"
     if sandbox not in OURS:
-        raise UsageError(f"checkpoints are taken in sandboxes of ours, not in {sandbox}", hint=hint)
+        raise UsageError(
+            f"checkpoints are taken in the sandboxes namespace and vm, not in {sandbox}", hint=hint
+        )
     for planned in tasks:
         if not planned.task.is_benchflow:
             raise UsageError(
