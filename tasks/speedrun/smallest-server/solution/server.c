@@ -533,7 +533,6 @@ static void put(struct slot *s, u8 flags, u32 n)
 	out.ip.tcp.head = 0x50;
 	out.ip.tcp.flags = flags;
 	out.ip.tcp.window = be16(LONGEST_REQUEST);
-	out.ip.tcp.urgent = 0;
 	copy(out.ip.tcp.data, s->reply + s->next, n);
 	send_ip(&out, 20 + n, &out.ip.tcp.sum);
 }
@@ -729,16 +728,18 @@ static void heard(struct frame *f, u32 had)
 #endif
 }
 
-static void listen(void)
+/* Whether there was a frame. */
+static int listen(void)
 {
 	static u16 seen;
 	volatile struct queue *q = queues;
-	while (seen != q->used.index) {
-		u32 entry = q->used.ring[seen % RING].entry;
-		heard((struct frame *)buffers[entry], q->used.ring[seen % RING].size - 10);
-		seen++;
-		hand_over(0, entry);
-	}
+	if (seen == q->used.index)
+		return 0;
+	u32 entry = q->used.ring[seen % RING].entry;
+	heard((struct frame *)buffers[entry], q->used.ring[seen % RING].size - 10);
+	seen++;
+	hand_over(0, entry);
+	return 1;
 }
 
 void serve(void)
@@ -748,9 +749,10 @@ void serve(void)
 	outw(0x602, 0x100); /* the power button may be noticed */
 	look_at_the_clock();
 	start_over();
-	for (;;) {
+	for (u16 idle = 0;;) {
+		if (!listen() && ++idle)
+			continue; /* ports are slow to ask, and keep whoever plays them from other work */
 		look_at_the_clock();
-		listen();
 		keep_the_address();
 #ifdef LOSSY
 		repeat();

@@ -41,9 +41,8 @@ void serve(void)
 	outb(0x21, 0xfa);
 	outb(0xa1, 0x01);
 """)
-old = "	for (;;) {\n		look_at_the_clock();\n		listen();\n"
-assert text.count(old) == 1
-text = text.replace(old, "	for (;;) {\n		sleep();\n		look_at_the_clock();\n		listen();\n")
+start, end = text.index("	for (u16 idle = 0;;) {"), text.index("		look_at_the_clock();\n		keep_the_address")
+text = text[:start] + "	for (;;) {\n		sleep();\n		while (listen())\n			;\n" + text[end:]
 text = text.replace("static u16 card;", "u32 card;")
 open("server.c", "w").write(text)
 PY
