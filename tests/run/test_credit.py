@@ -259,7 +259,11 @@ def test_a_job_without_checkpoints_is_told_how_to_have_them(tmp_path: Path) -> N
     ("task", "more", "why"),
     [
         ("plain", (), "is a plain Harbor task"),
-        ("test/words", ("--sandbox", "docker", "--stall-minutes", "0"), "in the sandboxes namespace and vm"),
+        (
+            "test/words",
+            ("--sandbox", "docker", "--stall-minutes", "0"),
+            "in the sandboxes namespace and vm",
+        ),
         ("test/words", (), "finite number"),
     ],
 )

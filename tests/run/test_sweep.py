@@ -154,7 +154,9 @@ def test_agents_are_made_for_the_sandbox_of_the_file(sweep: Path) -> None:
         'models = ["scripted/policy.toml"]\n'
     )
     error = call(sweep, "--plan")["error"]
-    assert error["message"] == "the model gateway reaches the sandboxes namespace and vm, not docker"
+    assert (
+        error["message"] == "the model gateway reaches the sandboxes namespace and vm, not docker"
+    )
 
 
 @pytest.mark.needs("sandbox")
