@@ -129,7 +129,7 @@ def test_a_wrong_key_is_not_the_agents_fault(place: Path) -> None:
         ("scripted/missing.toml", (), "missing.toml: cannot be read"),
         ("http://127.0.0.1:9/v1", (), "which model there?"),
         ("http://127.0.0.1:9/v1#m", ("--max-usd", "1"), "the price of"),
-        ("anthropic/m", ("--sandbox", "docker"), "reaches the namespace sandbox"),
+        ("anthropic/m", ("--sandbox", "docker"), "reaches the sandboxes namespace and vm"),
     ],
 )
 def test_what_cannot_work_is_said_before_anything_starts(

@@ -126,7 +126,7 @@ def test_an_expert_answers_by_keyboard_and_the_file_is_what_was_typed(
     given = made.rating(saved(tab)).body
     assert [one.task for one in given.tasks] == list(NAMES)
     assert given.tasks[0].hours == Hours(1.5, 4, 12)
-    assert [(d.demand, d.what, d.why) for d in given.tasks[0].doubts] == [("R1", "unfair", WORDS)]
+    assert [(d.demand, d.what, d.why) for d in given.tasks[0].doubts] == [("R1", "unclear", WORDS)]
     assert (given.tasks[0].exploit, given.tasks[1].exploit) == (WORDS, "")
     assert {(one.work, one.sign, one.pay) for one in given.tasks} == {("daily", "no", "little")}
     assert {frozenset((p.a, p.b)) for p in given.pairs} == {frozenset(p) for p in made.pairs}
@@ -147,10 +147,10 @@ def test_what_is_missing_is_named_and_leads_there(tab: Page, tmp_path: Path) -> 
     tab.locator("#save").click()
     faults = tab.locator("#faults")
     expect(faults).to_be_focused()
-    expect(faults).to_contain_text("repair/lamp: low is at most likely")
-    expect(faults).to_contain_text("say that your answers may be used")
+    expect(faults).to_contain_text("repair/lamp: the three hours must rise")
+    expect(faults).to_contain_text("tick the box if you agree")
     accessible(tab)
-    faults.get_by_text("repair/lamp: low is at most likely").click()
+    faults.get_by_text("repair/lamp: the three hours must rise").click()
     expect(tab.locator('[name="t0.low"]')).to_be_focused()
     expect(tab.locator("#done")).to_be_hidden()
 

@@ -239,7 +239,7 @@ def test_what_a_program_inside_serves_is_as_good_as_missing(
 def test_a_program_that_never_answers_holds_nobody_up(
     image: Image, fuse_server: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("benchflow.sandbox.transfer._GET_PATIENCE", 1.0)
+    monkeypatch.setattr("benchflow.sandbox.transfer.GET_PATIENCE", 1.0)
     with Sandbox.start(image) as own:
         own.put(fuse_server, "/fuse_server")
         done = own.exec("mkdir /m && echo below > /m/file && /fuse_server /m mute")

@@ -29,7 +29,8 @@ _DEMAND = re.compile(r"\[(R[1-9][0-9]*[a-z]?)\][*_]*[ \t]*([^\n]*)")
 _DOCUMENT = re.compile(r"README|[A-Za-z0-9_-]+\.(?:md|txt)")
 _WORD = re.compile(r"[A-Za-z0-9_-]+(?:\.[a-z]+)?")
 _MOST_DOCUMENT = 60_000
-_MARKS = re.compile(r"[*_`]+")
+#: Of Markdown; an underscore inside of a word is none.
+_MARKS = re.compile(r"[*`]+|(?<![^\W_])_+|_+(?![^\W_])")
 
 
 class Demand(Struct, frozen=True):

@@ -28,7 +28,7 @@ PAY = {
     "part": "A part of what those hours cost",
     "full": "As much as those hours cost",
 }
-DOUBT = {"unfair": "unfair", "unclear": "unclear"}
+DOUBT = {"unclear": "unclear", "unfair": "unfair"}
 TRIED = {
     "resolved": "it was judged resolved",
     "failed": "it was judged failed",

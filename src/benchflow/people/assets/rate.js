@@ -136,7 +136,7 @@
       const all = [low, likely, high];
       if (all.some((n) => n === null)) ask("hours", "give three numbers of hours, or say that you cannot");
       else if (all.some((n) => !Number.isFinite(n) || n < 0.01 || n > 10000)) ask("hours", "hours are between 0.01 and 10,000");
-      else if (!(low <= likely && likely <= high)) ask("hours", "low is at most likely, and likely at most high");
+      else if (!(low <= likely && likely <= high)) ask("hours", "the three hours must rise, from low over likely to high");
     }
     if (!value(`${task}.sign`)) ask("sign", "say whether you would sign");
     if (!value(`${task}.pay`)) ask("pay", "say whether you would pay");
@@ -157,7 +157,7 @@
     for (const [a, b] of openPairs()) {
       if (!value(nameOf(a, b))) found.push([nameOf(a, b), `say which is harder: ${a} or ${b}`]);
     }
-    if (!value("consent")) found.push(["consent-field", "say that your answers may be used"]);
+    if (!value("consent")) found.push(["consent-field", "tick the box if you agree"]);
     return found;
   }
   function showState() {
