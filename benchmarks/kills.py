@@ -36,19 +36,20 @@ from benchflow.scripted_model import ScriptedModel
 
 AGENTS = Path(__file__).parents[1] / "tests" / "run"
 TOKENS, TURNS = 1050, 4
-POLICY = """schema = 1
+
+
+def policy(seconds: float) -> str:
+    """What the scripted model does in each trial: three commands of `seconds`, and the end."""
+    turns = "".join(f'[[turns]]\nrun = "sleep {seconds}; echo {n}"\n' for n in range(1, TURNS))
+    return f"""schema = 1
 [usage]
 input = 1000
 output = 50
-[[turns]]
-run = "sleep 0.3; echo one"
-[[turns]]
-run = "sleep 0.3; echo two"
-[[turns]]
-run = "sleep 0.3; echo three"
-[[turns]]
+{turns}[[turns]]
 say = "Done."
 """
+
+
 SWEEP = """name = "kills"
 tasks = ["./task"]
 attempts = {attempts}
@@ -76,9 +77,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="benchflow-kills-") as scratch:
         folder = Path(scratch)
         write_task(folder / "task")
-        policy = folder / "policy.toml"
-        policy.write_text(POLICY)
-        with ScriptedModel.start({"policy": policy}) as model:
+        told = folder / "policy.toml"
+        told.write_text(policy(0.3))
+        with ScriptedModel.start({"policy": told}) as model:
             text = SWEEP.format(
                 attempts=asked.trials,
                 concurrent=asked.concurrent,

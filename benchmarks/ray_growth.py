@@ -156,7 +156,7 @@ def grow(folder: Path, trials: int, counts: Sequence[int]) -> None:
             row("  processor time of the driver a trial", f"{1000 * ran.cpu / trials:.0f} ms")
             row("  driver, early and late", "{:.0f}, {:.0f} MiB".format(*ran.driver_mb), "flat")
             row("  Ray's head, early and late", "{:.0f}, {:.0f} MiB".format(*ran.head_mb), "flat")
-            row("  the board of all trials, read anew", f"{1000 * board:.0f} ms")
+            row("  the board of all trials, read afresh", f"{1000 * board:.0f} ms")
 
 
 def sleeping(folder: Path, seconds: float, a_node: int = 4) -> None:

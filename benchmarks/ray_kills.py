@@ -24,6 +24,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from kills import RETRY, TOKENS, TURNS, policy
 from nop_trial import write_task
 from timing import BENCHFLOW, headline, row, usual_environment
 
@@ -35,20 +36,6 @@ HELPERS = Path(__file__).parents[1] / "tests" / "run"
 sys.path.insert(0, str(HELPERS))
 from clusters import Cluster, Node, cluster  # noqa: E402
 
-TOKENS, TURNS = 1050, 4
-POLICY = """schema = 1
-[usage]
-input = 1000
-output = 50
-[[turns]]
-run = "sleep 1; echo one"
-[[turns]]
-run = "sleep 1; echo two"
-[[turns]]
-run = "sleep 1; echo three"
-[[turns]]
-say = "Done."
-"""
 SWEEP = """name = "kills"
 tasks = ["./task"]
 attempts = {trials}
@@ -57,7 +44,6 @@ agent = "asking:Asking"
 models = ["{url}/v1#policy"]
 """
 AGENTS = {"PYTHONPATH": str(HELPERS)}
-RETRY = ("--retry", "error")
 
 
 class Victims:
@@ -116,7 +102,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="bf-kills-", dir="/var/tmp") as scratch:
         folder = Path(scratch)
         write_task(folder / "task")
-        (folder / "policy.toml").write_text(POLICY)
+        (folder / "policy.toml").write_text(policy(1))
         with (
             ScriptedModel.start({"policy": folder / "policy.toml"}) as model,
             cluster(folder / "ray") as nodes,
