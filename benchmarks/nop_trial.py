@@ -27,7 +27,7 @@ artifacts = ["/app/out.txt"]
 [task]
 name = "benchmark/trivial"
 [agent]
-timeout_sec = 60
+timeout_sec = 600
 [verifier]
 timeout_sec = 60
 environment_mode = "separate"

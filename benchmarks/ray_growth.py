@@ -1,6 +1,6 @@
 """What Ray adds to a trial, how it grows with nodes and trials, and what would break first.
 
-    python benchmarks/ray_growth.py [--trials 200] [--nodes 1,2,4,8] [--sleep 30] [--only PART]
+    python benchmarks/ray_growth.py [--trials 200] [--nodes 1,2,4,8] [--sleep 60] [--only PART]
 
 PART is one of: overhead, nodes, sleep, simulation. All nodes are on this machine, each a `ray
 start` with one processor by name, so nop trials share its cores whatever their number: what is
@@ -233,7 +233,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--trials", type=int, default=200)
     options.add_argument("--nodes", default="1,2,4,8")
-    options.add_argument("--sleep", type=float, default=30.0)
+    options.add_argument("--sleep", type=float, default=60.0)
     options.add_argument("--cpu", type=float, default=0.1, help="of the driver a trial, simulated")
     options.add_argument("--only", default="")
     asked = options.parse_args()
