@@ -48,7 +48,9 @@ def ladder(trials: Trials) -> GateResult:
     asked = {name: tuple(order[at : at + 2]) for at, name in enumerate(order) if name in ready}
     parts = _ask(trials, "ladder", ready, asked, HALF_BUILT_A_CORE)
     alone = {name for name, part in parts.items() if name in part.named("passed")}
+    unresolved = {name for name, one in whole.items() if one.verdict is not Verdict.RESOLVED}
     shown = {name for name, part in parts.items() if _separate(part, name, asked[name], alone)}
+    shown -= unresolved
     rest = {name: one for name, one in ready.items() if name not in shown}
     stopped = {name: whole[name] for name in rest if name in whole}
     again = {name: one for name, one in rest.items() if name not in stopped}
@@ -83,17 +85,21 @@ def exploits(trials: Trials) -> GateResult:
 
 
 def gained(trials: Trials, exploit: Exploit) -> tuple[str, ...] | None:
-    """What is known of an exploit's gain, and that of the rest nothing is; None before it ran."""
-    from benchflow.run.verify.verification import read_partly_again
+    """What an exploit gained, as far as somebody looked; None before it was verified."""
+    from benchflow.run.verify.verification import VerifyRequest, read_again, read_partly_again
 
+    for folder in _answers(trials, "exploits", exploit.name, "-whole"):
+        trial = read_again(VerifyRequest(trials.task, {}, folder))
+        if trial is not None and trial.verdict is not Verdict.ERROR:
+            return tuple(gate_rules.passed(trial))
     asked = {*_outside(trials.task, exploit)}
     for folder in _answers(trials, "exploits", exploit.name):
         part = read_partly_again(folder)
         if part is None or part.cause or {*part.asked} != asked:
             continue
-        ran = [m for m in part.milestones if any(c.status != "not run" for c in m.checks)]
-        left = len(part.milestones) - len(ran)
-        return (*part.named("passed"), *([f"{left} not asked for"] if left else []))
+        passed = part.named("passed")
+        left = len({*exploit.allowed} - {*passed, *part.named("failed")})
+        return (*passed, *([f"{left} declared, not looked at"] if left else []))
     return None
 
 
@@ -114,11 +120,8 @@ def _stops(trials: Trials, order: Sequence[str]) -> tuple[dict[str, Trial], dict
 def _separate(part: Partial, name: str, asked: tuple[str, ...], alone: set[str]) -> bool:
     """Whether a stop has its milestone, and fails the next by that one's own checks alone."""
     following = asked[1:]
-    return (
-        part.named("passed")[-1:] == (name,)
-        and part.named("failed") == following
-        and ({*following} <= alone)
-    )
+    reached = part.named("passed")[-1:] == (name,) and part.named("failed") == following
+    return reached and {*following} <= alone
 
 
 def _loses(part: Partial, exploit: Exploit, honest: set[str]) -> bool:
@@ -126,12 +129,8 @@ def _loses(part: Partial, exploit: Exploit, honest: set[str]) -> bool:
     ends at checks that honest work passes."""
     caught = {*part.named("failed")}
     passed = {*part.named("passed")}
-    return (
-        bool(caught)
-        and passed <= {*exploit.allowed}
-        and caught.isdisjoint(exploit.allowed)
-        and (caught <= honest)
-    )
+    declared = passed <= {*exploit.allowed} and caught.isdisjoint(exploit.allowed)
+    return bool(caught) and declared and caught <= honest
 
 
 def _outside(task: Task, exploit: Exploit) -> tuple[str, ...]:
@@ -146,8 +145,8 @@ def _honest(trials: Trials, milestones: set[str]) -> set[str]:
     known: set[str] = set()
     unknown: set[str] = set()
     for name in milestones:
-        parts = map(read_partly_again, _answers(trials, "ladder", name))
-        found = [part for part in parts if part is not None and not part.cause]
+        before = map(read_partly_again, _answers(trials, "ladder", name))
+        found = [part for part in before if part is not None and not part.cause]
         if any(name in part.named("passed") for part in found):
             known.add(name)
         elif not found:
@@ -160,9 +159,9 @@ def _honest(trials: Trials, milestones: set[str]) -> set[str]:
     return known | {name for name, part in parts.items() if name in part.named("passed")}
 
 
-def _answers(trials: Trials, gate: str, name: str) -> Iterable[Path]:
-    """Folders of the verifications in part of one deliverable of a gate, newest first."""
-    top = trials.beside(gate, "-parts")
+def _answers(trials: Trials, gate: str, name: str, more: str = "-parts") -> Iterable[Path]:
+    """Folders of the verifications of one deliverable of a gate, newest first."""
+    top = trials.beside(gate, more)
     found = [*top.glob(f"*/{name}"), *top.glob(f"*/{name}.*")]
     return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
 
@@ -215,7 +214,5 @@ def _lost(gate: str, built: Mapping[str, Built]) -> GateResult | None:
 def _told(found: GateResult, whole: int, evidence: Path) -> GateResult:
     if found.status is Status.ERROR:
         return found
-    summary = f"{found.summary}; {plural(whole, 'deliverable')} verified whole" * bool(whole)
-    return replace(
-        found, summary=summary or found.summary, evidence=found.evidence or str(evidence)
-    )
+    said = f"; {plural(whole, 'deliverable')} verified whole" if whole else ""
+    return replace(found, summary=found.summary + said, evidence=found.evidence or str(evidence))

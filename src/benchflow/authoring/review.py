@@ -11,7 +11,7 @@ from benchflow.authoring.static_gates import grid
 from benchflow.authoring.trials import Trials
 from benchflow.results.model import Trial, Verdict
 from benchflow.run.live.progress import Silence
-from benchflow.tasks import Task
+from benchflow.tasks import Exploit, Task
 from benchflow.tasks.contributors import credited
 
 
