@@ -37,6 +37,15 @@ def applies(task: Task) -> bool:
     return task.is_benchflow and not task.steps and bool(task.milestones)
 
 
+def asked_of(task: Task, gate: str) -> Asked:
+    """The stops of the ladder: each its own milestone and the next. Exploits: all that they are not
+    declared to gain."""
+    if gate == "exploits":
+        return {exploit.name: _outside(task, exploit) for exploit in task.exploits}
+    order = [milestone.id for milestone in task.milestones]
+    return {name: tuple(order[at : at + 2]) for at, name in enumerate(order)}
+
+
 def ladder(trials: Trials) -> GateResult:
     """Stopped after milestone k, the oracle has k, and not yet the next one."""
     task = trials.task
@@ -45,7 +54,7 @@ def ladder(trials: Trials) -> GateResult:
     if lost := _lost("ladder", built):
         return lost
     ready = {name: one for name, one in built.items() if not one.ended}
-    asked = {name: tuple(order[at : at + 2]) for at, name in enumerate(order) if name in ready}
+    asked = asked_of(task, "ladder")
     parts = _ask(trials, "ladder", ready, asked, HALF_BUILT_A_CORE)
     alone = {name for name, part in parts.items() if name in part.named("passed")}
     unresolved = {name for name, one in whole.items() if one.verdict is not Verdict.RESOLVED}
@@ -68,7 +77,7 @@ def exploits(trials: Trials) -> GateResult:
     if lost := _lost("exploits", built):
         return lost
     ready = {name: one for name, one in built.items() if not one.ended}
-    asked = {exploit.name: _outside(task, exploit) for exploit in task.exploits}
+    asked = asked_of(task, "exploits")
     parts = _ask(trials, "exploits", {n: one for n, one in ready.items() if asked[n]}, asked)
     caught = {name: part.named("failed") for name, part in parts.items()}
     honest = _honest(trials, {each for at in caught.values() for each in at})
