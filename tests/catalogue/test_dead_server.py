@@ -58,7 +58,7 @@ def checked(image: Path, start: int) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
-@pytest.mark.needs("e2fsprogs")
+@pytest.mark.needs("e2fsprogs", "time")
 @pytest.mark.parametrize("sound", [True, False])
 def test_a_check_at_the_start_changes_a_sound_volume_in_nothing(
     sound: bool, tmp_path: Path
