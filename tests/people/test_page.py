@@ -173,7 +173,7 @@ def test_what_was_typed_is_there_after_a_reload_and_gone_when_erased(
     expect(at_desk.locator("#t2")).to_have_class("task skipped")
     assert at_desk.locator(".pair legend").all_text_contents() == order
     assert at_desk.locator(".pair:visible").count() == 1, "pairs with a skipped task are left out"
-    at_desk.get_by_text("What is done with your answers").click()
+    at_desk.get_by_text("What is kept, and how to have it deleted").click()
     at_desk.locator("#erase").click()
     expect(at_desk.locator('[name="t1.low"]')).to_have_value("")
     assert "kept" not in at_desk.evaluate("JSON.stringify(localStorage)")

@@ -86,13 +86,15 @@ class Remark:
 
 @dataclass(frozen=True)
 class Figures:
-    """`left_out`: voters whose votes are not counted, by reason. `agreed`, `repeated`: answers to a
-    pair shown twice, and those that were the same both times. `by`: what is ranked. `names`: given
-    for credit."""
+    """`left_out`: voters whose votes are not counted, by reason; `unseen`: votes of the others on
+    pairs that they did not look at, not counted either. `agreed`, `repeated`: answers to a pair
+    shown twice, and those that were the same both times. `by`: what is ranked. `names`: given for
+    credit."""
 
     by: str
     voters: int
     left_out: Mapping[str, int]
+    unseen: int
     agreed: int
     repeated: int
     questions: tuple[Answered, ...]
@@ -121,6 +123,7 @@ def figures(
         by=by,
         voters=len({votes.key for votes in kept}),
         left_out=dict(left_out.most_common()),
+        unseen=sum(vote.looked == "none" for votes in kept for vote in votes.votes),
         agreed=sum(agreed for agreed, _ in again),
         repeated=sum(of for _, of in again),
         questions=tuple(
@@ -137,6 +140,8 @@ def inattentive(votes: Votes, key: Key) -> str:
     """Why somebody's votes say nothing; "" where nothing speaks against them."""
     if median(vote.seconds for vote in votes.votes) < LEAST_SECONDS_A_PAIR:
         return f"looked at half of the pairs for less than {LEAST_SECONDS_A_PAIR} seconds"
+    if 2 * sum(vote.looked == "none" for vote in votes.votes) > len(votes.votes):
+        return "voted on most pairs without a look at either side"
     for vote in votes.votes:
         if key.pairs[vote.pair].kind != "blank":
             continue
@@ -154,7 +159,7 @@ def inattentive(votes: Votes, key: Key) -> str:
 def _remarks(votes: Votes, key: Key) -> Iterable[Remark]:
     for vote in votes.votes:
         meant = key.pairs[vote.pair]
-        if meant.kind == "real" and vote.remark.strip():
+        if meant.kind == "real" and vote.looked != "none" and vote.remark.strip():
             left, right = sides(vote, votes, key)
             chosen = {"left": left.trial, "right": right.trial}.get(vote.choices[SHIP.id], "")
             yield Remark(meant.task, chosen, vote.remark.strip())
@@ -166,7 +171,7 @@ def _again(votes: Votes, key: Key) -> tuple[int, int]:
     agreed = of = 0
     for vote in votes.votes:
         first = by_pair.get(key.pairs[vote.pair].of)
-        if first is None:
+        if first is None or "none" in (vote.looked, first.looked):
             continue
         for question in vote.choices.keys() & first.choices.keys():
             of += 1

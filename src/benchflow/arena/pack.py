@@ -19,6 +19,7 @@ from benchflow.base import atomic
 from benchflow.errors import UsageError
 from benchflow.people.answers import BadAnswers, Body, Signed, opened
 from benchflow.people.page import policy, whole_page
+from benchflow.people.rating import MINUTES_A_PAIR
 from benchflow.people.server import Served
 
 NAME = "arena.json"
@@ -36,8 +37,9 @@ class Question(Struct, frozen=True):
     text: str
 
 
-class Pair(Struct, frozen=True):
-    """Two sides for one task. `sides` are ids; which stands left is drawn in each browser."""
+class Pair(Struct, frozen=True, omit_defaults=True):
+    """Two sides for one task. `sides` are ids; which stands left is drawn in each browser.
+    `machines`: what each is for, in one sentence, where the task's words say it."""
 
     id: Id
     task: str
@@ -45,6 +47,7 @@ class Pair(Struct, frozen=True):
     instruction: str
     sides: tuple[Id, Id]
     questions: tuple[Question, ...]
+    machines: dict[str, str] = {}
 
 
 class Arena(Struct, frozen=True, tag_field="kind", tag="arena"):
@@ -73,13 +76,21 @@ class Arena(Struct, frozen=True, tag_field="kind", tag="arena"):
             "rehearsal": self.rehearsal,
             # What was asked stands in the page as text.
             "pairs": [
-                {"id": pair.id, "sides": pair.sides, "questions": [q.id for q in pair.questions]}
+                {
+                    "id": pair.id,
+                    "sides": pair.sides,
+                    "questions": [q.id for q in pair.questions],
+                    "task": pair.task,
+                    "machines": pair.machines,
+                }
                 for pair in self.pairs
             ],
             "sides": self.sides,
             "served": served and {"post": served.post, "csrf": served.csrf, "link": served.link},
         }
-        return whole_page("arena.html.j2", "arena", about, served, arena=self)
+        return whole_page(
+            "arena.html.j2", "arena", about, served, arena=self, minutes=MINUTES_A_PAIR
+        )
 
     def page_policy(self, served: Served | None) -> str:
         """The content security policy of the page."""

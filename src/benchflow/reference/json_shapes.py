@@ -117,6 +117,7 @@ DOCUMENTS: dict[str, dict[str, str]] = {
         "left_out": "`place`, `why`",
         "voters": "whose votes count",
         "inattentive": "reason → voters whose votes do not",
+        "unseen": "votes on pairs that their voters did not look at, not counted",
         "by": "agent or trial",
         "shown_twice": "`alike`, `of`: answers to the pair that was shown twice",
         "remarks": "`task`, `trial`, `words`: what decided a pair, as voters say",
