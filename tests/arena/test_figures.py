@@ -111,6 +111,25 @@ def test_who_does_not_look_is_left_out(made: Made) -> None:
     assert found.voters == 0 and sum(found.left_out.values()) == 2 and found.questions == ()
 
 
+def test_votes_without_a_look_are_not_counted(made: Made) -> None:
+    """One pair unseen: that vote is left out. Most pairs unseen: the voter is."""
+    key, arenas = made.key, {made.arena.digest: (made.arena, made.key)}
+    voters = []
+    for unseen in (1, 8):
+        rater, told = voter.votes(made.arena, key, voter.prefers(key, "good"))
+        real = [v for v in told["votes"] if key.pairs[v["pair"]].kind == "real"]
+        for vote in told["votes"]:
+            vote["looked"] = "end"
+        for vote in real[:unseen]:
+            vote["looked"] = "none"
+            vote["remark"] = "unseen"
+        voters.append(made.arena.votes(rater.envelope(told)).body)
+    found = figures(voters, arenas)
+    assert (found.voters, found.unseen, found.remarks) == (1, 1, ())
+    assert found.questions[0].n_votes == 11
+    assert found.left_out == {"voted on most pairs without a look at either side": 1}
+
+
 def proved_better(found: Made, name: str) -> Made:
     """The same, with all milestones passed by `name` and one by the others."""
     sides = {
@@ -125,7 +144,7 @@ def test_votes_are_set_beside_verdicts(made: Made) -> None:
     arena = made.arena
     for better, agrees in (("good", True), ("bad", False)):
         judged = proved_better(made, better)
-        draw = random.Random(8)
+        draw = random.Random(9)
         votes = [body(judged, noisy(judged, draw), turned=n % 2 == 1) for n in range(16)]
         ship = figures(votes, {arena.digest: (arena, judged.key)}).questions[0]
         proof = ship.proof

@@ -194,11 +194,17 @@ def _assembled(
             named.append(next(ids))
             sides[named[-1]], whose[named[-1]] = side, _whose(one)
         put(named[0], named[1], pair[0].record, "real")
-    best = _beside_blank(chosen, seen)
+    spare = _spare(seen, {one.uid for pair in chosen for one in pair})
     shown, blank = next(ids), next(ids)
-    sides[shown] = _shared([best.side, best.side])[0]
+    if spare is None:
+        # The side as its pair has it: with no machine that the other side did not come to start.
+        real = draw.choice(pairs)
+        shown = max(real.sides, key=lambda side: (whose[side].passed, side))
+        best = next(one for pair in chosen for one in pair if one.uid == whose[shown].uid)
+    else:
+        best, like = spare
+        sides[shown], whose[shown] = _shared([best.side, like.side])[0], _whose(best)
     sides[blank] = _blank(sides[shown])
-    whose[shown] = _whose(best)
     whose[blank] = Whose("", "", "", best.record.task, "", "", 0, 0, Counted(0, 0, 0))
     again = draw.choice([pair for pair in pairs if best.uid not in _uids(pair, whose)] or pairs)
     put(shown, blank, best.record, "blank")
@@ -215,12 +221,16 @@ def _assembled(
     return arena, Key("benchflow-arena-key/1", arena.digest, whose, meant)
 
 
-def _beside_blank(chosen: list[tuple[_Seen, _Seen]], seen: list[_Seen]) -> _Seen:
-    """What stands beside a machine that prints nothing: the one of which most was proved among
-    those that print and that no pair has, else among those of the pairs."""
-    paired = {one.uid: one for pair in chosen for one in pair}
-    rest = [one for one in seen if one.uid not in paired and one.side.consoles]
-    return max(rest or paired.values(), key=lambda one: (one.record.n_passed, one.uid))
+def _spare(seen: list[_Seen], taken: set[str]) -> tuple[_Seen, _Seen] | None:
+    """What stands beside a machine that prints nothing, and another trial for the same task: the
+    one of which most was proved among those that no pair has; None where there is none."""
+    printing = [one for one in seen if any(console.lines for console in one.side.consoles)]
+    rest = [one for one in printing if one.uid not in taken]
+    if not rest:
+        return None
+    best = max(rest, key=lambda one: (one.record.n_passed, one.uid))
+    of_task = [one for one in printing if one.record.task == best.record.task and one is not best]
+    return best, of_task[0] if of_task else best
 
 
 def _uids(pair: Pair, whose: dict[str, Whose]) -> set[str]:

@@ -96,11 +96,18 @@ def make_command(
     if as_json:
         print_json(
             {"schema": 1, "arena": made.arena.digest, "page": output / PAGE, "key": key,
-             "pairs": len(kinds), "real_pairs": kinds.count("real"), "left_out": made.left_out}
+             "pairs": len(kinds), "real_pairs": kinds.count("real"), "left_out": made.left_out,
+             "repeated": made.repeated, "unnamed": made.unnamed}
         )  # fmt: skip
         return
     for why, number in made.left_out.items():
         click.echo(f"left out: {number} that {why}", err=True)
+    if made.repeated:
+        click.echo("in more than one pair, since there are no others: " + ", ".join(made.repeated),
+                   err=True)  # fmt: skip
+    for task, machine in made.unnamed:
+        click.echo(f"no words for the machine {machine} of {task}: voters see its name alone "
+                   "(words.toml)", err=True)  # fmt: skip
     click.echo(f"{output / PAGE}  (arena {made.arena.digest[:12]}, {len(kinds)} pairs, "
                f"{len(kinds) - kinds.count('real')} of them to check attention)")  # fmt: skip
     click.echo(f"{key}  says whose they are: keep it to yourself until the votes are in")

@@ -108,6 +108,8 @@ DOCUMENTS: dict[str, dict[str, str]] = {
         "pairs": "how many",
         "real_pairs": "those that check no attention",
         "left_out": "reason → trials",
+        "repeated": "trials that stand in more than one pair, since there are no others",
+        "unnamed": "`task`, `machine` of which no words say what it is for",
     },
     "arena links": {"pack": "the arena's digest", "links": "`link`, `for`"},
     "arena read": {
