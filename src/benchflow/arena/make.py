@@ -157,11 +157,11 @@ def _repeated(key: Key) -> tuple[str, ...]:
 
 def _unnamed(arena: Arena) -> tuple[tuple[str, str], ...]:
     found = {
-        (pair.task, one.machine)
+        (pair.task, name)
         for pair in arena.pairs
         for side in pair.sides
-        for one in (*arena.sides[side].consoles, *arena.sides[side].screens)
-        if one.machine not in pair.machines
+        for name in arena.sides[side].machines
+        if name not in pair.machines
     }
     return tuple(sorted(found))
 
@@ -255,15 +255,15 @@ def _shared(two: list[Side]) -> list[Side]:
             longest[console.machine] += len(console.lines)
     order = [name for name, _ in longest.most_common() if name in common] or list(longest)
     kept = order[:MOST_CONSOLES]
-    consoles = [{one.machine: one for one in side.consoles} for side in two]
+    by_name = [{one.machine: one for one in side.consoles} for side in two]
     for name in kept:
-        if all(name in machines for machines in consoles):
-            cut = alike([machines[name] for machines in consoles])
-            for machines, one in zip(consoles, cut, strict=True):
-                machines[name] = one
+        if all(name in consoles for consoles in by_name):
+            cut = alike([consoles[name] for consoles in by_name])
+            for consoles, one in zip(by_name, cut, strict=True):
+                consoles[name] = one
     return [
-        Side(tuple(machines[name] for name in kept if name in machines), side.screens, side.words)
-        for side, machines in zip(two, consoles, strict=True)
+        Side(tuple(consoles[name] for name in kept if name in consoles), side.screens, side.words)
+        for side, consoles in zip(two, by_name, strict=True)
     ]
 
 
@@ -283,7 +283,7 @@ def _pair(id: str, record: Record, named: tuple[str, str], two: tuple[Side, Side
         text = (task.path / "instruction.md").read_text(encoding="utf-8")[:_MOST_INSTRUCTION]
     about = one_line(task.description, 300) if task else ""
     words = words_of(task) if task else drawn_words(record.generator)
-    shown = {one.machine for side in two for one in (*side.consoles, *side.screens)}
+    shown = {name for side in two for name in side.machines}
     machines = {name: words.machine(name) for name in sorted(shown) if words.machine(name)}
     return Pair(id, one_line(record.task, 100), about, text, named, tuple(questions), machines)
 

@@ -71,6 +71,11 @@ class Side(Struct, frozen=True):
     words: tuple[tuple[str, str], ...] = ()
 
     @property
+    def machines(self) -> set[str]:
+        """The machines that are seen, on consoles or on screens."""
+        return {one.machine for one in self.consoles} | {one.machine for one in self.screens}
+
+    @property
     def is_empty(self) -> bool:
         """Whether there is nothing to look at."""
         lines = any(text.strip() for console in self.consoles for _, text in console.lines)
