@@ -230,7 +230,7 @@ def test_documents_in_view_for_seconds_are_a_look(opened: Browser, folder: Path)
         pair.locator("details.words").first.scroll_into_view_if_needed()
         tab.clock.run_for(4000)
         pair.locator("[data-next]").click()
-        expect(tab.locator("main")).not_to_contain_text(place)
+        expect(pair.locator("[data-place]")).not_to_have_text(place)
 
 
 def test_each_machine_is_explained_and_the_clock_says_what_it_leaves_out(

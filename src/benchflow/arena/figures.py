@@ -76,7 +76,7 @@ class Answered:
 
     @property
     def too_few(self) -> str:
-        """How many more are needed before an interval may be published; "" where there are enough."""
+        """How many are needed before an interval may be published; "" where there are enough."""
         if not self.is_thin:
             return ""
         return (
@@ -116,8 +116,8 @@ class Figures:
 def figures(
     found: Iterable[Votes], keys: Mapping[str, Key], by: str = "agent", level: float = 0.95
 ) -> Figures:
-    """All of some votes, each of an arena of which `keys` has the key (by digest). `by`: agent or trial; trials are
-    ranked in any case where all are of one agent and model."""
+    """All of some votes, each of an arena of which `keys` has the key (by digest). `by`: agent or
+    trial; trials are ranked in any case where all are of one agent and model."""
     left_out: Counter[str] = Counter()
     kept: list[Votes] = []
     for votes in found:

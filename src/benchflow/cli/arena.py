@@ -167,8 +167,8 @@ def serve_command(
 @click.option("--by", type=click.Choice(["agent", "trial"]), default="agent", show_default=True,
               help="What is ranked.")  # fmt: skip
 @click.option("--need-link", is_flag=True, help="Leave out what came by no one-time link.")
-@click.option("-o", "--output", type=_FOLDER,
-              help="Write what was kept, and whose it is: a folder for the repository (votes/).")  # fmt: skip
+@click.option("-o", "--output", type=_FOLDER, help="Write what was kept, and whose it is: a folder "
+              "for the repository (votes/).")  # fmt: skip
 @json_option
 def read_command(
     source: tuple[Path, ...],
@@ -181,10 +181,10 @@ def read_command(
 ) -> int:
     """Check votes, open the key, and print what they say, question by question.
 
-    A SOURCE is a file that a page saved, a .jsonl of many, an answers.sqlite, an arena's own folder,
-    or one that -o wrote. Each set is checked as benchflow rate read checks ratings; beyond that, votes of those
-    are left out who preferred a machine that printed nothing, or looked for seconds only, and single
-    votes on pairs of which neither side was looked at.
+    A SOURCE is a file that a page saved, a .jsonl of many, an answers.sqlite, an arena's own
+    folder, or one that -o wrote. Each set is checked as benchflow rate read checks ratings; beyond
+    that, votes of those are left out who preferred a machine that printed nothing, or looked for
+    seconds only, and single votes on pairs of which neither side was looked at.
 
     Strengths are Bradley–Terry's, with intervals clustered by voter and task; tiers as in a report.
     Beside the verdicts: how many votes went to the side of which more was proved, and pair by pair

@@ -81,7 +81,7 @@ def _question(study: Study, one: Answered, by: str) -> Iterator[Block]:
     strengths = None if one.too_few else one.strengths
     yield _standings(study, one, by, strengths)
     if strengths is not None:
-        yield _figure(strengths)
+        yield _figure(one, strengths)
     else:
         why = one.too_few or one.refused
         yield nothing(f"Who is ahead cannot be told: {why}. What stands above are plain counts.")
@@ -114,7 +114,8 @@ def _standings(study: Study, one: Answered, by: str, strengths: Strengths | None
         Column("adjusted", "At equal sway", help="side, length, words and files allowed for"),
     )
     caption = (
-        f"{numbers.plural(one.n_votes, 'vote')} of {numbers.plural(one.n_voters, 'voter')} on "
+        f"{one.text} {numbers.plural(one.n_votes, 'vote')} of "
+        f"{numbers.plural(one.n_voters, 'voter')} on "
         f"{numbers.plural(one.n_tasks, 'task')}; “no difference” is in no strength."
     )
     return Table(f"standings-{one.question}", caption, columns, rows)
@@ -134,10 +135,10 @@ def _by_name(found: Strengths | None) -> dict[str, Cell]:
     }
 
 
-def _figure(found: Strengths) -> Figure:
+def _figure(one: Answered, found: Strengths) -> Figure:
     reading = (
-        f"Log-odds of being preferred, Bradley–Terry, 0 the mean; {100 * found.level:.0f} % "
-        f"intervals, {numbers.plural(found.n_votes, 'vote')}, errors clustered by voter and task."
+        f"{one.text} Log-odds of being preferred, Bradley–Terry, 0 the mean; "
+        f"{100 * found.level:.0f} % intervals, {numbers.plural(found.n_votes, 'vote')}, errors clustered by voter and task."
     )
     order = sorted(range(len(found.names)), key=lambda at: -found.strength[at])
     rows = [
@@ -152,8 +153,8 @@ def _figure(found: Strengths) -> Figure:
         for at in order
     )
     columns = (Column("name", "Name"), Column("strength", "Strength", numeric=True))
-    table = Table("values", "", columns, cells)
-    return Figure("strengths", "Who is preferred", reading, svg, table)
+    table = Table(f"values-{one.question}", "", columns, cells)
+    return Figure(f"strengths-{one.question}", "Who is preferred", reading, svg, table)
 
 
 def _sentences(one: Answered, strengths: Strengths | None) -> Iterator[str]:
@@ -201,7 +202,7 @@ def _pairs(study: Study, pairs: tuple[Beside, ...]) -> Table:
         Column("less", "Less of", prose=True),
         Column("for_less", "Votes", numeric=True),
         Column("neither", "No difference", numeric=True),
-        Column("agrees", "", prose=True),
+        Column("agrees", "People and proof", prose=True),
     )
     return Table(
         "pairs", "Votes on the first question, which is asked of all pairs.", columns, rows
@@ -211,7 +212,9 @@ def _pairs(study: Study, pairs: tuple[Beside, ...]) -> Table:
 def _agrees(pair: Beside) -> str:
     if pair.is_even:
         return "as much of both"
-    return "people part from the proof" if pair.parts else ""
+    if pair.for_more == pair.for_less:
+        return "undecided"
+    return "people part from the proof" if pair.parts else "agree"
 
 
 def _side(study: Study, side: Whose) -> Cell:
