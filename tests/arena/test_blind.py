@@ -122,6 +122,7 @@ def test_two_checks_of_attention_are_among_the_pairs(trials: list[Record], tmp_p
     again = next(pair for pair in made.arena.pairs if made.key.pairs[pair.id].kind == "again")
     first = next(p for p in made.arena.pairs if p.id == made.key.pairs[again.id].of)
     assert again.sides == first.sides[::-1] and again.questions == first.questions
+    assert again.machines == first.machines != {}
     blank = next(side for side, whose in made.key.sides.items() if not whose.uid)
     assert made.arena.sides[blank].is_empty
 
@@ -262,14 +263,14 @@ def test_both_consoles_are_cut_alike(tmp_path: Path) -> None:
 
 
 def test_machines_are_explained_in_the_words_of_their_task(tmp_path: Path) -> None:
-    machines = ("host", "later", "torn7")
+    machines = ("host", "later", "spare7")
     two = [trial(tmp_path / name, agent=name, task="container/host-os", machines=machines)
            for name in ("one", "two")]  # fmt: skip
     made = make(two, seed=1)
     pair = made.arena.pairs[0]
     assert set(pair.machines) == {"host", "later"}
     assert pair.machines["later"].startswith("The same server later, with a second carrier")
-    assert made.unnamed == (("container/host-os", "torn7"),)
+    assert made.unnamed == (("container/host-os", "spare7"),)
     drawn = [replace(trial(tmp_path / f"d{name}", agent=name, task="repair/server-v1-l5-2"),
                      generator="repair/server") for name in ("one", "two")]  # fmt: skip
     found = make(drawn, seed=1).arena.pairs[0].machines

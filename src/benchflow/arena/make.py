@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal
 
+from msgspec.structs import replace
+
 from benchflow.arena.names import pattern
 from benchflow.arena.pack import MOST_PAIRS, Arena, Key, Meant, Pair, Question, Whose
 from benchflow.arena.side import MOST_CONSOLES, Console, Counted, Side, alike, look
@@ -210,8 +212,7 @@ def _assembled(
     put(shown, blank, best.record, "blank")
     if len(chosen) >= _AGAIN_FROM:
         # The other way round: the browser turns both of the same two sides, or neither.
-        turned = Pair(next(ids), again.task, again.description, again.instruction,
-                      (again.sides[1], again.sides[0]), again.questions)  # fmt: skip
+        turned = replace(again, id=next(ids), sides=(again.sides[1], again.sides[0]))
         pairs.append(turned)
         meant[turned.id] = Meant("again", again.task, turned.sides, again.id)
     draw.shuffle(pairs)

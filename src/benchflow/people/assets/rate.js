@@ -227,7 +227,7 @@
   }
   function toList() {
     const box = document.getElementById("faults");
-    box.scrollIntoView({ block: "center" });
+    box.scrollIntoView({ block: "center", behavior: "instant" });
     box.focus({ preventScroll: true });
   }
   const MISSING = "Not yet complete:";
@@ -246,7 +246,7 @@
   function goTo(place) {
     const target = document.getElementById(place);
     if (target.matches("details")) target.open = true;
-    target.scrollIntoView({ block: "center" });
+    target.scrollIntoView({ block: "center", behavior: "instant" });
     target.querySelector("input, select, textarea")?.focus({ preventScroll: true });
   }
 

@@ -138,7 +138,8 @@ def _by_name(found: Strengths | None) -> dict[str, Cell]:
 def _figure(one: Answered, found: Strengths) -> Figure:
     reading = (
         f"{one.text} Log-odds of being preferred, Bradley–Terry, 0 the mean; "
-        f"{100 * found.level:.0f} % intervals, {numbers.plural(found.n_votes, 'vote')}, errors clustered by voter and task."
+        f"{100 * found.level:.0f} % intervals, {numbers.plural(found.n_votes, 'vote')}, errors "
+        "clustered by voter and task."
     )
     order = sorted(range(len(found.names)), key=lambda at: -found.strength[at])
     rows = [
@@ -173,11 +174,13 @@ def _sentences(one: Answered, strengths: Strengths | None) -> Iterator[str]:
     leans = [f"{lean.name} {lean.more} of {lean.of}" for lean in one.leans if lean.of]
     if leans:
         yield f"Votes went to the side that: {', '.join(leans)}."
-    for sway in one.adjusted.sways if one.adjusted and strengths else ():
-        yield (
-            f"{sway.name.capitalize()}: {numbers.signed(sway.effect)} log-odds "
-            f"({numbers.signed(sway.low)} to {numbers.signed(sway.high)})."
-        )
+    swayed = [
+        f"{sway.name} {numbers.signed(sway.effect)} ({numbers.signed(sway.low)} to "
+        f"{numbers.signed(sway.high)})"
+        for sway in (one.adjusted.sways if one.adjusted and strengths else ())
+    ]
+    if swayed:
+        yield f"What else sways votes, in log-odds at equal strengths: {', '.join(swayed)}."
     if one.n_same:
         yield f"{numbers.plural(one.n_same, 'vote')} between two attempts of one agent rank nobody."
 
