@@ -51,6 +51,7 @@ mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t tmpfs -o mode=755,nosuid,nodev run /run
 mkdir -p /run/lock /dev/pts /dev/shm
+[ -e /dev/fd ] || ln -s /proc/self/fd /dev/fd
 chmod 1777 /run/lock
 mount -t devpts -o gid=5,mode=620 pts /dev/pts
 mount -t tmpfs -o mode=1777,nosuid,nodev shm /dev/shm
