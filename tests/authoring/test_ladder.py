@@ -34,8 +34,8 @@ def test_one_sandbox_climbs_and_its_own_trial_is_the_last_rung(task: Path) -> No
     goes_on(task, GOES_ON)
     found = gates(task, "ladder")["ladder"]
     assert (found["status"], found["summary"]) == ("passed", "3 milestones"), found
-    (rungs,) = (home() / "checks").glob(f"embedded-{task.name}-*-rungs")
-    assert sorted(path.name for path in rungs.iterdir()) == ["lit", "switched"]
+    (climb,) = (home() / "checks").glob(f"embedded-{task.name}-*-ladder-parts/*")
+    assert sorted(path.name for path in climb.iterdir()) == ["lit", "switched", "warm"]
 
 
 def test_a_climb_that_ends_in_the_middle_is_no_last_rung(task: Path) -> None:

@@ -30,9 +30,17 @@ def boot(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def verify(boot: Path, tmp_path: Path):
-    def go(checks: str, *, python: str = PYTHON, env: dict | None = None, **manifest) -> Run:
+    def go(
+        checks: str,
+        *,
+        python: str = PYTHON,
+        env: dict | None = None,
+        asked: tuple[str, ...] = (),
+        **manifest,
+    ) -> Run:
         tests = write_task(tmp_path / "tests", HEADER + checks, **manifest)
-        return run(boot, tests, tmp_path / "logs", python, env)
+        more = tuple(part for name in asked for part in ("--milestone", name))
+        return run(boot, tests, tmp_path / "logs", python, env, more)
 
     return go
 
@@ -92,6 +100,71 @@ def test_the_log_ends_with_a_short_ladder(verify) -> None:
     assert lines[2] == "    test_hostname: assert 'gw' == 'localhost' (checks.py:11)"
     assert lines[-1].startswith("failed: 2/5 milestones, reward 0.600")
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_of_some_milestones_nothing_else_is_run_and_nothing_is_a_verdict(verify, python) -> None:
+    assert verify(LADDER).reward is not None
+    done = verify(LADDER, asked=("disk",), python=python)
+    assert done.status == 0, done.stderr
+    assert done.reward is None, "that of the run before is gone as well"
+    assert done.json("partial.json") == {"schema": 1, "milestones": ["disk"]}
+    told = done.json("milestones.json")
+    assert (told["partial"], told["reward"], told["resolved"]) == (["disk"], None, None)
+    assert {name for name, check in done.checks.items() if check["status"] != "not run"} == {
+        "test_kernel", "test_disk"
+    }  # fmt: skip
+    assert done.checks["test_login"]["message"] == "left out: only disk had to be known"
+    assert done.stdout.splitlines()[-1].startswith("partial: disk alone, so no verdict")
+    assert done.progress[-1]["partial"] == ["disk"]
+
+
+def test_what_was_asked_for_is_run_in_turn_until_it_cannot_pass(verify) -> None:
+    done = verify(LADDER, asked=("disk", "far", "login"))
+    assert done.milestones == {
+        "kernel": "passed", "login": "failed", "net": "not reached",
+        "far": "not reached", "disk": "passed",
+    }  # fmt: skip
+    began = [each["name"] for each in done.progress if each.get("status") == "running"]
+    assert began == ["test_kernel", "test_login", "test_hostname", "test_disk"]
+    assert done.json("partial.json")["milestones"] == ["login", "far", "disk"]
+
+
+def test_each_is_run_before_what_only_a_later_one_requires(verify) -> None:
+    done = verify(
+        '@milestone("a")\ndef test_a(): pass\n@milestone("b")\ndef test_b(): pass\n'
+        '@milestone("c", requires=["a"])\ndef test_c(): pass\n'
+        '@milestone("d", requires=["b"])\ndef test_d(): pass\n',
+        asked=("c", "d"),
+    )
+    began = [each["name"] for each in done.progress if each.get("status") == "running"]
+    assert began == ["test_a", "test_c", "test_b", "test_d"]
+
+
+def test_what_checks_share_lives_until_the_last_of_those_that_were_asked_for(verify) -> None:
+    done = verify(
+        "import pytest\nENDED = []\n"
+        '@pytest.fixture(scope="session")\ndef shared():\n    yield 1\n    ENDED.append(1)\n'
+        '@milestone("a")\ndef test_a(shared): pass\n'
+        '@check("a")\ndef test_more(shared): assert not ENDED\n'
+        '@milestone("z")\ndef test_z(shared): assert not ENDED\n',
+        asked=("a", "z"),
+    )
+    assert done.milestones == {"a": "passed", "z": "passed"}
+
+
+def test_a_milestone_that_is_not_there_is_a_mistake_of_who_asked(verify) -> None:
+    done = verify(LADDER, asked=("kernal",))
+    assert (done.status, done.reward) == (3, None)
+    assert "there is no milestone 'kernal' (known: kernel, login" in done.broken["message"]
+    assert not (done.logs / "partial.json").exists()
+
+
+def test_a_part_that_breaks_says_nothing(verify) -> None:
+    done = verify('@milestone("a")\ndef test_a(): raise VerifierBroken("x")\n', asked=("a",))
+    assert (done.status, done.reward) == (3, None)
+    assert done.broken is not None
+    assert not (done.logs / "partial.json").exists()
 
 
 def test_the_ladder_can_be_had_as_json(boot, tmp_path: Path) -> None:

@@ -84,9 +84,16 @@ def command(boot: Path, tests: Path, logs: Path, python: str = PYTHON) -> list[s
     return [python, str(boot), "verify", "--tests", str(tests), "--logs", str(logs)]
 
 
-def run(boot: Path, tests: Path, logs: Path, python: str = PYTHON, env: dict | None = None) -> Run:
+def run(
+    boot: Path,
+    tests: Path,
+    logs: Path,
+    python: str = PYTHON,
+    env: dict | None = None,
+    more: tuple[str, ...] = (),
+) -> Run:
     done = subprocess.run(
-        command(boot, tests, logs, python),
+        [*command(boot, tests, logs, python), *more],
         capture_output=True,
         text=True,
         timeout=300,

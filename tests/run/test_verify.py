@@ -14,6 +14,11 @@ import pytest
 from plain import BENCHFLOW, benchflow, hear
 from test_stop import processes, until
 
+from benchflow.results.jobs.trials import read_verification
+from benchflow.results.model import Phases, Verdict
+from benchflow.run.verify.verification import VerifyRequest, read_again
+from benchflow.tasks import load
+
 pytestmark = pytest.mark.needs("sandbox")
 
 UNSANDBOXED = ("--sandbox", "none")
@@ -51,6 +56,32 @@ def test_the_ladder_is_printed_and_the_exit_status_is_the_verdict(
     if status:
         assert "test_two [R2]" in done.stdout
     assert "evidence in verified/test-words__" in done.stdout
+
+
+@pytest.mark.parametrize("place", [(), UNSANDBOXED])
+@pytest.mark.parametrize(("asked", "status"), [(("one",), 0), (("one", "two"), 1), (("three",), 1)])
+def test_of_some_milestones_there_is_no_verdict_and_no_reward(
+    folder: Path, asked: tuple[str, ...], status: int, place: tuple[str, ...]
+) -> None:
+    named = [option for name in asked for option in ("--milestone", name)]
+    call = ("verify", "test/words", "half", "--logs", "seen", *named, *place)
+    done = benchflow(*call, cwd=folder, status=status)
+    assert f"partial: {', '.join(asked)} alone; no verdict and no reward" in done.stdout
+    assert not any(word in done.stdout for word in ("resolved", "reward 0", "reward 1"))
+    assert not (folder / "seen" / "verifier" / "reward.json").exists()
+    assert read_again(VerifyRequest(load(folder / "test" / "words"), {}, folder / "seen")) is None
+    trial = read_verification(folder / "seen", "test/words", "", 0, Phases())
+    assert (trial.verdict, trial.reward) == (Verdict.ERROR, None), "and nobody takes it for one"
+
+
+def test_some_milestones_as_json_and_by_a_name_that_is_not_there(folder: Path) -> None:
+    call = ("verify", "test/words", "half", *UNSANDBOXED, "--milestone")
+    told = json.loads(benchflow(*call, "one", "--json", cwd=folder).stdout)
+    assert set(told) == {"schema", "notes", "partial"}
+    assert (told["partial"]["asked"], told["partial"]["cause"]) == (["one"], "")
+    refused = benchflow(*call, "won", "--logs", "none", cwd=folder, status=2)
+    assert "test/words has no milestone 'won'" in refused.stderr
+    assert not (folder / "none").exists()
 
 
 @pytest.mark.parametrize("kind", ["link", "directory", "pipe", "device", "empty", "huge"])

@@ -8,14 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchflow.authoring import gate_rules, second_host, static_gates
+from benchflow.authoring import by_parts, gate_rules, second_host, static_gates
 from benchflow.authoring.cpu_load import busy_cores
 from benchflow.authoring.gate import GateResult, Status, judged, not_applicable
 from benchflow.authoring.nop_job import Nops
 from benchflow.authoring.trials import FROM_ORACLE, JOBS, ORACLE_TIMES, Trials
 from benchflow.base.atomic import write_json
 from benchflow.errors import InfrastructureError, UsageError
-from benchflow.results.model import Trial
 from benchflow.run.live.progress import Listener, Silence
 from benchflow.tasks import Exploit, Task, stage
 
@@ -38,11 +37,9 @@ GATES = (
 #: Gates that run when they are named, which no record waits for.
 ON_DEMAND = (second_host.GATE,)
 FAST = ("schema", "coverage", "leaks", "nop")
-#: What the verifications after the oracle's own are done under: some side by side, as a job does
-#: them, some beside as many programs that never rest as there are cores.
-_MORE_MEMORY = "a quarter more memory"
-AS_USUAL = (_MORE_MEMORY,)
-BUSY = ("all cores busy",)
+#: What the oracle's own deliverable is verified under once more: beside as many programs that never
+#: rest as there are cores.
+DISTURBED = "a quarter more memory, all cores busy"
 
 Report = Callable[[GateResult], None]
 
@@ -189,6 +186,8 @@ class _Gates:
         names = [milestone.id for milestone in self.task.milestones]
         if not names:
             return not_applicable("ladder", "the task declares no milestones")
+        if by_parts.applies(self.task):
+            return by_parts.ladder(self.trials)
         return gate_rules.ladder(self.task, self.trials.stopped(names))
 
     def _exploits(self) -> GateResult:
@@ -196,6 +195,8 @@ class _Gates:
         exploits = self.task.exploits or tuple(Exploit(path.stem, path) for path in scripts)
         if not exploits:
             return not_applicable("exploits", "the task ships no exploits")
+        if by_parts.applies(self.task):
+            return by_parts.exploits(self.trials)
         return gate_rules.exploits(
             exploits, self.trials.shipped("exploits", [exploit.name for exploit in exploits])
         )
@@ -235,21 +236,10 @@ class _Gates:
         # Another manifest needs another address, or the staged original would be found.
         larger = replace(self.task, machine_memory_mb=more, digest=f"{self.task.digest}+memory")
 
-        def verified(conditions: Sequence[str]) -> list[Trial]:
-            tasks = [larger if each == _MORE_MEMORY else self.task for each in conditions]
-            places = [top / each.replace(" ", "-") for each in conditions]
-            requests = [
-                VerifyRequest(task, given, place, label=each)
-                for task, place, each in zip(tasks, places, conditions, strict=True)
-            ]
-            return self.trials.verified(requests)
-
-        trials = verified(AS_USUAL)
+        request = VerifyRequest(larger, given, top / "disturbed", label=DISTURBED)
         with busy_cores():
-            trials += verified(BUSY)
-        conditions = (*AS_USUAL, *BUSY)
-        larger_one = trials[conditions.index(_MORE_MEMORY)]
-        return gate_rules.same(reference, trials, conditions, larger_one)
+            (again,) = self.trials.verified([request])
+        return gate_rules.same(reference, [again], [DISTURBED], again)
 
     def forget(self, gate: str) -> None:
         """What is known of `gate` no longer counts, nor do its trials, which stay as evidence."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from benchflow.authoring.gate import GateResult, Status, judged
 from benchflow.authoring.machine_memory import sizes
@@ -18,6 +19,7 @@ from benchflow.tasks import Exploit, Task
 AGENT_MARGIN, VERIFIER_MARGIN = 3.0, 2.0
 #: How many honest other solutions a task ships.
 LEAST_VARIANTS = 4
+_NO_END = "solve.sh did not run to its end"
 #: Shares of the processors that differ by less are the same.
 _SAME_SHARE = 0.1
 #: Characters of a check's message.
@@ -78,15 +80,27 @@ def oracle(trials: Sequence[Trial], times: int) -> GateResult:
     )
 
 
-def ladder(task: Task, stopped: dict[str, Trial]) -> GateResult:
+def ladder(
+    task: Task,
+    stopped: dict[str, Trial],
+    *,
+    shown: Container[str] = (),
+    ended: Mapping[str, str] = MappingProxyType({}),
+) -> GateResult:
     """Stopped after milestone k, the oracle has exactly the milestones up to k, in file order.
 
-    `stopped` maps a milestone to the trial in which the oracle stopped after it.
+    `stopped` maps a milestone to the trial in which the oracle stopped after it. `shown`: of these
+    it is known already. `ended`: how a script ended that did not end well, and was not verified.
     """
     order = [milestone.id for milestone in task.milestones]
     trials = list(stopped.values())
     findings = []
     for index, name in enumerate(order):
+        if name in shown:
+            continue
+        if name in ended:
+            findings.append(f"stopped after {name}, {_NO_END}: {ended[name]}")
+            continue
         if name not in stopped:
             findings.append(f"{name}: the oracle was not stopped there")
             continue
@@ -95,9 +109,7 @@ def ladder(task: Task, stopped: dict[str, Trial]) -> GateResult:
         if early:
             findings.append(f"stopped after {name}, {', '.join(early)} pass too early")
         if stopped[name].cause and stopped[name].verdict is not Verdict.ERROR:
-            findings.append(
-                f"stopped after {name}, solve.sh did not run to its end{_why(stopped[name])}"
-            )
+            findings.append(f"stopped after {name}, {_NO_END}{_why(stopped[name])}")
         if missing:
             beside = _beside(stopped[name])
             findings.append(f"stopped after {name}, {', '.join(missing)} do not pass{beside}")
@@ -110,18 +122,34 @@ def ladder(task: Task, stopped: dict[str, Trial]) -> GateResult:
     )
 
 
-def exploits(exploits: Sequence[Exploit], tried: dict[str, Trial]) -> GateResult:
+def exploits(
+    exploits: Sequence[Exploit],
+    tried: dict[str, Trial],
+    *,
+    shown: Container[str] = (),
+    ended: Mapping[str, str] = MappingProxyType({}),
+) -> GateResult:
     """Each exploit gains the milestones that the task declares for it, with a why, and no other.
 
     One whose script failed on the way (no mirror, a mistake in it) was not tried.
     One that gains less than declared either declares too much, which would hide a hole, or was
     ended by something else than the check that has to catch it. Nor may one have the verifier use
     up its disk or memory: a trial without a verdict counts against nobody.
+    `shown`: of these it is known already that they gain no more. `ended`: how a script ended that
+    did not end well, and was not verified.
     """
     full = {name for name, trial in tried.items() if trial.cause in USED_UP}
     trials = [trial for name, trial in tried.items() if name not in full]
     findings = []
     for exploit in exploits:
+        if exploit.name in shown:
+            continue
+        if exploit.name in ended:
+            findings.append(
+                f"{exploit.name} did not run to its end: {ended[exploit.name]}, so what it would "
+                "gain is not known"
+            )
+            continue
         if exploit.name not in tried:
             findings.append(f"{exploit.name} was not tried")
             continue

@@ -43,9 +43,9 @@ ABOUT = {
     ),
     "nop": About("does doing nothing gain nothing", "one trial"),
     "oracle": About(
-        "does the oracle resolve the task, three times from scratch; where it is incremental, the "
-        "third time is the one of *ladder*, milestone by milestone in one sandbox",
-        "three trials",
+        "does the oracle resolve the task, twice from scratch; where it is incremental, the second "
+        "time is the one of *ladder*, milestone by milestone in one sandbox",
+        "two trials",
     ),
     "budget": About(
         "do the limits leave room: the agent's 3 × the oracle's time, the verifier's 2 × its own "
@@ -59,13 +59,16 @@ ABOUT = {
         "nothing more",
     ),
     "ladder": About(
-        "stopped after a milestone, does the oracle earn exactly the milestones up to it; the "
-        "last one is the oracle, which has run already",
-        "a trial for each milestone but one",
+        "stopped after a milestone, has the oracle that milestone, and not yet the next one, by "
+        "the next one's own checks; the last stop is the oracle, which has run already",
+        "a build for each milestone but one (one for all where the oracle is incremental), and a "
+        "part of a verification each",
     ),
     "exploits": About(
-        "does each exploit run to its end and gain what is declared, no more and no less",
-        "a trial an exploit (one build for those that may share a sandbox)",
+        "does each exploit run to its end and lose all that it is not declared to gain, at checks "
+        "that honest work passes, and after milestones that it is declared to gain",
+        "a build an exploit (one for those that may share a sandbox), and a part of a "
+        "verification each",
     ),
     "variants": About(
         "are there four honest other solutions at least, and does each run to its end and "
@@ -73,13 +76,14 @@ ABOUT = {
         "a trial a variant (one build for those that may share a sandbox)",
     ),
     "corpus": About(
-        "as *exploits*, for the exploits common to all tasks",
+        "does each of the exploits common to all tasks gain what is declared, no more and no less, "
+        "verified whole",
         "four trials, two of them without a boot, and, where *oracle* has not run, one of the "
         "oracle, to record its answers",
     ),
     "determinism": About(
-        "do three verifications of one deliverable agree: the oracle's own, one with a quarter "
-        "more memory, and one beside programs that keep all cores busy",
-        "two verifications",
+        "do two verifications of one deliverable agree: the oracle's own, and one with a quarter "
+        "more memory beside programs that keep all cores busy",
+        "a verification",
     ),
 }

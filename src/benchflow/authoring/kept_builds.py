@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
@@ -19,11 +18,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from benchflow.agents import scripts
+from benchflow.authoring.built import delivered
 from benchflow.authoring.meaning import key
 from benchflow.base.atomic import write_json
 from benchflow.results.jobs.script_end import script_end
-from benchflow.results.jobs.trials import read_job
-from benchflow.results.model import Phases, Trial, Verdict
+from benchflow.results.jobs.trials import is_built, read_job
+from benchflow.results.model import Phases, Trial
 from benchflow.results.safe_files import UnreadableRecord, read_object
 from benchflow.run.verify.verification import VerifyRequest, read_again
 from benchflow.tasks import Task, stage
@@ -103,15 +103,14 @@ def _chosen(job: Path, labels: Sequence[str]) -> list[Trial]:
 
 
 def _can_stand(trial: Trial) -> bool:
-    judged = trial.verdict is not Verdict.ERROR and not trial.exception and not script_end(trial)
+    well = is_built(trial) and not trial.exception and not script_end(trial)
     kept = scripts.InTurnAgent.RUNGS if trial.agent.endswith(":*") else "artifacts"
-    return judged and (trial.path / kept).is_dir()
+    return well and (trial.path / kept).is_dir()
 
 
 def request(task: Task, built: Trial, top: Path) -> VerifyRequest:
     """How to verify what `built` delivered, in a folder of `top` with its name."""
-    files = {d.path: built.path / "artifacts" / d.path.lstrip("/") for d in task.deliverables}
-    given = {path: file for path, file in files.items() if os.path.lexists(file)}
+    given = delivered(task, built.path / "artifacts")
     return VerifyRequest(task, given, top / built.name, label=built.agent)
 
 

@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchflow.authoring.trials import Trials, put_aside, whole_job
+from benchflow.authoring.trials import Trials
+from benchflow.authoring.whole_jobs import put_aside, whole_job
 from benchflow.base.home import home
 from benchflow.results.model import Trial
 from benchflow.run.fitness import NAMESPACE, sandbox_for

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from benchflow.authoring import by_parts
 from benchflow.authoring.check import GATES, remembered
 from benchflow.authoring.gate import GateResult
 from benchflow.authoring.static_gates import grid
 from benchflow.authoring.trials import Trials
 from benchflow.results.model import Trial, Verdict
 from benchflow.run.live.progress import Silence
-from benchflow.tasks import Task
+from benchflow.tasks import Exploit, Task
 from benchflow.tasks.contributors import credited
 
 
@@ -59,13 +60,11 @@ def review(task: Task) -> Review:
     """Gathers; runs nothing, so what no gate has looked at yet is missing and said so."""
     trials = Trials(task, Silence())
     known = remembered(task)
-    own = trials.known("exploits")
+    own = {e.name: _gain(trials, e) for e in task.exploits}
     common = trials.known("corpus")
     declared = {exploit.name: exploit for exploit in task.common_exploits}
     names = list(dict.fromkeys([*common, *declared]))
-    exploits = [
-        ExploitRow(e.name, False, e.allowed, e.why, _gained(own.get(e.name))) for e in task.exploits
-    ]
+    exploits = [ExploitRow(e.name, False, e.allowed, e.why, own[e.name]) for e in task.exploits]
     for name in names:
         entry = declared.get(name)
         allowed, why = (entry.allowed, entry.why) if entry else ((), "")
@@ -83,6 +82,12 @@ def review(task: Task) -> Review:
         variants=tuple(variants),
         facts=tuple(_facts(task, oracles)),
     )
+
+
+def _gain(trials: Trials, exploit: Exploit) -> tuple[str, ...] | None:
+    if by_parts.applies(trials.task):
+        return by_parts.gained(trials, exploit)
+    return _gained(trials.known("exploits").get(exploit.name))
 
 
 def _gained(trial: Trial | None) -> tuple[str, ...] | None:

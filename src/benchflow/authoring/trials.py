@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import itertools
-import os
-import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchflow.authoring import kept_builds
+from benchflow.authoring.built import delivered
 from benchflow.authoring.meaning import key
+from benchflow.authoring.whole_jobs import (
+    by_argument,
+    end_now,
+    ended,
+    ended_partly,
+    put_aside,
+    whole_job,
+)
 from benchflow.base.home import home
-from benchflow.results.jobs.lock import hold
+from benchflow.results.jobs.partial import Partial
 from benchflow.results.model import Job, Trial, Verdict
 from benchflow.run.live.progress import Listener
 from benchflow.tasks import Exploit, Task, Variant, stage
@@ -27,7 +33,8 @@ if TYPE_CHECKING:
     from benchflow.run.job.request import RunRequest
     from benchflow.run.verify.verification import VerifyRequest
 
-ORACLE_TIMES = 3
+#: Builds of the oracle from scratch. Gate `determinism` verifies one of them once more.
+ORACLE_TIMES = 2
 #: Milestones verified at once, a core. The machines of most wait, to the end of a check's time,
 #: for what a half-built system does not have. Whole ones gain nothing (benchmarks/gate_hours.py).
 HALF_BUILT_A_CORE = 2
@@ -58,7 +65,8 @@ class Trials:
         self.listener = listener
         #: Gates whose trials were built before and have only been verified again.
         self.built_before: set[str] = set()
-        self._anew: set[str] = set()
+        #: Gates for whose trials nothing stands that was built before.
+        self.anew: set[str] = set()
 
     @functools.cached_property
     def parts(self) -> dict[str, str]:
@@ -85,7 +93,7 @@ class Trials:
 
     def _scripts(self, gate: str) -> str:
         scripts = digest_of(self.task.path, [gate])
-        if in_turn := self._going_on(gate):
+        if in_turn := self.going_on(gate):
             scripts = hashlib.sha256(repr((scripts, in_turn)).encode()).hexdigest()
         return scripts[:8]
 
@@ -115,24 +123,25 @@ class Trials:
         """The trials of a gate stay as evidence, beside those that are run again, and what they
         built stands for no other. JobInUse."""
         self.build_anew(gate)
-        for folder in (self.folder(gate), self._again(gate)):
-            kept_builds.forget(folder)
-            put_aside(folder)
-        put_aside(self._rungs(gate))
+        for more in ("", "-again", "-built"):
+            kept_builds.forget(self.beside(gate, more))
+            put_aside(self.beside(gate, more))
+        for more in ("-rungs", "-parts", "-whole"):
+            put_aside(self.beside(gate, more))
 
     def build_anew(self, gate: str) -> None:
         """From now on nothing that was built before stands for a trial of this gate."""
-        self._anew.add(gate)
+        self.anew.add(gate)
 
     def nop(self) -> tuple[Trial, ...]:
         """One trial in which nothing is done."""
         return self._job("nop", ["nop"])
 
     def oracle(self) -> tuple[Trial, ...]:
-        """The oracle, three times from scratch. Where it is incremental, the third is the one that
-        the ladder climbs with, milestone by milestone in one sandbox."""
+        """The oracle, twice from scratch. Where it is incremental, the second is the one that the
+        ladder climbs with, milestone by milestone in one sandbox."""
         climbs = self.task.oracle_incremental and self.task.milestones
-        return (*self.timed_oracles(), *([self._climb()] if climbs else []))
+        return (*self.timed_oracles(), *([self.climb()] if climbs else []))
 
     def timed_oracles(self) -> tuple[Trial, ...]:
         """Those of `oracle` that stop nowhere, so that their times are the oracle's own."""
@@ -140,7 +149,8 @@ class Trials:
         attempts = ORACLE_TIMES - 1 if climbs else ORACLE_TIMES
         return self._job("oracle", ["oracle"], attempts=attempts)
 
-    def _climb(self) -> Trial:
+    def climb(self) -> Trial:
+        """The trial of an incremental oracle that stops at each milestone in turn."""
         return self._job("ladder", ["ladder:*"])[0]
 
     def reference(self) -> Trial | None:
@@ -153,20 +163,16 @@ class Trials:
         return next(judged, None) or next(iter(self._job("reference", ["oracle"])), None)
 
     def stopped(self, names: list[str]) -> dict[str, Trial]:
-        """Milestone → the oracle stopped after it. Empty values are left out.
+        """Milestone → the oracle stopped after it, verified whole. Empty values are left out.
 
-        Where the oracle is incremental, one sandbox builds every milestone, and each is verified
-        by itself, the last as that sandbox's own trial. Else the last is the oracle, where its own
-        gate has run it already.
+        The last is the oracle, where its own gate has run it already.
         """
-        if not self.task.oracle_incremental:
-            resolved = (t for t in self.known_oracles() if t.verdict is Verdict.RESOLVED)
-            whole = next(resolved, None)
-            *lower, last = names
-            if whole is None or not lower:
-                return self._stopped(names)
-            return {**self._stopped(lower), last: whole}
-        return self._verified_in_turn("ladder", self._climb(), names)
+        resolved = (t for t in self.known_oracles() if t.verdict is Verdict.RESOLVED)
+        whole = next(resolved, None)
+        *lower, last = names
+        if whole is None or not lower:
+            return self._stopped(names)
+        return {**self._stopped(lower), last: whole}
 
     def _verified_in_turn(self, gate: str, shared: Trial, names: Sequence[str]) -> dict[str, Trial]:
         """Each by itself, the last as the sandbox's own trial. Where a script failed, it is the
@@ -196,8 +202,8 @@ class Trials:
         each is verified by itself.
         """
         kind = gate.removesuffix("s")
-        alone = [name for name in names if name not in self._going_on(gate)]
-        in_turn = [name for name in names if name in self._going_on(gate)]
+        alone = [name for name in names if name not in self.going_on(gate)]
+        in_turn = [name for name in names if name in self.going_on(gate)]
         agents = [*([f"{kind}:*"] if in_turn else []), *(f"{kind}:{name}" for name in alone)]
         trials = self._job(gate, agents, a_core=a_core)
         found = by_argument(trials, alone)
@@ -213,7 +219,7 @@ class Trials:
         def prepare() -> Plan:
             from harbor.models.trial.config import AgentConfig
 
-            request = self._request("corpus", ["nop"], 1)
+            request = self.request("corpus", ["nop"], 1)
             ready = plan(request)
             sources = {str(planned.folder): str(folder) for planned in ready.tasks}
             agents = [
@@ -232,30 +238,50 @@ class Trials:
 
     def verified(self, requests: Sequence[VerifyRequest], *, a_core: int = 1) -> list[Trial]:
         """What verifications came to, `a_core` at once; earlier ones that ended are taken."""
+        return self._each(self._verified, requests, a_core)
+
+    def verified_partly(
+        self, requests: Sequence[VerifyRequest], *, a_core: int = 1
+    ) -> list[Partial]:
+        """As `verified`, of the milestones that each request names."""
+        return self._each(self._verified_partly, requests, a_core)
+
+    def _each[T](
+        self, one: Callable[[VerifyRequest], T], requests: Sequence[VerifyRequest], a_core: int
+    ) -> list[T]:
         with ThreadPoolExecutor(self._at_once(a_core)) as pool:
-            trials = [pool.submit(self._verified, request) for request in requests]
+            under_way = [pool.submit(one, request) for request in requests]
             try:
-                return [trial.result() for trial in trials]
+                return [each.result() for each in under_way]
             except BaseException:
-                _end_now(pool, trials)
+                end_now(pool, under_way)
                 raise
 
     def _verified(self, request: VerifyRequest) -> Trial:
         from benchflow.run.verify.verification import verify
 
-        known, folder = _ended(request)
+        known, folder = ended(request)
         if known is not None:
             return known
         folder.parent.mkdir(parents=True, exist_ok=True)
         return verify(replace(request, folder=folder), self.listener).trial
 
+    def _verified_partly(self, request: VerifyRequest) -> Partial:
+        from benchflow.run.verify.verification import verify_partly
+
+        known, folder = ended_partly(request)
+        if known is not None:
+            return known
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        return verify_partly(replace(request, folder=folder), self.listener).partial
+
     def known(self, gate: str) -> dict[str, Trial]:
         """Finished trials of a gate's job by what stands behind their agent's colon."""
         found = {trial.agent.partition(":")[2]: trial for trial in self._finished(gate)}
         shared = found.pop("*", None)
-        if (in_turn := self._going_on(gate)) and shared is not None:
+        if (in_turn := self.going_on(gate)) and shared is not None:
             below, last = self._in_turn(gate, shared, in_turn)
-            known = {name: _ended(request)[0] for name, request in below.items()}
+            known = {name: ended(request)[0] for name, request in below.items()}
             found |= {name: trial for name, trial in known.items() if trial} | {last: shared}
         return found
 
@@ -283,25 +309,30 @@ class Trials:
         from benchflow.run.verify.verification import VerifyRequest
 
         kept = shared.path / InTurnAgent.RUNGS
-        delivered = [name for name in names if (kept / name).is_dir()]
-        last = names[min(len(delivered), len(names) - 1)]
+        done = [name for name in names if (kept / name).is_dir()]
+        last = names[min(len(done), len(names) - 1)]
         requests = {}
-        for name in delivered:
-            files = {d.path: kept / name / d.path.lstrip("/") for d in self.task.deliverables}
-            given = {path: file for path, file in files.items() if os.path.lexists(file)}
+        for name in done:
+            given = delivered(self.task, kept / name)
             place, agent = self._rungs(gate) / name, gate.removesuffix("s")
             requests[name] = VerifyRequest(self.task, given, place, label=f"{agent}:{name}")
         requests.pop(last, None)
         return requests, last
 
+    def beside(self, gate: str, more: str) -> Path:
+        """A folder beside that of a gate's trials, put aside with it. `-built`: trials that nobody
+        judged; `-again`, `-rungs`, `-parts`, `-whole`: verifications of what was built before, in
+        turn in one sandbox, of some milestones alone, and of all where these did not do."""
+        return self.folder(gate).with_name(f"{self.folder(gate).name}{more}")
+
     def _rungs(self, gate: str) -> Path:
-        return self.folder(gate).with_name(f"{self.folder(gate).name}-rungs")
+        return self.beside(gate, "-rungs")
 
     def _again(self, gate: str) -> Path:
-        """Where deliverables that were built before are verified again."""
-        return self.folder(gate).with_name(f"{self.folder(gate).name}-again")
+        return self.beside(gate, "-again")
 
-    def _going_on(self, gate: str) -> tuple[str, ...]:
+    def going_on(self, gate: str) -> tuple[str, ...]:
+        """Names of a gate's scripts that may share a sandbox."""
         of_task: dict[str, tuple[Exploit | Variant, ...]] = {
             "exploits": self.task.exploits,
             "variants": self.task.variants,
@@ -321,7 +352,7 @@ class Trials:
         from benchflow.run.job.plan import plan
 
         folder, keeps = self.folder(gate), self.task.is_benchflow and not self.task.steps
-        if keeps and gate not in self._anew and not folder.exists():
+        if keeps and gate not in self.anew and not folder.exists():
             labels = [agent for agent in agents for _ in range(attempts)]
             if built := kept_builds.find(folder, gate, self.task, labels):
                 self.built_before.add(gate)
@@ -331,7 +362,7 @@ class Trials:
                 return tuple(map(kept_builds.joined, built, verified))
 
         def prepare() -> Plan:
-            request = self._request(gate, agents, attempts)
+            request = self.request(gate, agents, attempts)
             if a_core > 1:
                 request = replace(request, concurrent=self._at_once(a_core))
             return plan(request)
@@ -341,7 +372,7 @@ class Trials:
             kept_builds.note(folder, gate, self.task)
         return trials
 
-    def _request(self, gate: str, agents: list[str], attempts: int) -> RunRequest:
+    def request(self, gate: str, agents: list[str], attempts: int) -> RunRequest:
         from benchflow.run.fitness import sandbox_for
         from benchflow.run.job.request import RunRequest
 
@@ -357,68 +388,6 @@ class Trials:
 
     def _run(self, gate: str, prepare: Callable[[], Plan], wanted: int) -> Job:
         return whole_job(self.folder(gate), prepare, wanted, self.listener)
-
-
-def _ended(request: VerifyRequest) -> tuple[Trial | None, Path]:
-    """An earlier verification that came to an end, or where the next one is to be.
-
-    One that was cut off or broke keeps its folder as evidence; the next is beside it.
-    """
-    from benchflow.run.verify.verification import read_again
-
-    folder, n = request.folder, 1
-    while folder.exists():
-        known = read_again(replace(request, folder=folder))
-        if known is not None and known.verdict is not Verdict.ERROR:
-            return known, folder
-        n += 1
-        # No milestone and no exploit has a dot in its name.
-        folder = folder.with_name(f"{request.folder.name}.{n}")
-    return None, folder
-
-
-def put_aside(folder: Path) -> None:
-    """Give a job's folder, where there is one, the next free name. Raises JobInUse."""
-    if not folder.is_dir():
-        return
-    with hold(folder, then="the same command again"):
-        names = (folder.with_name(f"{folder.name}.{n}") for n in itertools.count(1))
-        folder.rename(next(name for name in names if not name.exists()))
-
-
-def whole_job(folder: Path, prepare: Callable[[], Plan], wanted: int, listener: Listener) -> Job:
-    """The job in `folder`: read when it is whole, resumed when it stopped, else started.
-
-    `wanted`: how many trials it has when it is whole.
-    """
-    from benchflow.results.jobs.trials import read_job
-    from benchflow.run.job import jobs
-
-    if not (folder / "benchflow.json").is_file():
-        return jobs.start(prepare(), listener)
-    found = read_job(folder)
-    if len(found.trials) >= wanted and not found.count(Verdict.ERROR):
-        return found
-    if not jobs.is_current(folder):  # the same in meaning, but no longer to the byte
-        put_aside(folder)
-        return jobs.start(prepare(), listener)
-    return jobs.resume(folder, listener, retry_errors=True)
-
-
-def _end_now(pool: Executor, under_way: list[Future[Trial]]) -> None:
-    """Who stops a gate does not wait for verifications to end: their sandboxes are taken away."""
-    from benchflow.sandbox import cleanup
-
-    pool.shutdown(wait=False, cancel_futures=True)
-    while not all(each.done() for each in under_way):  # wait() never counts what was cancelled
-        cleanup.end_own()
-        time.sleep(0.5)
-
-
-def by_argument(trials: tuple[Trial, ...], names: list[str]) -> dict[str, Trial]:
-    """Trials by what stands behind the colon of their agent's name (`ladder:kernel`)."""
-    found = {trial.agent.partition(":")[2]: trial for trial in trials}
-    return {name: found[name] for name in names if name in found}
 
 
 @functools.cache

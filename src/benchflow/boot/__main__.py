@@ -10,12 +10,17 @@ from pathlib import Path
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Exit status: 0 a reward was written, 2 wrong usage, 3 the verifier broke."""
+    """Exit status: 0 a reward was written (of some milestones: partial.json), 2 wrong usage, 3 the
+    verifier broke."""
     parser = argparse.ArgumentParser(prog="boot.pyz")
     verbs = parser.add_subparsers(dest="verb", required=True)
     run = verbs.add_parser("verify", help="run checks.py and write the reward")
     run.add_argument("--tests", type=Path, required=True, help="folder of checks.py and task.json")
     run.add_argument("--logs", type=Path, required=True, help="folder for reward and evidence")
+    run.add_argument(
+        "--milestone", action="append", default=[], metavar="ID",
+        help="run only its checks and those of what it requires, and write no reward; repeat it",
+    )  # fmt: skip
     run.add_argument("--json", action="store_true", help="print milestones.json instead of text")
     verbs.add_parser("selfcheck", help="print tools and versions as JSON")
     options = parser.parse_args(arguments)
@@ -27,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     from benchflow.boot.runner.verify import verify
 
-    return verify(options.tests, options.logs, as_json=options.json)
+    return verify(options.tests, options.logs, as_json=options.json, asked=options.milestone)
 
 
 def _close_against_outside() -> None:

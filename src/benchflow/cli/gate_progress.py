@@ -13,6 +13,7 @@ from benchflow.base.numbers import duration
 from benchflow.base.text import one_line
 from benchflow.cli.live import finished_line
 from benchflow.results.jobs.progress_events import Phase
+from benchflow.results.jobs.verdict import NO_REWARD
 from benchflow.run.live.progress import Board, TrialState
 
 _CLEAR = "\r\x1b[2K"
@@ -95,6 +96,8 @@ def _came_to(trial: TrialState) -> str:
         return finished_line(trial)
     if "CancelledError" in (result.cause, result.exception):
         return "stopped; it is run again"
+    if result.cause == NO_REWARD and not result.exception:
+        return f"built in {duration(result.phases.total)}"
     failed = next((each for each in result.milestones if each.first_failure), None)
     at = failed.first_failure if failed else None
     where = f", stopped at {failed.id} by {at.name}" if failed and at else ""

@@ -101,7 +101,7 @@ def finished_line(trial: TrialState) -> str:
     """What a finished trial came to, in one line."""
     result = trial.result
     if result is None:
-        return f"done, but {trial.note}"
+        return trial.said or f"done, but {trial.note}"
     words = [result.verdict.value]
     if result.milestones:
         words.append(f"{result.n_passed}/{len(result.milestones)} milestones")

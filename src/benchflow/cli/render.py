@@ -17,6 +17,7 @@ from benchflow.cli.options import print_json
 from benchflow.cli.table import labels, ladder, side_by_side, summary, trials_table
 from benchflow.errors import InfrastructureError, UsageError
 from benchflow.results import to_json
+from benchflow.results.jobs.partial import Partial
 from benchflow.results.jobs.script_end import script_end
 from benchflow.results.model import Host, Job, Problem, Trial, Verdict
 
@@ -84,6 +85,19 @@ def print_trial(trial: Trial) -> None:
         click.echo(f"  host: {told}")
     evidence = ", ".join(one_line(name, 200) for name in trial.evidence)
     click.echo(f"  evidence in {shown(trial.path)}: {evidence or 'none'}")
+
+
+def print_partial(partial: Partial) -> None:
+    """A verification of some milestones alone."""
+    click.echo(f"partial: {', '.join(partial.asked)} alone; no verdict and no reward")
+    if partial.cause:
+        click.echo(f"  it says nothing ({partial.cause}: {partial.cause_message})")
+    ran = [m for m in partial.milestones if any(c.status != "not run" for c in m.checks)]
+    if ran:
+        click.echo(ladder(ran))
+    click.echo(f"  left out: {plural(len(partial.milestones) - len(ran), 'milestone')}")
+    click.echo(f"  time: {duration(partial.seconds)}")
+    click.echo(f"  evidence in {shown(partial.path)}")
 
 
 def _host(host: Host) -> str:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from benchflow.cli.options import json_option, pairs, print_json
 from benchflow.errors import UsageError
+
+if TYPE_CHECKING:
+    from benchflow.run.verify.verification import VerifyRequest
 
 
 @click.command("verify")
@@ -21,6 +25,13 @@ from benchflow.errors import UsageError
     callback=pairs,
     metavar="PATH=FILE",
     help="For tasks with several: what PATH of the task is. Repeat it.",
+)
+@click.option(
+    "--milestone",
+    "milestones",
+    multiple=True,
+    metavar="ID",
+    help="Only this one and what it requires; no verdict. Repeat it.",
 )
 @click.option("--step", default="", help="Step of a task that has several.")
 @click.option(
@@ -47,6 +58,7 @@ def command(
     task: str,
     deliverable: Path | None,
     more: dict[str, str],
+    milestones: tuple[str, ...],
     step: str,
     sandbox: str,
     logs: Path | None,
@@ -65,8 +77,14 @@ def command(
       benchflow verify spin/appliance --deliverable /app/out/appliance.img=./a.img
       benchflow verify ./my-task ./disk.img --sandbox none      while you write the checks
       benchflow verify repair/dead-server ./disk.img --release trixie     by another QEMU
+      benchflow verify repair/dead-server ./disk.img --milestone boots    these checks alone
 
-    Exit status: 0 resolved, 1 failed, 4 when the verifier itself broke.
+    With --milestone the checks of these milestones and of what they require are run, milestone by
+    milestone, until one fails, and no machine is started that they do not need. That is for work
+    under way: it is no verdict, there is no reward, and nothing can be published of it.
+
+    Exit status: 0 resolved (all milestones that were named passed), 1 failed, 4 when the verifier
+    itself broke.
     """
     from benchflow.cli.live import display_alone
     from benchflow.cli.render import print_trial, shown
@@ -91,7 +109,10 @@ def command(
         sandboxed=sandbox != "none",
         keep=keep,
         release=release,
+        milestones=milestones,
     )
+    if milestones:
+        return _some(request, as_json=as_json)
     with display_alone(quiet=as_json) as listener:
         outcome = verify(request, listener)
     if as_json:
@@ -104,3 +125,27 @@ def command(
     if outcome.kept:
         click.echo(f"sandbox kept in {shown(outcome.kept)}", err=True)
     return {Verdict.RESOLVED: 0, Verdict.FAILED: 1, Verdict.ERROR: 4}[outcome.trial.verdict]
+
+
+def _some(request: VerifyRequest, *, as_json: bool) -> int:
+    """Of some milestones alone: what is printed says that it is no verdict."""
+    from benchflow.cli.live import display_alone
+    from benchflow.cli.render import print_partial, shown
+    from benchflow.results import to_json
+    from benchflow.run.verify.verification import verify_partly
+
+    with display_alone(quiet=as_json) as listener:
+        outcome = verify_partly(request, listener)
+    partial = outcome.partial
+    if as_json:
+        print_json({"schema": 1, "notes": outcome.notes, "partial": to_json.plain(partial)})
+    else:
+        click.echo()
+        print_partial(partial)
+        for note in outcome.notes:
+            click.echo(f"note: {note}")
+    if outcome.kept:
+        click.echo(f"sandbox kept in {shown(outcome.kept)}", err=True)
+    if partial.cause:
+        return 4
+    return int(not set(partial.asked) <= set(partial.named("passed")))

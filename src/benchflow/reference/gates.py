@@ -16,6 +16,34 @@ _MEANS = {
     Status.ERROR: "the infrastructure failed, so the gate says nothing; it is run again next time",
 }
 
+_CLAIMS = """\
+## What *ladder* and *exploits* claim
+Both ask each deliverable for some milestones alone (`benchflow verify --milestone`): first what a \
+milestone requires, then the milestone, and so on in the order of the file, until a check fails. \
+Oracles, variants, the common exploits and every trial of an agent are verified whole.
+- *ladder* asks what was delivered after milestone k for k and the next one. Claimed: each \
+milestone passes after its own step of the work, and one step earlier its own checks fail, though \
+all that it requires passes. Not looked at: earlier milestones that neither of the two requires \
+(they passed at their own stops, and in the oracle), and later ones (each is shown to fail one \
+step before its own, where more of the work is done).
+- *exploits* asks for every milestone outside of `allowed`. Claimed: none is earned, so `allowed` \
+bounds the score from above; and the exploit ends at the checks that are to catch it, because all \
+that these milestones require passes. Not looked at: whether it earns what is declared and not \
+required by anything that it loses.
+- *What a failure proves.* A check that fails shows nothing if it counts on what a check that was \
+left out would have done. So each milestone at which a deliverable ends must pass for honest work \
+that is asked for it with nothing run but what it requires: at its stop of the ladder, else by the \
+oracle's own deliverable.
+- *Everything else is verified whole*, and judged by the stricter rule: a stop of the ladder earns \
+exactly the milestones up to it, an exploit exactly what is declared. So a part of a verification \
+lets a deliverable through, and never finds fault with one. The gate's line says how many were \
+verified whole.
+- *What remains.* A check that honest work passes by itself, an exploit fails by itself, and the \
+same exploit passes after checks of milestones that it does not require, is not found.
+
+Plain Harbor tasks and tasks of several steps are verified whole throughout.
+"""
+
 
 def page() -> str:
     """The whole page."""
@@ -38,6 +66,7 @@ in this order; `--fast` runs {", ".join(FAST)}; `--gate NAME` one.
 Run only when it is named (`--gate NAME`); a task is complete without it:
 
 {more}
+{_CLAIMS}
 A task needs at least {LEAST_MILESTONES} milestones, {LEAST_CHECKS} checks, {LEAST_EXPLOITS} \
 exploits of its own and 3 hints.
 

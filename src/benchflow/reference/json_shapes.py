@@ -56,7 +56,13 @@ ADDED = {
 #: Verb → key → what its value is; a class in square brackets is a list of it.
 DOCUMENTS: dict[str, dict[str, str]] = {
     "run, resume, results": {"jobs": "[Job]"},
-    "verify": {"trial": "Trial", "notes": "what is to be said of the verifier's place"},
+    "verify": {
+        "trial": "Trial",
+        "partial": "in its place, of some milestones alone (`--milestone`): `path`, `asked`, "
+        "`milestones` as in [Trial](#trial), `cause` and `cause_message` where it says nothing, "
+        "`seconds`; never a verdict or a reward",
+        "notes": "what is to be said of the verifier's place",
+    },
     "credit": {
         "trials": "what the `credit.json` of each holds (results.md), and its `path`",
         "left_out": "reason → number of trials",

@@ -39,7 +39,7 @@ _CHECKS_STORAGE_MB = 8192
 _TEST_SH = """#!/bin/sh
 # Boots what was delivered and writes /logs/verifier/reward.json; a status other than 0 means that
 # the verifier itself broke and that no reward was written.
-exec python3 -I /tests/boot.pyz verify --tests /tests --logs /logs/verifier
+exec python3 -I /tests/boot.pyz verify --tests /tests --logs /logs/verifier "$@"
 """
 _IMAGE_SCRIPT = "image/build.sh"
 _UNPACK_FIRST = f"python3 -I /tests/{packing.UNPACK} || exit 3\nexec "

@@ -18,7 +18,14 @@ from benchflow.boot.runner.cast import Cast
 
 SCHEMA = 1
 _CTRF_STATUS = {"passed": "passed", "failed": "failed", "crashed": "failed", "not run": "skipped"}
-_STALE = ("reward.json", "reward.txt", "broken.json", "milestones.json", "ctrf.json")
+_STALE = (
+    "reward.json",
+    "reward.txt",
+    "partial.json",
+    "broken.json",
+    "milestones.json",
+    "ctrf.json",
+)
 _MAX_BOOTS = 200
 
 
@@ -52,6 +59,8 @@ class Evidence(Observer):
 
     def __init__(self, logs: Path) -> None:
         self.logs = logs
+        #: The only milestones that are verified; empty for all.
+        self.asked: tuple[str, ...] = ()
         logs.mkdir(parents=True, exist_ok=True)
         for name in _STALE:
             (logs / name).unlink(missing_ok=True)
@@ -143,7 +152,14 @@ class Evidence(Observer):
         write_json(self.logs / "milestones.json", content)
 
     def milestones(self, ladder: Ladder, task: dict[str, Any]) -> dict[str, Any]:
-        """The content of milestones.json."""
+        """The content of milestones.json. Of some milestones alone there is neither reward nor
+        `resolved`, and `partial` names them."""
+        content = self._ladder(ladder, task)
+        if self.asked:
+            content |= {"partial": list(self.asked), "reward": None, "resolved": None}
+        return content
+
+    def _ladder(self, ladder: Ladder, task: dict[str, Any]) -> dict[str, Any]:
         return {
             "schema": SCHEMA,
             "task": {key: task.get(key, "") for key in ("name", "version", "digest")},
@@ -210,6 +226,10 @@ class Evidence(Observer):
         for name, value in ladder.metrics.items():
             reward[f"metric.{name}"] = value
         write_json(self.logs / "reward.json", reward)
+
+    def write_partial(self) -> None:
+        """partial.json: the very last file of a run of some milestones that did not break."""
+        write_json(self.logs / "partial.json", {"schema": SCHEMA, "milestones": [*self.asked]})
 
     def write_broken(self, reason: str, message: str) -> None:
         """broken.json: why there is no reward."""

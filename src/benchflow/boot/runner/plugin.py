@@ -25,6 +25,7 @@ from benchflow.boot.milestones import (
 from benchflow.boot.runner.evidence import Evidence
 from benchflow.boot.runner.fixtures import Fixtures
 from benchflow.boot.runner.manifest import Manifest
+from benchflow.boot.runner.partial import required
 from benchflow.boot.runner.time_budget import Budget
 from benchflow.boot.sanitize import clean
 
@@ -99,6 +100,9 @@ class Plugin(Fixtures):
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Runs the checks one after the other; the ladder decides which are reached."""
         items = session.items
+        if self.evidence.asked:
+            self._run_asked(items)
+            return True
         for index, item in enumerate(items):
             if self.broken is not None:
                 break
@@ -110,6 +114,24 @@ class Plugin(Fixtures):
                 continue
             self._run(item, run, items[index + 1] if index + 1 < len(items) else None)
         return True
+
+    def _run_asked(self, items: list[pytest.Item]) -> None:
+        """Milestone by milestone: what it requires, then it, until one check of these fails."""
+        for id in self.evidence.asked:
+            group = required(self.ladder.milestones, id)
+            for item in items:
+                run = self._runs[item.nodeid]
+                if run.spec.milestone not in group or run.status != "not run":
+                    continue
+                if self.broken or any(self.ladder.status(each) == "failed" for each in group):
+                    break
+                # Any other item: with none, what all checks share would be torn down.
+                self._run(item, run, next((other for other in items if other is not item), None))
+            for each in group:
+                self._end_milestone(each, force=True)
+        for run in self._runs.values():
+            if run.status == "not run":
+                run.message = f"left out: only {', '.join(self.evidence.asked)} had to be known"
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Generator[None, Any, None]:

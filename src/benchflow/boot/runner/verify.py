@@ -8,6 +8,7 @@ import shutil
 import signal
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -18,6 +19,7 @@ from benchflow.boot.runner.evidence import Evidence
 from benchflow.boot.runner.ladder_text import ladder_text
 from benchflow.boot.runner.manifest import Manifest
 from benchflow.boot.runner.manifest import load as load_manifest
+from benchflow.boot.runner.partial import in_order
 from benchflow.boot.runner.scan import scan
 from benchflow.boot.sanitize import clean
 
@@ -26,11 +28,13 @@ EXIT_BROKEN = 3
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-def verify(tests: Path, logs: Path, *, as_json: bool = False) -> int:
+def verify(tests: Path, logs: Path, *, as_json: bool = False, asked: Sequence[str] = ()) -> int:
     """Run `tests`/checks.py, write the evidence into `logs`, print the ladder (or milestones.json).
 
     Returns 0 when a reward was written, 3 when the verifier broke (broken.json says why, and no
     reward file exists). Whatever stops the process before the end leaves no reward file either.
+    `asked`: of these milestones alone, and what they require; that is never a verdict, so it
+    writes partial.json and no reward.
     """
     tests, logs = tests.resolve(), logs.resolve()
     try:
@@ -40,15 +44,16 @@ def verify(tests: Path, logs: Path, *, as_json: bool = False) -> int:
         return EXIT_BROKEN
     _stop_on_signals()
     try:
-        return _verify(tests, evidence, as_json)
+        return _verify(tests, evidence, as_json, asked)
     except (Exception, KeyboardInterrupt) as error:
         return _broken(evidence, reason(error), str(error))
 
 
-def _verify(tests: Path, evidence: Evidence, as_json: bool) -> int:
+def _verify(tests: Path, evidence: Evidence, as_json: bool, asked: Sequence[str]) -> int:
     memory.bound_own()
     manifest = load_manifest(tests / "task.json")
     specs = scan(tests / "checks.py")
+    evidence.asked = in_order(specs, asked)
     scratch = Path(tempfile.mkdtemp(prefix="benchflow-boot-", dir=_scratch_root()))
     try:
         ladder = _run_checks(tests, specs, manifest, evidence, scratch)
@@ -56,13 +61,19 @@ def _verify(tests: Path, evidence: Evidence, as_json: bool) -> int:
         shutil.rmtree(scratch, ignore_errors=True)
     if isinstance(ladder, int):
         return ladder
-    evidence.finish(reward=ladder.reward, resolved=ladder.resolved)
+    if evidence.asked:
+        evidence.finish(partial=list(evidence.asked))
+    else:
+        evidence.finish(reward=ladder.reward, resolved=ladder.resolved)
     milestones = evidence.milestones(ladder, manifest.task)
     print(json.dumps(milestones) if as_json else ladder_text(milestones), flush=True)
-    # From here on it is a verdict; a signal that comes now comes too late.
+    # From here on it is the result; a signal that comes now comes too late.
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
-    evidence.write_reward(ladder)
+    if evidence.asked:
+        evidence.write_partial()
+    else:
+        evidence.write_reward(ladder)
     return EXIT_VERDICT
 
 

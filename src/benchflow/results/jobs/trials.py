@@ -141,6 +141,16 @@ def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Tria
     return trial, [*unusable, *problems, *torn, *faults]
 
 
+def is_built(trial: Trial) -> bool:
+    """Whether what a trial delivered could be judged, though nobody did: its job verifies nothing.
+
+    A script that did not end well has delivered, too; a fault of the infrastructure's has not.
+    """
+    fault = first_fault(trial.path)
+    judged, _ = verdict.decide({"reward": 0.0}, trial.exception, fault[0] if fault else "")
+    return judged is not Verdict.ERROR
+
+
 def read_verification(path: Path, task: str, who: str, status: int | None, phases: Phases) -> Trial:
     """A verification without Harbor, in folder `path`; the verifier ended with `status`.
 

@@ -56,6 +56,9 @@ NO_REWARD_LEFT = frozenset(
         "VerifierOutputParseError",
     }
 )
+#: The cause of a trial without a reward of which nothing else is known; where its job verifies
+#: nothing, that of each trial whose agent ended well.
+NO_REWARD = "NoReward"
 #: What is said of such a trial.
 IN_THE_AGENTS_SANDBOX = (
     "the verifier works in the agent's sandbox, and found it so that it left no reward"
@@ -107,7 +110,7 @@ def decide(
     if not rewards and shared and not fault and exception in NO_REWARD_LEFT:
         return Verdict.FAILED, exception
     if not rewards:
-        return Verdict.ERROR, exception or "NoReward"
+        return Verdict.ERROR, exception or NO_REWARD
     if is_resolved(rewards):
         return Verdict.RESOLVED, exception
     if fault:

@@ -11,7 +11,7 @@ from benchflow.base.atomic import write_json
 from benchflow.errors import TaskError, UsageError
 from benchflow.gateway.config import Config
 from benchflow.results.jobs import lock
-from benchflow.results.jobs.trials import read_job, read_trial
+from benchflow.results.jobs.trials import is_built, read_job, read_trial
 from benchflow.results.model import Job, Problem, Verdict
 from benchflow.results.safe_files import UnreadableRecord, read_object
 from benchflow.run.job import engine as engines
@@ -251,7 +251,8 @@ def _mend_trial(trial: Path, job: Path, *, retry_errors: bool) -> list[Problem]:
         return [Problem(path, f"{why}; moved to {_set_aside(trial, job)}, to run again")]
     if finished.cause == CANCELLED:
         return [_cut_off(trial, job)]
-    if retry_errors and finished.verdict is Verdict.ERROR:
+    is_good = result.config.verifier.disable and is_built(finished)
+    if retry_errors and finished.verdict is Verdict.ERROR and not is_good:
         how = _settle(trial)
         why = f"ended with {finished.cause}; moved to {_set_aside(trial, job)}"
         return [Problem(path, f"{why}; {how}")]

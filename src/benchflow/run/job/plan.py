@@ -75,7 +75,7 @@ def plan(request: RunRequest) -> Plan:
 def assemble(request: RunRequest, tasks: list[Staged], agents: list[AgentConfig]) -> Plan:
     """A job of `agents` × `tasks` × attempts; the request says the rest. Raises UsageError."""
     from harbor.models.job.config import JobConfig, RetryConfig
-    from harbor.models.trial.config import TaskConfig
+    from harbor.models.trial.config import TaskConfig, VerifierConfig
 
     jobs_dir = request.jobs_dir.resolve()
     config = JobConfig(
@@ -91,6 +91,7 @@ def assemble(request: RunRequest, tasks: list[Staged], agents: list[AgentConfig]
         retry=RetryConfig(max_retries=0),
         environment=environment(request.sandbox, _options(request, tasks)),
         agents=agents,
+        verifier=VerifierConfig(disable=not request.verified),
         tasks=[TaskConfig(path=planned.folder) for planned in tasks],
     )
     if not config.job_name or Path(config.job_name).name != config.job_name:

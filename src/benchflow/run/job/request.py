@@ -23,7 +23,8 @@ class RunRequest:
     limit), and the `limits` of providers, by model (`run.limits`). `stall_minutes`: an agent
     without progress for so long is ended (None: never). `checkpoint_minutes`: how often the
     deliverable is copied while an agent works (None: never). `engine`: "" for this machine,
-    `ray:ADDRESS` for a cluster (`run.job.engine`).
+    `ray:ADDRESS` for a cluster (`run.job.engine`). `verified` False: what agents deliver is
+    kept and nobody judges it, so no trial has a verdict (`results.jobs.trials.is_built`).
     """
 
     tasks: tuple[str, ...]
@@ -55,3 +56,4 @@ class RunRequest:
     stall_minutes: float | None = None
     checkpoint_minutes: float | None = None
     engine: str = ""
+    verified: bool = True

@@ -17,7 +17,8 @@ class TrialState:
     """One trial that was started. `limit`: seconds that the present phase may last, 0 for none.
 
     `ladder` maps milestone ids, in ladder order, to `passed`, `failed`, `not reached` or "" (not
-    yet known). `note` is the last thing that the verifier did, in one line.
+    yet known). `note` is the last thing that the verifier did, in one line; `said` what it came
+    to, where that is no trial's result.
     """
 
     name: str
@@ -29,6 +30,7 @@ class TrialState:
     limit: float = 0.0
     ladder: dict[str, str] = field(default_factory=dict)
     note: str = ""
+    said: str = ""
     result: Trial | None = None
 
     def enter(self, phase: Phase, limit: float = 0.0, since: datetime | None = None) -> None:

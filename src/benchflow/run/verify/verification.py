@@ -10,7 +10,10 @@ from pathlib import Path
 import msgspec
 
 from benchflow.base.atomic import write_json
+from benchflow.base.numbers import duration
 from benchflow.errors import UsageError
+from benchflow.results.jobs.partial import NAME as PARTIAL
+from benchflow.results.jobs.partial import Partial, read_partial
 from benchflow.results.jobs.progress_events import Phase
 from benchflow.results.jobs.sandboxes import crowded
 from benchflow.results.jobs.trials import read_verification
@@ -31,7 +34,8 @@ class VerifyRequest:
     """`given` maps the task's deliverable paths to files of the host; `folder` is a new folder.
 
     `label`: what is shown for it while it runs, in place of the files' names. `release`: of Debian,
-    for the verifier's image, where it is to be another than usual.
+    for the verifier's image, where it is to be another than usual. `milestones`: those to verify,
+    with what they require, by `verify_partly`; empty for all, by `verify`.
     """
 
     task: Task
@@ -42,6 +46,7 @@ class VerifyRequest:
     keep: bool = False
     label: str = ""
     release: str = ""
+    milestones: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,15 @@ class Outcome:
     """What a verification came to. `kept`: the state of a sandbox that was asked to stay."""
 
     trial: Trial
+    notes: tuple[str, ...]
+    kept: Path | None
+
+
+@dataclass(frozen=True)
+class PartOutcome:
+    """What a verification of some milestones came to; see `Outcome`."""
+
+    partial: Partial
     notes: tuple[str, ...]
     kept: Path | None
 
@@ -104,6 +118,42 @@ def verify(request: VerifyRequest, listener: Listener) -> Outcome:
     Raises UsageError, TaskError, and InfrastructureError when nothing could be started. A verifier
     that broke on the way is an outcome: its verdict is `error`.
     """
+    if request.milestones:
+        raise ValueError("some milestones alone come to no verdict: verify_partly")
+    attempt, phases = _verified(request, listener)
+    state = attempt.state
+    state.result = trial = _read(request, attempt.status, state.agent, phases)
+    state.ladder = {m.id: m.status for m in trial.milestones} or state.ladder
+    attempt.enter(Phase.DONE)
+    share = crowded(request.folder)
+    if share is not None and trial.verdict is Verdict.FAILED:
+        attempt.notes.append(
+            f"others had {share:.0%} of this host's processors meanwhile: where a limit in seconds "
+            "was missed, verify again with less beside it"
+        )
+    return Outcome(trial, tuple(attempt.notes), attempt.kept)
+
+
+def verify_partly(request: VerifyRequest, listener: Listener) -> PartOutcome:
+    """As `verify`, of `request.milestones` and what they require: no verdict and no reward."""
+    known = _rungs(request)
+    for name in request.milestones:
+        if name not in known:
+            raise UsageError(
+                f"{request.task.name} has no milestone {name!r}", hint=f"it has: {', '.join(known)}"
+            )
+    attempt, phases = _verified(request, listener)
+    partial = read_partial(request.folder, attempt.status, phases.total)
+    passed = [name for name in partial.asked if name in partial.named("passed")]
+    attempt.state.said = partial.cause or (
+        f"{len(passed)} of {', '.join(partial.asked)} passed, others left out, "
+        f"in {duration(phases.total)}"
+    )
+    attempt.enter(Phase.DONE)
+    return PartOutcome(partial, tuple(attempt.notes), attempt.kept)
+
+
+def _verified(request: VerifyRequest, listener: Listener) -> tuple[Attempt, Phases]:
     started = time.monotonic()
     task = request.task
     staged = stage(task).folder
@@ -119,6 +169,7 @@ def verify(request: VerifyRequest, listener: Listener) -> Outcome:
         board=board,
         state=state,
         listener=listener,
+        arguments=tuple(part for name in request.milestones for part in ("--milestone", name)),
         keep=request.keep,
     )
     try:
@@ -130,16 +181,7 @@ def verify(request: VerifyRequest, listener: Listener) -> Outcome:
     recorded.end(request.folder)
     phases = _phases(request, attempt, time.monotonic() - started)
     write_json(request.folder / _PHASES, msgspec.to_builtins(phases))
-    state.result = trial = _read(request, attempt.status, state.agent, phases)
-    state.ladder = {m.id: m.status for m in trial.milestones} or state.ladder
-    attempt.enter(Phase.DONE)
-    share = crowded(request.folder)
-    if share is not None and trial.verdict is Verdict.FAILED:
-        attempt.notes.append(
-            f"others had {share:.0%} of this host's processors meanwhile: where a limit in seconds "
-            "was missed, verify again with less beside it"
-        )
-    return Outcome(trial, tuple(attempt.notes), attempt.kept)
+    return attempt, phases
 
 
 def _rungs(request: VerifyRequest) -> list[str]:
@@ -162,11 +204,21 @@ def read_again(request: VerifyRequest) -> Trial | None:
     """What an earlier verification in `request.folder` came to; None when it did not finish."""
     if not (request.folder / "verifier" / "reward.json").is_file():
         return None
+    return _read(request, 0, "", _phases_of(request.folder))
+
+
+def read_partly_again(folder: Path) -> Partial | None:
+    """What an earlier `verify_partly` in `folder` came to; None when it did not finish."""
+    if not (folder / "verifier" / PARTIAL).is_file():
+        return None
+    return read_partial(folder, 0, _phases_of(folder).total)
+
+
+def _phases_of(folder: Path) -> Phases:
     try:
-        phases = msgspec.json.decode(read_bytes(request.folder / _PHASES, 1 << 16), type=Phases)
+        return msgspec.json.decode(read_bytes(folder / _PHASES, 1 << 16), type=Phases)
     except (UnreadableRecord, msgspec.DecodeError):
-        phases = Phases()
-    return _read(request, 0, "", phases)
+        return Phases()
 
 
 def _read(request: VerifyRequest, status: int | None, agent: str, phases: Phases) -> Trial:

@@ -39,6 +39,8 @@ class Attempt:
     board: Board
     state: TrialState
     listener: Listener
+    #: Of the verifier's own command.
+    arguments: tuple[str, ...] = ()
     keep: bool = False
     status: int = -1
     seconds: dict[Phase, float] = field(default_factory=dict)
@@ -89,7 +91,7 @@ def sandboxed(attempt: Attempt) -> None:
                 def keep(stream: str, data: bytes) -> None:
                     output.write(data)
 
-                command = ["sh", "/tests/test.sh"]
+                command = ["sh", "/tests/test.sh", *attempt.arguments]
                 timeout = attempt.task.verifier_ended_sec or None
                 attempt.status = box.exec(command, timeout=timeout, on_output=keep).status
 
@@ -115,6 +117,7 @@ def on_host(attempt: Attempt) -> None:
     command = [
         *_in_place(attempt.given),
         *(*boot, "--tests", str(attempt.tests), "--logs", str(attempt.logs.resolve())),
+        *attempt.arguments,
     ]
     attempt.enter(Phase.BOOT, attempt.task.verifier_timeout_sec)
     with (attempt.logs / "test-stdout.txt").open("xb") as output:
