@@ -14,7 +14,7 @@ from html import escape
 from pathlib import Path
 
 from benchflow.base.text import printable
-from benchflow.site.recording import read
+from benchflow.results.recording import read
 
 WIDTH, ROW, TOP, LEFT = 880, 24, 64, 330
 COLUMNS, MOST = 66, 90

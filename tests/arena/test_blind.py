@@ -5,17 +5,23 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from benchflow.arena import names, picture
-from benchflow.arena.make import make
+from benchflow.arena.make import Made, make
 from benchflow.arena.pack import Arena, Key, key_path, load, load_key, write
 from benchflow.arena.side import look
 from benchflow.errors import UsageError
+from benchflow.results.collect import collect
 from benchflow.results.model import Verdict
 from benchflow.results.records import Record
+from benchflow.tasks import root
+from benchflow.tasks.catalogue import in_catalogue
+from benchflow.tasks.words import drawn_words, words_of
 
 from .made_arena import png, trial
 
@@ -98,7 +104,7 @@ def _tiny(seed: int) -> tuple[Arena, Key]:
 
     side = Side((Console("m", ((1.0, "x"),), 1.0),))
     two = tuple(_Seen(_record(name), side, Counted(1, 0, None)) for name in ("a", "b"))
-    return _assembled([two], random.Random(seed), False)  # type: ignore[list-item]
+    return _assembled([two], [*two], random.Random(seed), False)  # type: ignore[list-item]
 
 
 def _record(agent: str) -> Record:
@@ -116,6 +122,7 @@ def test_two_checks_of_attention_are_among_the_pairs(trials: list[Record], tmp_p
     again = next(pair for pair in made.arena.pairs if made.key.pairs[pair.id].kind == "again")
     first = next(p for p in made.arena.pairs if p.id == made.key.pairs[again.id].of)
     assert again.sides == first.sides[::-1] and again.questions == first.questions
+    assert again.machines == first.machines != {}
     blank = next(side for side, whose in made.key.sides.items() if not whose.uid)
     assert made.arena.sides[blank].is_empty
 
@@ -216,7 +223,7 @@ def test_a_line_that_is_cut_says_so(tmp_path: Path) -> None:
     record = trial(tmp_path / "one", lines=[(1.0, "{" + "x" * 1998 + "}"), (2.0, "y" * 600)])
     side, _ = look(record, names.pattern([]))
     long, whole = (text for _, text in side.consoles[0].lines)
-    assert long == "{" + "x" * 599 + " … (1,400 more characters)" and whole == "y" * 600
+    assert long == "{" + "x" * 599 + " … (cut here)" and whole == "y" * 600
 
 
 def test_hostile_consoles_are_bounded_and_words(tmp_path: Path) -> None:
@@ -236,3 +243,84 @@ def test_hostile_consoles_are_bounded_and_words(tmp_path: Path) -> None:
     page = make([record, other], seed=1).arena.page(None)
     assert "<img src=x" not in page and page.lower().count("</script>") == 2
     assert base64.b64encode(b"root:").decode() not in page
+
+
+def test_both_consoles_are_cut_alike(tmp_path: Path) -> None:
+    """Neither a number nor the amount of what is shown says which of two machines prints more."""
+    long = [(n / 10, f"line {n}") for n in range(4000)]
+    two = [trial(tmp_path / "one", lines=long),
+           trial(tmp_path / "two", agent="codex", lines=long[:450])]  # fmt: skip
+    made = make(two, seed=1)
+    real = next(pair for pair in made.arena.pairs if made.key.pairs[pair.id].kind == "real")
+    shown = [made.arena.sides[side].consoles[0] for side in real.sides]
+    assert [len(console.lines) for console in shown] == [450, 450]
+    gaps = [[text for _, text in console.lines if text.startswith("…")] for console in shown]
+    assert sorted(gaps) == [[], ["… lines are left out here …"]]
+    ends = {console.lines[-1][1] for console in shown}
+    assert ends == {"line 3999", "line 449"}, "how a machine ends is kept"
+    counted = sorted(whose.counted.console_lines for whose in made.key.sides.values() if whose.uid)
+    assert counted[0] == 450 and counted[-1] > 2000, "what sways votes is what was printed"
+
+
+def test_machines_are_explained_in_the_words_of_their_task(tmp_path: Path) -> None:
+    machines = ("host", "later", "spare7")
+    two = [trial(tmp_path / name, agent=name, task="container/host-os", machines=machines)
+           for name in ("one", "two")]  # fmt: skip
+    made = make(two, seed=1)
+    pair = made.arena.pairs[0]
+    assert set(pair.machines) == {"host", "later"}
+    assert pair.machines["later"].startswith("The same server later, with a second carrier")
+    assert made.unnamed == (("container/host-os", "spare7"),)
+    drawn = [replace(trial(tmp_path / f"d{name}", agent=name, task="repair/server-v1-l5-2"),
+                     generator="repair/server") for name in ("one", "two")]  # fmt: skip
+    found = make(drawn, seed=1).arena.pairs[0].machines
+    assert found["server"].startswith("The repaired server"), "as the task it is drawn upon"
+
+
+def test_every_machine_of_the_published_trials_is_explained() -> None:
+    records = collect(sorted((root().parent / "results").glob("2026-11-*"))).records
+    if not records:
+        pytest.skip("the published trials are not here")
+    missing, seen = set(), 0
+    for record in records:
+        task = in_catalogue(record.task)
+        words = words_of(task) if task else drawn_words(record.generator)
+        for name in record.evidence:
+            if name.endswith(".console.cast"):
+                machine = name.rpartition("/")[2].removesuffix(".console.cast")
+                seen += 1
+                missing |= set() if words.machine(machine) else {(record.task, machine)}
+    assert seen > 40 and missing == set()
+
+
+def stands_in(made: Made) -> Counter[str]:
+    return Counter(
+        made.key.sides[side].trial
+        for meant in made.key.pairs.values()
+        if meant.kind != "again"
+        for side in meant.sides
+        if made.key.sides[side].uid
+    )
+
+
+def test_no_deliverable_stands_in_two_pairs_while_there_are_others(tmp_path: Path) -> None:
+    """Three attempts at one task and two at another: two pairs and the check of attention."""
+    some = [trial(tmp_path / f"r{n}", agent=f"a{n}", passed=3 - n) for n in range(3)]
+    more = [trial(tmp_path / f"l{n}", agent=f"a{n}", task="spin/live-iso") for n in range(2)]
+    for seed in range(12):
+        made = make([*some, *more], 2, seed=seed)
+        assert set(stands_in(made).values()) == {1} and made.repeated == ()
+        assert len(stands_in(made)) == 5, "the fifth stands beside the machine that prints nothing"
+    # Two of one agent find partners only if they are not left for the end.
+    lopsided = [trial(tmp_path / f"x{n}", agent="one" if n < 2 else f"a{n}") for n in range(4)]
+    for seed in range(12):
+        made = make(lopsided, 2, seed=seed)
+        real = [meant for meant in made.key.pairs.values() if meant.kind == "real"]
+        whose = [made.key.sides[side].trial for meant in real for side in meant.sides]
+        assert len(set(whose)) == 4
+
+
+def test_where_a_deliverable_must_stand_in_two_pairs_it_is_said(tmp_path: Path) -> None:
+    two = [trial(tmp_path / f"t{n}", agent=f"a{n}", passed=3 - n) for n in range(2)]
+    made = make(two, seed=1)
+    assert made.repeated == ("secret-job/t0",)

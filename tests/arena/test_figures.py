@@ -60,7 +60,7 @@ def noisy(made: Made, draw: random.Random, likes_left: float = 0.0) -> voter.Tas
 def test_who_is_preferred_comes_first(made: Made) -> None:
     draw = random.Random(4)
     votes = [body(made, noisy(made, draw), turned=n % 2 == 1) for n in range(16)]
-    found = figures(votes, {made.arena.digest: (made.arena, made.key)})
+    found = figures(votes, {made.arena.digest: made.key})
     assert found.voters == 16 and not found.left_out and found.repeated == 16 * 2
     ship = next(one for one in found.questions if one.question == "ship")
     assert ship.n_votes == 16 * 12 and ship.n_tasks == 4 and ship.is_thin
@@ -73,7 +73,7 @@ def test_who_is_preferred_comes_first(made: Made) -> None:
 def test_sides_that_are_preferred_for_standing_left_are_shown(made: Made) -> None:
     draw = random.Random(4)
     votes = [body(made, noisy(made, draw, 0.5), turned=n % 2 == 1) for n in range(30)]
-    found = figures(votes, {made.arena.digest: (made.arena, made.key)})
+    found = figures(votes, {made.arena.digest: made.key})
     ship = found.questions[0]
     lean = next(one for one in ship.leans if one.name == "stood left")
     assert lean.more / lean.of > 0.65
@@ -84,7 +84,7 @@ def test_sides_that_are_preferred_for_standing_left_are_shown(made: Made) -> Non
 
 def test_too_few_votes_give_counts_and_a_reason(made: Made) -> None:
     one = body(made, voter.prefers(made.key, "good"))
-    found = figures([one], {made.arena.digest: (made.arena, made.key)})
+    found = figures([one], {made.arena.digest: made.key})
     assert found.questions[0].strengths is None
     assert "two voters" in found.questions[0].refused
     good = next(one for one in found.questions[0].standings if one.name == "good m")
@@ -107,8 +107,27 @@ def test_who_does_not_look_is_left_out(made: Made) -> None:
     blank["choices"] = dict.fromkeys(blank["choices"], "neither")
     never = made.arena.votes(rater.envelope(told)).body
     assert "saw no difference" in inattentive(never, key)
-    found = figures([quick, always_left], {made.arena.digest: (made.arena, key)})
+    found = figures([quick, always_left], {made.arena.digest: key})
     assert found.voters == 0 and sum(found.left_out.values()) == 2 and found.questions == ()
+
+
+def test_votes_without_a_look_are_not_counted(made: Made) -> None:
+    """One pair unseen: that vote is left out. Most pairs unseen: the voter is."""
+    key, arenas = made.key, {made.arena.digest: made.key}
+    voters = []
+    for unseen in (1, 8):
+        rater, told = voter.votes(made.arena, key, voter.prefers(key, "good"))
+        real = [v for v in told["votes"] if key.pairs[v["pair"]].kind == "real"]
+        for vote in told["votes"]:
+            vote["looked"] = "end"
+        for vote in real[:unseen]:
+            vote["looked"] = "none"
+            vote["remark"] = "unseen"
+        voters.append(made.arena.votes(rater.envelope(told)).body)
+    found = figures(voters, arenas)
+    assert (found.voters, found.unseen, found.remarks) == (1, 1, ())
+    assert found.questions[0].n_votes == 11
+    assert found.left_out == {"voted on most pairs without a look at either side": 1}
 
 
 def proved_better(found: Made, name: str) -> Made:
@@ -125,9 +144,9 @@ def test_votes_are_set_beside_verdicts(made: Made) -> None:
     arena = made.arena
     for better, agrees in (("good", True), ("bad", False)):
         judged = proved_better(made, better)
-        draw = random.Random(8)
+        draw = random.Random(9)
         votes = [body(judged, noisy(judged, draw), turned=n % 2 == 1) for n in range(16)]
-        ship = figures(votes, {arena.digest: (arena, judged.key)}).questions[0]
+        ship = figures(votes, {arena.digest: judged.key}).questions[0]
         proof = ship.proof
         assert proof.n + proof.n_even + proof.n_neither == ship.n_votes + ship.n_same
         assert proof.n == 16 * 8 and proof.n_even == 16 * 4, "bad beside long is even"
@@ -143,7 +162,7 @@ def test_votes_are_set_beside_verdicts(made: Made) -> None:
 def test_one_opinion_gives_counts_and_no_interval(made: Made) -> None:
     judged = proved_better(made, "good")
     votes = [body(judged, voter.prefers(judged.key, "good")) for _ in range(3)]
-    proof = figures(votes, {made.arena.digest: (made.arena, judged.key)}).questions[0].proof
+    proof = figures(votes, {made.arena.digest: judged.key}).questions[0].proof
     assert (proof.n_more, proof.n, proof.share) == (24, 24, None)
     assert "all votes went to one" in proof.refused
 
@@ -151,7 +170,7 @@ def test_one_opinion_gives_counts_and_no_interval(made: Made) -> None:
 def test_attempts_of_one_agent_are_ranked_as_trials(tmp_path: Path) -> None:
     two = make([trial(tmp_path / "first"), trial(tmp_path / "second")], seed=3)
     votes = [body(two, voter.prefers(two.key, "first")) for _ in range(3)]
-    found = figures(votes, {two.arena.digest: (two.arena, two.key)})
+    found = figures(votes, {two.arena.digest: two.key})
     assert found.by == "trial"
     assert [one.name for one in found.questions[0].standings] == [
         "secret-job/first", "secret-job/second"

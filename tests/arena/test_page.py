@@ -75,6 +75,7 @@ def vote(tab: Page) -> None:
     tab.click("#begin")
     while tab.query_selector("section.pair:not([hidden])"):
         pair = tab.locator("section.pair:not([hidden])")
+        pair.get_by_role("button", name="Go to the end").click()
         blank = pair.locator("h2 span").all_inner_texts().index("printed nothing") if (
             "printed nothing" in pair.locator("h2 span").all_inner_texts()) else -1  # fmt: skip
         for name in {box.get_attribute("name") for box in pair.locator("input[type=radio]").all()}:
@@ -97,6 +98,8 @@ def test_votes_come_back_signed(
             tab.click("#save")
         signed = made.arena.votes(download.value.path().read_bytes())
         assert len(signed.body.votes) == 5 and tab.title() != "owned" and faults == []
+        assert {vote.looked for vote in signed.body.votes} == {"end"}, "going there is a look"
+        assert {vote.played for vote in signed.body.votes} == {0}
         assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
@@ -106,6 +109,7 @@ def test_both_consoles_play_on_one_clock(opened: Browser, made: Made, folder: Pa
         tab.click("#begin")
         pair = tab.locator("section.pair:not([hidden])")
         while "printed nothing" in pair.inner_text():
+            pair.get_by_role("button", name="Go to the end").click()
             for box in pair.locator("input[value=left]").all():
                 box.check()
             pair.locator("[data-next]").click()
@@ -152,6 +156,8 @@ def test_keyboard_alone_is_enough(
             assert tab.evaluate("document.activeElement.tagName") == "H1", "a new pair is announced"
             pair = tab.locator("section.pair:not([hidden])")
             assert f"Pair {n + 1} of 5" in pair.inner_text()
+            to("section.pair:not([hidden]) .transport button:nth-of-type(2)")
+            tab.keyboard.press("Enter")
             for question in pair.locator("fieldset.choice").all():
                 to(f"#{question.get_attribute('id')} input")
                 tab.keyboard.press("Space")
@@ -165,6 +171,82 @@ def test_keyboard_alone_is_enough(
         made.arena.votes(download.value.path().read_bytes())
         tab.wait_for_selector("#done:not([hidden])")
         assert "Saved. Thank you!" in tab.inner_text("#done") and faults == []
+
+
+def test_a_vote_without_a_look_is_said_and_recorded(
+    opened: Browser, made: Made, folder: Path
+) -> None:
+    with page(opened, **DESK) as (tab, faults):
+        tab.clock.install(time=0)
+        tab.clock.pause_at(1)  # else seconds with documents in view are a look
+        at_file(tab, folder)
+        tab.click("#begin")
+        pair = tab.locator("section.pair:not([hidden])")
+        for n in range(5):
+            for box in pair.locator("input[value=left]").all():
+                box.check()
+            said = pair.locator(".faults")
+            if n == 0:
+                pair.get_by_label("Time, both consoles").fill("300")
+            pair.locator("[data-next]").click()
+            if n > 0:
+                expect(said).to_contain_text("You have not looked at either side yet")
+                expect(said).to_be_focused()
+                if n == 1:
+                    pair.get_by_role("button", name="Go to the end").click()
+                    expect(said).to_be_hidden()
+                pair.locator("[data-next]").click()
+        rows = tab.locator("#overview li")
+        unseen = ["without a look" in row for row in rows.all_inner_texts()]
+        assert unseen == [False, False, True, True, True]
+        rows.nth(2).locator("button").click()
+        expect(pair).to_contain_text("Pair 3 of 5")
+        for _ in range(3):
+            pair.locator("[data-next]").click()
+            pair.locator("[data-next]").click()
+        tab.check("#consent")
+        with tab.expect_download() as download:
+            tab.click("#save")
+        votes = made.arena.votes(download.value.path().read_bytes()).body.votes
+        assert [vote.looked for vote in votes] == ["part", "end", "none", "none", "none"]
+        assert faults == []
+
+
+def test_documents_in_view_for_seconds_are_a_look(opened: Browser, folder: Path) -> None:
+    with page(opened, **DESK) as (tab, _):
+        tab.clock.install(time=0)
+        tab.clock.pause_at(1)
+        at_file(tab, folder)
+        tab.click("#begin")
+        pair = tab.locator("section.pair:not([hidden])")
+        while not pair.locator("details.words").count():
+            pair.get_by_role("button", name="Go to the end").click()
+            for box in pair.locator("input[value=left]").all():
+                box.check()
+            pair.locator("[data-next]").click()
+        for box in pair.locator("input[value=left]").all():
+            box.check()
+        place = pair.locator("[data-place]").inner_text()
+        pair.locator("details.words").first.scroll_into_view_if_needed()
+        tab.clock.run_for(4000)
+        pair.locator("[data-next]").click()
+        expect(pair.locator("[data-place]")).not_to_have_text(place)
+
+
+def test_each_machine_is_explained_and_the_clock_says_what_it_leaves_out(
+    opened: Browser, folder: Path
+) -> None:
+    with page(opened, **DESK) as (tab, faults):
+        at_file(tab, folder)
+        tab.click("#begin")
+        pair = tab.locator("section.pair:not([hidden])")
+        expect(pair.locator(".what")).to_contain_text("Machine first: its task does not say")
+        pair.get_by_role("button", name="second").click()
+        expect(pair.locator(".what")).to_contain_text("Machine second: ")
+        expect(pair.locator(".clock-note")).to_contain_text("for more than 2 seconds")
+        heads = pair.locator(".two h2").all_inner_texts()
+        assert not any(digit in head for head in heads for digit in "0123456789"), heads
+        assert faults == []
 
 
 def test_an_unanswered_pair_is_said_and_a_draft_is_kept(opened: Browser, folder: Path) -> None:
@@ -222,6 +304,7 @@ def test_axe_finds_nothing(
             pair = tab.locator("section.pair:not([hidden])")
             for box in pair.locator("input[value=left]").all():
                 box.check()
+            pair.get_by_role("button", name="Go to the end").click()
             pair.locator("[data-next]").click()
         assert violations() == []
 

@@ -231,6 +231,7 @@ def test_a_secret_is_found_in_whatever_form() -> None:
     assert holds([noise, secret[:16] + b"-" + secret[16:]], {"it": secret}) == ""
 
 
+@pytest.mark.needs("time")
 def test_a_bomb_is_unpacked_up_to_a_sum_of_bytes() -> None:
     bomb = gzip.compress(bytes(64 << 20), 1)
     found = list(unpacked(bomb * 8))

@@ -58,7 +58,7 @@ def checked(image: Path, start: int) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
-@pytest.mark.needs("e2fsprogs")
+@pytest.mark.needs("e2fsprogs", "time")
 @pytest.mark.parametrize("sound", [True, False])
 def test_a_check_at_the_start_changes_a_sound_volume_in_nothing(
     sound: bool, tmp_path: Path
@@ -192,7 +192,8 @@ def test_the_kernel_may_be_told_where_its_root_and_console_are(
 ) -> None:
     words = read["rights"].kernel_words
     assert words("BOOT_IMAGE=/boot/vmlinuz root=LABEL=x ro console=ttyS0,115200 quiet") == []
-    odd = "init=/bin/sh fsck.mode=skip systemd.debug_shell mitigations=off"
+    assert words("root=LABEL=x nosplash debug ipv6.disable=1 systemd.log_time=1 tsc=reliable") == []
+    odd = "init=/bin/sh fsck.mode=skip systemd.debug_shell mitigations=off systemd.log_target=null"
     assert words(f"root=/dev/vda1 {odd}") == odd.split()
 
 

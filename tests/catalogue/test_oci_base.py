@@ -150,6 +150,7 @@ def test_the_oracle_s_kit_makes_what_the_model_says(parts: dict[str, ModuleType]
     assert parts["rootfs"].content(tree, f"{pier}/duty").startswith(b"second ")
 
 
+@pytest.mark.needs("time")  # ninety builds
 def test_the_oracle_s_kit_refuses_every_bad_case_and_no_right_one(
     parts: dict[str, ModuleType], kit: Kit
 ) -> None:

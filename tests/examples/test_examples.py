@@ -98,6 +98,7 @@ def test_both_small_models_answer(tmp_path: Path) -> None:
             process.terminate()
 
 
+@pytest.mark.needs("time")  # a command of its own, with all that a sweep imports
 def test_the_sweep_of_small_models_plans_what_serve_serves(tmp_path: Path) -> None:
     source = (EXAMPLES / "small-models" / "serve.py").read_text()
     served = set(re.findall(r'Model\("([a-z0-9.-]+)", (\d{4}),', source))

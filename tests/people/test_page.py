@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from msgspec.structs import replace
 from playwright.sync_api import Browser, Page, expect
 from tests.needs import needs
 from tests.site.browser import browser, page
@@ -22,7 +24,7 @@ from benchflow.people.rating import Hours
 from benchflow.people.server import app, listen
 from benchflow.people.store import Store
 
-from .made_packs import NAMES, hostile, pack, rating
+from .made_packs import NAMES, hostile, pack, rating, task
 from .rater import Rater
 
 SIZES: dict[str, dict[str, Any]] = {
@@ -155,6 +157,57 @@ def test_what_is_missing_is_named_and_leads_there(tab: Page, tmp_path: Path) -> 
     expect(tab.locator("#done")).to_be_hidden()
 
 
+def test_the_list_of_what_is_missing_stays_true_and_leads_both_ways(
+    tab: Page, tmp_path: Path
+) -> None:
+    tab.goto(of_file(pack(NAMES[:2]), tmp_path))
+    tab.locator("#save").click()
+    faults = tab.locator("#faults")
+    expect(faults.locator("li")).to_have_count(10)
+    tab.locator('[name="t0.sign"]').first.check()
+    expect(faults.locator("li")).to_have_count(9)
+    expect(faults).not_to_contain_text("repair/lamp: say whether you would sign")
+    expect(tab.locator('[name="t0.sign"]').first).to_be_focused()
+    faults.get_by_text("repair/lamp: say whether you would pay").click()
+    back = tab.locator('[id="t0.pay"]').get_by_text("Back to what is missing")
+    expect(back).to_be_in_viewport()
+    back.click()
+    expect(faults).to_be_focused()
+    tab.locator('[name="t1.skip"]').check()
+    expect(faults.locator("li")).to_have_count(4)
+    tab.locator('[name="t1.skip"]').uncheck()
+    expect(faults.locator("li")).to_have_count(9)
+    accessible(tab)
+    overview = tab.get_by_role("navigation", name="Parts of this page")
+    overview.get_by_text("3 to answer").click()
+    expect(tab.locator('[name="t0.work"]').first).to_be_focused()
+    tab.locator("#t0").get_by_text("Back to the overview").click()
+    expect(overview).to_be_in_viewport()
+    for at in range(2):
+        tab.locator(f'[name="t{at}.nohours"]').check()
+        for name in ("work", "sign", "pay"):
+            tab.locator(f'[name="t{at}.{name}"]').first.check()
+    tab.locator(".pair input").first.check()
+    tab.locator("#consent").check()
+    expect(faults).to_be_hidden()
+    expect(tab.locator(".to-list")).to_have_count(0)
+
+
+def test_what_is_published_is_said_where_consent_is_given(at_desk: Page, tmp_path: Path) -> None:
+    at_desk.goto(of_file(pack(NAMES[:1]), tmp_path))
+    said = at_desk.locator("#consent-help")
+    expect(said).to_be_visible()
+    expect(said).to_contain_text("the answers as you signed them, your words too")
+    assert at_desk.locator("#consent").get_attribute("aria-describedby") == "consent-help"
+
+
+def test_points_add_up_to_a_hundred() -> None:
+    thirds = tuple(replace(one, share=0.333333) for one in task(NAMES[0]).milestones[:1] * 3)
+    made = Pack("benchflow-pack/1", (replace(task(NAMES[0]), milestones=thirds),))
+    shown = re.findall(r"(\d+) % of the points", RatingQuestions(made).page(None))
+    assert sorted(shown) == ["33", "33", "34"]
+
+
 def test_what_was_typed_is_there_after_a_reload_and_gone_when_erased(
     at_desk: Page, tmp_path: Path
 ) -> None:
@@ -173,7 +226,7 @@ def test_what_was_typed_is_there_after_a_reload_and_gone_when_erased(
     expect(at_desk.locator("#t2")).to_have_class("task skipped")
     assert at_desk.locator(".pair legend").all_text_contents() == order
     assert at_desk.locator(".pair:visible").count() == 1, "pairs with a skipped task are left out"
-    at_desk.get_by_text("What is done with your answers").click()
+    at_desk.get_by_text("What is kept, and how to have it deleted").click()
     at_desk.locator("#erase").click()
     expect(at_desk.locator('[name="t1.low"]')).to_have_value("")
     assert "kept" not in at_desk.evaluate("JSON.stringify(localStorage)")

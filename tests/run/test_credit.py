@@ -504,6 +504,7 @@ def test_how_zeros_are_stored_makes_no_difference_and_holes_cost_nothing(tmp_pat
     assert found[0] == found[1]
 
 
+@pytest.mark.needs("time")
 def test_a_tree_may_be_deeper_than_the_stack(tmp_path: Path) -> None:
     top = tmp_path / "top"
     subprocess.run(["mkdir", "-p", f"{top}/{'d/' * 1500}"], check=True)

@@ -35,6 +35,8 @@ pytestmark = [
     pytest.mark.needs("sandbox", "ray", "time"),
 ]
 AGENTS = {"PYTHONPATH": str(Path(__file__).parent)}
+#: All nodes see this machine's folders; most tests are of nodes that do not.
+APART = {"BENCHFLOW_SHARED_FOLDER": "never"}
 POLICY = """schema = 1
 [usage]
 input = 1000
@@ -73,7 +75,7 @@ class Sweep:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env={**os.environ, **AGENTS, **env},
+            env={**os.environ, **AGENTS, **APART, **env},
         )
 
     def run(self, *options: str, status: int = 0, **env: str) -> str:
@@ -159,12 +161,22 @@ def test_a_sweep_on_two_nodes_is_as_on_one_machine(sweep: Sweep) -> None:
     assert not job.problems and not [trial.cause for trial in job.trials if trial.cause]
     assert sorted(round(trial.reward or 0, 2) for trial in job.trials) == [0.0, 0.0, 0.75, 0.75]
     done = sweep.tries("done")
+    assert {each["by"] for each in done} == {"ray"}
     assert len(done) == 4 and len({each["node"] for each in done}) == 2
     config = json.loads((sweep.results()[0].parent / "config.json").read_text())
     assert config["trials_dir"] == str(sweep.job)
     before = {path: path.stat().st_mtime_ns for path in sweep.results()}
     assert "4 of 4 trials finished" in sweep.run()
     assert {path: path.stat().st_mtime_ns for path in sweep.results()} == before
+
+
+def test_a_file_system_that_is_shared_is_used(sweep: Sweep) -> None:
+    sweep.write("ladder:two", 2)
+    sweep.run(BENCHFLOW_SHARED_FOLDER="auto")
+    job = read_job(sweep.job)
+    assert [round(trial.reward or 0, 2) for trial in job.trials] == [0.75, 0.75]
+    assert [each["by"] for each in sweep.tries()] == ["shared folder"] * 2
+    assert not (sweep.job.parent / ".coming" / sweep.job.name).exists()
 
 
 def test_models_are_reached_and_limited_by_the_drivers_gateway(

@@ -177,6 +177,7 @@ def test_folders_deeper_than_any_call_stack(crossing: Crossing, where: str) -> N
     assert list(crossing.out.iterdir()) == []
 
 
+@pytest.mark.needs("time")
 def test_folders_do_not_fill_the_disk(crossing: Crossing) -> None:
     """Each takes 512 bytes of an archive and 4096 of the disk."""
     blocks = (crossing.out.stat().st_blocks or 8) * 512

@@ -12,9 +12,10 @@ from benchflow.analysis.bradley_terry import Strengths, bradley_terry
 from benchflow.analysis.estimate import NotEnoughData
 from benchflow.arena.make import BY_TOPIC, DOCUMENTS, MADE, SHIP
 from benchflow.arena.opened import Opened, opened, sides
-from benchflow.arena.pack import Arena, Key, Whose
+from benchflow.arena.pack import Key, Whose
 from benchflow.arena.proof import WithProof, with_proof
 from benchflow.arena.votes import Vote, Votes
+from benchflow.base.numbers import plural
 
 #: Who takes less for half of the pairs has not looked at them.
 LEAST_SECONDS_A_PAIR = 5
@@ -73,6 +74,16 @@ class Answered:
         """Whether there are so few voters or tasks that intervals are too narrow."""
         return min(self.n_voters, self.n_tasks) < FEW
 
+    @property
+    def too_few(self) -> str:
+        """How many are needed before an interval may be published; "" where there are enough."""
+        if not self.is_thin:
+            return ""
+        return (
+            f"{plural(self.n_voters, 'voter')} on {plural(self.n_tasks, 'task')}; strengths with "
+            f"intervals need {FEW} voters and {FEW} tasks"
+        )
+
 
 @dataclass(frozen=True)
 class Remark:
@@ -86,13 +97,15 @@ class Remark:
 
 @dataclass(frozen=True)
 class Figures:
-    """`left_out`: voters whose votes are not counted, by reason. `agreed`, `repeated`: answers to a
-    pair shown twice, and those that were the same both times. `by`: what is ranked. `names`: given
-    for credit."""
+    """`left_out`: voters whose votes are not counted, by reason; `unseen`: votes of the others on
+    pairs that they did not look at, not counted either. `agreed`, `repeated`: answers to a pair
+    shown twice, and those that were the same both times. `by`: what is ranked. `names`: given for
+    credit."""
 
     by: str
     voters: int
     left_out: Mapping[str, int]
+    unseen: int
     agreed: int
     repeated: int
     questions: tuple[Answered, ...]
@@ -101,34 +114,35 @@ class Figures:
 
 
 def figures(
-    found: Iterable[Votes], arenas: Mapping[str, tuple[Arena, Key]], by: str = "agent"
+    found: Iterable[Votes], keys: Mapping[str, Key], by: str = "agent", level: float = 0.95
 ) -> Figures:
-    """All of some votes, each of an arena in `arenas` (by digest). `by`: agent or trial; trials are
-    ranked in any case where all are of one agent and model."""
+    """All of some votes, each of an arena of which `keys` has the key (by digest). `by`: agent or
+    trial; trials are ranked in any case where all are of one agent and model."""
     left_out: Counter[str] = Counter()
     kept: list[Votes] = []
     for votes in found:
-        reason = inattentive(votes, arenas[votes.pack][1])
+        reason = inattentive(votes, keys[votes.pack])
         if reason:
             left_out[reason] += 1
         else:
             kept.append(votes)
-    given = [one for votes in kept for one in opened(votes, arenas[votes.pack][1])]
+    given = [one for votes in kept for one in opened(votes, keys[votes.pack])]
     agents = {side.who for one in given for side in (one.left, one.right)}
     by = by if len(agents) > 1 else "trial"
-    again = [_again(votes, arenas[votes.pack][1]) for votes in kept]
+    again = [_again(votes, keys[votes.pack]) for votes in kept]
     return Figures(
         by=by,
         voters=len({votes.key for votes in kept}),
         left_out=dict(left_out.most_common()),
+        unseen=sum(vote.looked == "none" for votes in kept for vote in votes.votes),
         agreed=sum(agreed for agreed, _ in again),
         repeated=sum(of for _, of in again),
         questions=tuple(
-            _answered(question, [one for one in given if one.question == question], by)
+            _answered(question, [one for one in given if one.question == question], by, level)
             for question in QUESTIONS
             if any(one.question == question for one in given)
         ),
-        remarks=tuple(each for one in kept for each in _remarks(one, arenas[one.pack][1])),
+        remarks=tuple(each for one in kept for each in _remarks(one, keys[one.pack])),
         names=tuple(sorted({votes.name for votes in kept if votes.name})),
     )
 
@@ -137,6 +151,8 @@ def inattentive(votes: Votes, key: Key) -> str:
     """Why somebody's votes say nothing; "" where nothing speaks against them."""
     if median(vote.seconds for vote in votes.votes) < LEAST_SECONDS_A_PAIR:
         return f"looked at half of the pairs for less than {LEAST_SECONDS_A_PAIR} seconds"
+    if 2 * sum(vote.looked == "none" for vote in votes.votes) > len(votes.votes):
+        return "voted on most pairs without a look at either side"
     for vote in votes.votes:
         if key.pairs[vote.pair].kind != "blank":
             continue
@@ -154,7 +170,7 @@ def inattentive(votes: Votes, key: Key) -> str:
 def _remarks(votes: Votes, key: Key) -> Iterable[Remark]:
     for vote in votes.votes:
         meant = key.pairs[vote.pair]
-        if meant.kind == "real" and vote.remark.strip():
+        if meant.kind == "real" and vote.looked != "none" and vote.remark.strip():
             left, right = sides(vote, votes, key)
             chosen = {"left": left.trial, "right": right.trial}.get(vote.choices[SHIP.id], "")
             yield Remark(meant.task, chosen, vote.remark.strip())
@@ -166,7 +182,7 @@ def _again(votes: Votes, key: Key) -> tuple[int, int]:
     agreed = of = 0
     for vote in votes.votes:
         first = by_pair.get(key.pairs[vote.pair].of)
-        if first is None:
+        if first is None or "none" in (vote.looked, first.looked):
             continue
         for question in vote.choices.keys() & first.choices.keys():
             of += 1
@@ -179,7 +195,7 @@ def _uid(vote: Vote, votes: Votes, key: Key, question: str) -> str:
     return {"left": left.uid, "right": right.uid, "neither": ""}[vote.choices[question]]
 
 
-def _answered(question: str, found: Sequence[Opened], by: str) -> Answered:
+def _answered(question: str, found: Sequence[Opened], by: str, level: float) -> Answered:
     name = _trial if by == "trial" else _agent
     compared = [one for one in found if name(one.left) != name(one.right)]
     decided = [one for one in compared if one.winner and one.loser]
@@ -187,8 +203,8 @@ def _answered(question: str, found: Sequence[Opened], by: str) -> Answered:
     losers = [name(one.loser) for one in decided if one.loser]
     voters, tasks = [one.voter for one in decided], [one.task for one in decided]
     sways = _sways(decided)
-    strengths, refused = _tried(winners, losers, voters, tasks, {})
-    adjusted, unadjusted = _tried(winners, losers, voters, tasks, sways)
+    strengths, refused = _tried(winners, losers, voters, tasks, {}, level)
+    adjusted, unadjusted = _tried(winners, losers, voters, tasks, sways, level)
     neither = Counter(name(s) for one in compared if not one.winner for s in (one.left, one.right))
     won, lost = Counter(winners), Counter(losers)
     return Answered(
@@ -208,16 +224,16 @@ def _answered(question: str, found: Sequence[Opened], by: str) -> Answered:
         adjusted=adjusted,
         unadjusted=unadjusted,
         leans=tuple(_lean(label, amounts) for label, amounts in sways.items()),
-        proof=with_proof(found),
+        proof=with_proof(found, level),
     )
 
 
 def _tried(
     winners: list[str], losers: list[str], voters: list[str], tasks: list[str],
-    sways: dict[str, list[float]],
+    sways: dict[str, list[float]], level: float,
 ) -> tuple[Strengths | None, str]:  # fmt: skip
     try:
-        return bradley_terry(winners, losers, voters, tasks, sways=sways), ""
+        return bradley_terry(winners, losers, voters, tasks, level, sways), ""
     except NotEnoughData as error:
         return None, str(error)
 

@@ -28,10 +28,10 @@ def sides(vote: Vote, votes: Votes, key: Key) -> tuple[Whose, Whose]:
 
 
 def opened(votes: Votes, key: Key) -> Iterable[Opened]:
-    """All answers of one voter to pairs that check no attention."""
+    """All answers of one voter to pairs that check no attention, and that they looked at."""
     for vote in votes.votes:
         meant = key.pairs[vote.pair]
-        if meant.kind != "real":
+        if meant.kind != "real" or vote.looked == "none":
             continue
         left, right = sides(vote, votes, key)
         for question, choice in vote.choices.items():

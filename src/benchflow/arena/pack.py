@@ -7,6 +7,7 @@ leads to the other. An arena is asked by the same pages and servers as a pack of
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -19,6 +20,7 @@ from benchflow.base import atomic
 from benchflow.errors import UsageError
 from benchflow.people.answers import BadAnswers, Body, Signed, opened
 from benchflow.people.page import policy, whole_page
+from benchflow.people.rating import MINUTES_A_PAIR
 from benchflow.people.server import Served
 
 NAME = "arena.json"
@@ -36,8 +38,9 @@ class Question(Struct, frozen=True):
     text: str
 
 
-class Pair(Struct, frozen=True):
-    """Two sides for one task. `sides` are ids; which stands left is drawn in each browser."""
+class Pair(Struct, frozen=True, omit_defaults=True):
+    """Two sides for one task. `sides` are ids; which stands left is drawn in each browser.
+    `machines`: what each is for, in one sentence, where the task's words say it."""
 
     id: Id
     task: str
@@ -45,6 +48,7 @@ class Pair(Struct, frozen=True):
     instruction: str
     sides: tuple[Id, Id]
     questions: tuple[Question, ...]
+    machines: dict[str, str] = {}
 
 
 class Arena(Struct, frozen=True, tag_field="kind", tag="arena"):
@@ -73,13 +77,21 @@ class Arena(Struct, frozen=True, tag_field="kind", tag="arena"):
             "rehearsal": self.rehearsal,
             # What was asked stands in the page as text.
             "pairs": [
-                {"id": pair.id, "sides": pair.sides, "questions": [q.id for q in pair.questions]}
+                {
+                    "id": pair.id,
+                    "sides": pair.sides,
+                    "questions": [q.id for q in pair.questions],
+                    "task": pair.task,
+                    "machines": pair.machines,
+                }
                 for pair in self.pairs
             ],
             "sides": self.sides,
             "served": served and {"post": served.post, "csrf": served.csrf, "link": served.link},
         }
-        return whole_page("arena.html.j2", "arena", about, served, arena=self)
+        return whole_page(
+            "arena.html.j2", "arena", about, served, arena=self, minutes=MINUTES_A_PAIR
+        )
 
     def page_policy(self, served: Served | None) -> str:
         """The content security policy of the page."""
@@ -91,24 +103,42 @@ class Arena(Struct, frozen=True, tag_field="kind", tag="arena"):
         return Signed(signed.body, signed.envelope)
 
     def votes(self, data: bytes) -> Signed[Votes]:
-        """The same, as what they are. Raises BadAnswers for what this arena did not ask for, and
-        where a pair has no answer."""
-        signed = opened(data, Votes)
-        body = signed.body
-        if body.pack != self.digest:
-            raise BadAnswers("these votes are of another arena")
-        if self.rehearsal and not body.rehearsal:
-            raise BadAnswers("votes in a rehearsal that do not say so")
-        asked = {pair.id: pair for pair in self.pairs}
-        if sorted(vote.pair for vote in body.votes) != sorted(asked):
-            raise BadAnswers("each pair is voted on once, and no other")
-        for vote in body.votes:
-            pair = asked[vote.pair]
-            if vote.left not in pair.sides:
-                raise BadAnswers("a side is named that the pair does not have")
-            if set(vote.choices) != {question.id for question in pair.questions}:
-                raise BadAnswers("each question is answered once, and no other")
-        return signed
+        """The same, as what they are. Raises BadAnswers."""
+        return checked(data, self.digest, self.asked, rehearsal=self.rehearsal)
+
+    @property
+    def asked(self) -> tuple[Asked, ...]:
+        """What votes have to answer."""
+        return tuple(Asked(p.id, p.sides, tuple(q.id for q in p.questions)) for p in self.pairs)
+
+
+class Asked(Struct, frozen=True, forbid_unknown_fields=True):
+    """A pair without what it shows: its sides, and the ids of its questions."""
+
+    id: Id
+    sides: tuple[Id, Id]
+    questions: tuple[str, ...]
+
+
+def checked(data: bytes, arena: str, asked: Sequence[Asked], *, rehearsal: bool) -> Signed[Votes]:
+    """Votes from one envelope in the arena of that digest. Raises BadAnswers for what it did not
+    ask for, and where a pair has no answer."""
+    signed = opened(data, Votes)
+    body = signed.body
+    if body.pack != arena:
+        raise BadAnswers("these votes are of another arena")
+    if rehearsal and not body.rehearsal:
+        raise BadAnswers("votes in a rehearsal that do not say so")
+    pairs = {pair.id: pair for pair in asked}
+    if sorted(vote.pair for vote in body.votes) != sorted(pairs):
+        raise BadAnswers("each pair is voted on once, and no other")
+    for vote in body.votes:
+        pair = pairs[vote.pair]
+        if vote.left not in pair.sides:
+            raise BadAnswers("a side is named that the pair does not have")
+        if set(vote.choices) != set(pair.questions):
+            raise BadAnswers("each question is answered once, and no other")
+    return signed
 
 
 class Whose(Struct, frozen=True):

@@ -61,14 +61,14 @@ class WithProof:
     pairs: tuple[Beside, ...]
 
 
-def with_proof(found: Sequence[Opened]) -> WithProof:
+def with_proof(found: Sequence[Opened], level: float = 0.95) -> WithProof:
     """All votes of one question, set against the verdicts."""
     pairs = tuple(_beside(found))
     apart = [one for one in found if _proved(one.left) != _proved(one.right)]
     decided = [(one, one.winner, one.loser) for one in apart if one.winner and one.loser]
     won_more = [_proved(winner) > _proved(loser) for _, winner, loser in decided]
     share, low, high, refused = _share(
-        won_more, [one.voter for one, _, _ in decided], [one.task for one, _, _ in decided]
+        won_more, [one.voter for one, _, _ in decided], [one.task for one, _, _ in decided], level
     )
     return WithProof(
         n_more=sum(won_more),
@@ -84,7 +84,7 @@ def with_proof(found: Sequence[Opened]) -> WithProof:
 
 
 def _share(
-    won_more: Sequence[bool], voters: Sequence[str], tasks: Sequence[str]
+    won_more: Sequence[bool], voters: Sequence[str], tasks: Sequence[str], level: float
 ) -> tuple[float | None, float | None, float | None, str]:
     """Two names, the side of which more was proved and the other: their strengths are the share."""
     if not won_more:
@@ -92,7 +92,7 @@ def _share(
     winners = [_MORE if is_more else _LESS for is_more in won_more]
     losers = [_LESS if is_more else _MORE for is_more in won_more]
     try:
-        found = bradley_terry(winners, losers, voters, tasks)
+        found = bradley_terry(winners, losers, voters, tasks, level)
     except NotEnoughData as error:
         if len(set(winners)) < 2:
             return None, None, None, "all votes went to one of the two"

@@ -10,24 +10,28 @@ import base64
 import os
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from benchflow.arena import picture
 from benchflow.arena.names import hidden
 from benchflow.base.text import one_line, printable
-from benchflow.results import collect
+from benchflow.results import collect, recording
 from benchflow.results.jobs import evidence
 from benchflow.results.records import Record
 from benchflow.results.safe_files import UnreadableRecord, read_bytes
-from benchflow.site import recording
 
 MOST_CONSOLES = 4
 _MOST_LINES = 2500
 _MOST_CHARS = 200_000
 _MOST_LINE = 600
+#: Both consoles of a pair are cut to the shorter of them, but to no less than this.
+_LEAST_LINES = 400
+_GAP = "… lines are left out here …"
+_CUT = " … (cut here)"
 _MOST_SCREENS = 4
 _MOST_SCREEN_BYTES = 600_000
 _MOST_WORDS = 6000
@@ -65,6 +69,11 @@ class Side(Struct, frozen=True):
     consoles: tuple[Console, ...] = ()
     screens: tuple[Screen, ...] = ()
     words: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def machines(self) -> set[str]:
+        """The machines that are seen, on consoles or on screens."""
+        return {one.machine for one in self.consoles} | {one.machine for one in self.screens}
 
     @property
     def is_empty(self) -> bool:
@@ -120,20 +129,31 @@ def _without_frames(lines: tuple[tuple[float, str], ...]) -> tuple[tuple[float, 
 
 def _line(text: str) -> str:
     """A line that is too long says so: else its maker seems to have printed half of it."""
-    over = len(text) - _MOST_LINE
-    return text if over <= 0 else f"{text[:_MOST_LINE]} … ({over:,} more characters)"
+    return text if len(text) <= _MOST_LINE else text[:_MOST_LINE] + _CUT
 
 
-def _thinned(lines: tuple[tuple[float, str], ...]) -> tuple[tuple[float, str], ...]:
+def _thinned(
+    lines: tuple[tuple[float, str], ...], most: int = _MOST_LINES
+) -> tuple[tuple[float, str], ...]:
     """A console that is too long without its middle: how it begins and how it ends is kept."""
-    most = _MOST_LINES
     while most > 10 and sum(min(len(text), _MOST_LINE) for _, text in lines[:most]) > _MOST_CHARS:
         most //= 2
     if len(lines) <= most:
         return lines
-    first, last = lines[: most // 3], lines[len(lines) - (most - most // 3) :]
-    gap = (first[-1][0], f"… {len(lines) - most:,} lines are left out here …")
-    return (*first, gap, *last)
+    begin, end = lines[: most // 3], lines[len(lines) - (most - most // 3 - 1) :]
+    # A gap that was there already lies in what is left out now, or is the only one.
+    return (*begin, (begin[-1][0], _GAP), *(line for line in end if line[1] != _GAP))
+
+
+def alike(two: Sequence[Console]) -> tuple[Console, ...]:
+    """The consoles of one machine on both sides, the longer cut to the other's length: how much
+    somebody's machine prints is not to be seen, beyond what it says."""
+    shorter = min(len(one.lines) for one in two)
+    shown = [_thinned(one.lines, max(shorter, _LEAST_LINES)) for one in two]
+    return tuple(
+        replace(one, lines=lines, cut=one.cut or len(lines) < len(one.lines))
+        for one, lines in zip(two, shown, strict=True)
+    )
 
 
 def _screens(record: Record) -> Iterator[Screen]:

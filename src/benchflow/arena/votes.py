@@ -12,9 +12,18 @@ Id = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}$")]
 Choice = Literal["left", "right", "neither"]
 
 
+#: What a voter did to see a pair before the vote; "" of pages that did not note it yet.
+Looked = Literal["", "none", "part", "end"]
+
+
 class Vote(Struct, frozen=True, forbid_unknown_fields=True):
     """One pair. `left`: the side that stood there; `choices`: question → answer; `seconds`: how
-    long the pair was looked at; `played`: of those, how long its consoles played."""
+    long the pair was open; `played`: of those, how long its consoles played.
+
+    `looked`: `end`, consoles were seen to their end, by playing them or by going there; `part`,
+    they were played or moved, or screens or documents were in view for some seconds; `none`, none
+    of it, though the page said so.
+    """
 
     pair: Id
     left: Id
@@ -22,6 +31,7 @@ class Vote(Struct, frozen=True, forbid_unknown_fields=True):
     seconds: Seconds
     played: Seconds
     remark: Text = ""
+    looked: Looked = ""
 
 
 class Votes(Body, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="votes"):

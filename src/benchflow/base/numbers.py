@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 MISSING = "—"
@@ -11,6 +12,21 @@ MISSING = "—"
 def percent(share: float | None, digits: int = 1) -> str:
     """0.587 → “58.7 %”."""
     return MISSING if _absent(share) else f"{100 * _known(share):.{digits}f} %"
+
+
+def percents(shares: Sequence[float], digits: int = 0) -> tuple[str, ...]:
+    """Parts of one whole, as percentages that add up to 100 %: rounded down, and what is left over
+    goes to those that lost most (largest remainder). Shares that are no whole are made one."""
+    whole, unit = sum(shares), 10**digits
+    if not whole > 0:
+        return tuple(percent(0.0, digits) for _ in shares)
+    exact = [100 * unit * share / whole for share in shares]
+    # A share that is a whole number but for the last bits of a sum is not to lose one.
+    parts = [math.floor(value + 1e-9) for value in exact]
+    order = sorted(range(len(exact)), key=lambda at: (parts[at] - exact[at], at))
+    for at in order[: 100 * unit - sum(parts)]:
+        parts[at] += 1
+    return tuple(percent(part / (100 * unit), digits) for part in parts)
 
 
 def points(share: float | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,7 +11,7 @@ from benchflow.cli.asking import LINK_NUMBER, link_options, make_links, serve, s
 from benchflow.cli.options import json_option, print_json
 
 if TYPE_CHECKING:
-    from benchflow.arena.pack import Arena, Key
+    from benchflow.arena.recorded import Ballot
 
 _PATH = click.Path(path_type=Path)
 _FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -96,11 +96,18 @@ def make_command(
     if as_json:
         print_json(
             {"schema": 1, "arena": made.arena.digest, "page": output / PAGE, "key": key,
-             "pairs": len(kinds), "real_pairs": kinds.count("real"), "left_out": made.left_out}
+             "pairs": len(kinds), "real_pairs": kinds.count("real"), "left_out": made.left_out,
+             "repeated": made.repeated, "unnamed": made.unnamed}
         )  # fmt: skip
         return
     for why, number in made.left_out.items():
         click.echo(f"left out: {number} that {why}", err=True)
+    if made.repeated:
+        click.echo("in more than one pair, since there are no others: " + ", ".join(made.repeated),
+                   err=True)  # fmt: skip
+    for task, machine in made.unnamed:
+        click.echo(f"no words for the machine {machine} of {task}: voters see its name alone "
+                   "(words.toml)", err=True)  # fmt: skip
     click.echo(f"{output / PAGE}  (arena {made.arena.digest[:12]}, {len(kinds)} pairs, "
                f"{len(kinds) - kinds.count('real')} of them to check attention)")  # fmt: skip
     click.echo(f"{key}  says whose they are: keep it to yourself until the votes are in")
@@ -160,6 +167,8 @@ def serve_command(
 @click.option("--by", type=click.Choice(["agent", "trial"]), default="agent", show_default=True,
               help="What is ranked.")  # fmt: skip
 @click.option("--need-link", is_flag=True, help="Leave out what came by no one-time link.")
+@click.option("-o", "--output", type=_FOLDER, help="Write what was kept, and whose it is: a folder "
+              "for the repository (votes/).")  # fmt: skip
 @json_option
 def read_command(
     source: tuple[Path, ...],
@@ -167,13 +176,15 @@ def read_command(
     keys: tuple[Path, ...],
     by: str,
     need_link: bool,
+    output: Path | None,
     as_json: bool,
 ) -> int:
     """Check votes, open the key, and print what they say, question by question.
 
-    A SOURCE is a file that a page saved, a .jsonl of many, an answers.sqlite, or an arena's own
-    folder. Each set is checked as benchflow rate read checks ratings; beyond that, votes of those
-    are left out who preferred a machine that printed nothing, or looked for seconds only.
+    A SOURCE is a file that a page saved, a .jsonl of many, an answers.sqlite, an arena's own
+    folder, or one that -o wrote. Each set is checked as benchflow rate read checks ratings; beyond
+    that, votes of those are left out who preferred a machine that printed nothing, or looked for
+    seconds only, and single votes on pairs of which neither side was looked at.
 
     Strengths are Bradley–Terry's, with intervals clustered by voter and task; tiers as in a report.
     Beside the verdicts: how many votes went to the side of which more was proved, and pair by pair
@@ -185,26 +196,33 @@ def read_command(
     Examples:
       benchflow arena read arena
       benchflow arena read mailed/*.json --arena arena --need-link --json
+      benchflow arena read votes arena -o votes
 
     Exit status: 0 when all could be taken, 1 when something was left out.
     """
+    from benchflow.arena import recorded
     from benchflow.arena.figures import figures
-    from benchflow.arena.votes import Votes
     from benchflow.cli.arena_told import as_document, told
     from benchflow.people.reading import read
     from benchflow.people.store import NAME, Store
 
     places = list(dict.fromkeys((*arenas, *(one for one in source if _is_arena(one)))))
-    opened = _opened(places, keys)
+    held = [one for one in source if recorded.is_recorded(one)]
+    ballots = {k: v for one in held for k, v in recorded.ballots_of(one).items()}
+    if places or not ballots:
+        ballots |= _opened(places, keys)
     stores = [Store(one / NAME) for one in places if (one / NAME).is_file()] if need_link else []
     files = [path for one in source for path in (_votes_in(one) if _is_arena(one) else [one])]
-    asked: Any = {digest: arena for digest, (arena, _) in opened.items()}
-    reading = read(files, asked, links=stores)
-    found = figures([one.body for one in reading.kept if isinstance(one.body, Votes)], opened, by)
+    reading = read(files, ballots, links=stores)
+    if output is not None:
+        recorded.write(output, reading, ballots)
+    found = figures(recorded.votes_of(reading), {k: v.key for k, v in ballots.items()}, by)
     if as_json:
         print_json(as_document(reading, found))
     else:
         click.echo(told(reading, found))
+        if output is not None:
+            click.echo(f"\nwritten to {output}")
     return 1 if reading.left_out or found.left_out else 0
 
 
@@ -221,8 +239,9 @@ def _votes_in(folder: Path) -> list[Path]:
     return [path for path in found if path.suffix in (".json", ".jsonl", ".sqlite")]
 
 
-def _opened(places: list[Path], keys: tuple[Path, ...]) -> dict[str, tuple[Arena, Key]]:
+def _opened(places: list[Path], keys: tuple[Path, ...]) -> dict[str, Ballot]:
     from benchflow.arena.pack import key_path, load, load_key
+    from benchflow.arena.recorded import ballot
     from benchflow.errors import UsageError
 
     if keys and len(keys) != len(places):
@@ -234,5 +253,5 @@ def _opened(places: list[Path], keys: tuple[Path, ...]) -> dict[str, tuple[Arena
     found = {}
     for place, path in zip(places, keys or map(key_path, places), strict=True):
         arena = load(place)
-        found[arena.digest] = (arena, load_key(path, arena))
+        found[arena.digest] = ballot(arena, load_key(path, arena))
     return found

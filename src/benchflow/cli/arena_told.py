@@ -27,6 +27,10 @@ def told(reading: Reading, found: Figures) -> str:
     ]
     lines += [f"left out: {one.place}: {one.why}" for one in reading.left_out]
     lines += [f"left out: {n} who {why}" for why, n in found.left_out.items()]
+    if found.unseen:
+        lines.append(
+            f"left out: {plural(found.unseen, 'vote')} on pairs of which neither side was looked at"
+        )
     if found.repeated:
         lines.append(
             f"a pair shown twice was answered alike {found.agreed} of {found.repeated} times"
@@ -137,6 +141,7 @@ def as_document(reading: Reading, found: Figures) -> dict[str, Any]:
         "left_out": reading.left_out,
         "voters": found.voters,
         "inattentive": found.left_out,
+        "unseen": found.unseen,
         "by": found.by,
         "shown_twice": {"alike": found.agreed, "of": found.repeated},
         "remarks": found.remarks,

@@ -181,12 +181,13 @@ def _asked(pack: str, minutes: int | None) -> tuple[str, str, int]:
         return pack, "some tasks", minutes
     from benchflow.arena import pack as arenas
     from benchflow.people import pack as packs
+    from benchflow.people.rating import MINUTES_A_PAIR, MINUTES_A_TASK
 
     place = Path(pack)
     if (place / arenas.NAME).is_file():
         arena = arenas.load(place)
         n = len(arena.pairs)
-        return arena.digest, plural(n, "pair of results", "pairs of results"), 3 * n
+        return arena.digest, plural(n, "pair of results", "pairs of results"), MINUTES_A_PAIR * n
     found = packs.load(place)
     n = len(found.tasks)
-    return found.digest, plural(n, "task"), 20 * n
+    return found.digest, plural(n, "task"), MINUTES_A_TASK * n

@@ -35,6 +35,7 @@ line `error: …` with a `hint: …` under it, and an exit status that says whos
 | `BENCHFLOW_TASKS` | the folder of the catalogue (default `tasks/` of the checkout) |
 | `BENCHFLOW_IMAGES` | a folder of OCI images, asked before any registry (docs/sandbox.md) |
 | `BENCHFLOW_REGISTRY` | `auto` (default), `never` or `always` ask a registry for bases |
+| `BENCHFLOW_SHARED_FOLDER` | `never`: a cluster sends trials through Ray alone (docs/scale.md) |
 | `BENCHFLOW_DEBUG` | `1`: errors come with their traceback |
 | `HARBOR_TELEMETRY` | `on` lets Harbor report each job to its makers; off unless you set it |
 """

@@ -26,6 +26,12 @@ from benchflow.cli.options import FiniteRange, assume_version_option, need_analy
     help="Ratings by experts, as benchflow rate read -o writes them.  "
     "[default: ratings/ beside the catalogue]",
 )
+@click.option(
+    "--votes",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Votes on pairs, as benchflow arena read -o writes them.  "
+    "[default: votes/ beside the catalogue]",
+)
 @assume_version_option
 def command(
     source: tuple[Path, ...],
@@ -33,6 +39,7 @@ def command(
     title: str,
     level: float,
     ratings: Path | None,
+    votes: Path | None,
     assume_version: bool,
 ) -> None:
     """Serve the pages of benchflow site on 127.0.0.1, made when asked for.
@@ -47,7 +54,7 @@ def command(
       benchflow serve jobs/nightly published.jsonl --port 0
     """
     need_analysis()
-    from benchflow.cli.site import need_site, ratings_in, title_of
+    from benchflow.cli.site import need_site, ratings_in, title_of, votes_in
 
     need_site()
     from benchflow.errors import UsageError
@@ -65,6 +72,7 @@ def command(
             level,
             live=True,
             ratings=ratings_in(ratings),
+            votes=votes_in(votes),
         ),
         [*source],
         third,

@@ -18,6 +18,7 @@ from benchflow.cli.options import (
 from benchflow.cli.problems import say_problems
 
 if TYPE_CHECKING:
+    from benchflow.arena.recorded import Recorded
     from benchflow.people.recorded import Ratings
 
 
@@ -44,6 +45,12 @@ if TYPE_CHECKING:
     help="Ratings by experts, as benchflow rate read -o writes them.  "
     "[default: ratings/ beside the catalogue]",
 )
+@click.option(
+    "--votes",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Votes on pairs, as benchflow arena read -o writes them.  "
+    "[default: votes/ beside the catalogue]",
+)
 @assume_version_option
 @json_option
 def command(
@@ -52,6 +59,7 @@ def command(
     title: str,
     level: float,
     ratings: Path | None,
+    votes: Path | None,
     assume_version: bool,
     as_json: bool,
 ) -> None:
@@ -79,7 +87,13 @@ def command(
         found = collect(
             [*source], assume_version=assume_version, workers=processors(), keeper=site.keeper
         )
-        study = Study(title or title_of(source), found, level, ratings=ratings_in(ratings))
+        study = Study(
+            title or title_of(source),
+            found,
+            level,
+            ratings=ratings_in(ratings),
+            votes=votes_in(votes),
+        )
         built = finish(site, study)
     if as_json:
         print_json({"schema": 1, **vars(built), "n_problems": len(study.problems)})
@@ -109,6 +123,14 @@ def ratings_in(folder: Path | None) -> Ratings | None:
             "the library that counts ratings is not installed", hint="uv sync --extra analysis"
         )
     return found
+
+
+def votes_in(folder: Path | None) -> Recorded | None:
+    """What is recorded in `folder`, or beside the catalogue."""
+    from benchflow.arena.recorded import FOLDER, recorded
+    from benchflow.tasks import root
+
+    return recorded(folder or root().parent / FOLDER)
 
 
 def title_of(source: tuple[Path, ...]) -> str:

@@ -19,6 +19,7 @@ from benchflow.errors import TaskError, UsageError
 from benchflow.people.answers import BadAnswers, Signed, opened
 from benchflow.people.rating import MOST_TASKS, Rating
 from benchflow.tasks import Task
+from benchflow.tasks.words import words_of
 
 NAME = "pack.json"
 _MOST_BYTES = 4_000_000
@@ -140,14 +141,14 @@ def _pack_task(task: Task) -> PackTask:
             hint="rate tasks of the catalogue: benchflow tasks",
         )
     whole = sum(one.weight for _, one in found)
-    instruction = _instruction(task)
+    instruction, words = _instruction(task), words_of(task)
     milestones = tuple(
         PackMilestone(
             id,
             one.title or id.replace("-", " "),
             round(one.weight / whole, 6),
             tuple(dict.fromkeys(proved for check in one.checks for proved in check.proves)),
-            tuple(check.name.removeprefix("test_").replace("_", " ") for check in one.checks),
+            tuple(words.check(check.name) for check in one.checks),
         )
         for id, one in found
     )

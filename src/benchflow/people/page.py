@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from benchflow.base import templates
+from benchflow.base.numbers import percents
 from benchflow.people import rating
 from benchflow.people.markdown import as_html
 from benchflow.people.pack import Pack
@@ -99,6 +100,8 @@ def _asset(name: str) -> str:
 def _environment() -> Environment:
     environment = templates.environment("benchflow.people")
     environment.filters["markdown"] = _marked
+    environment.globals["percents"] = percents
+    environment.globals["zip"] = zip
     return environment
 
 

@@ -9,6 +9,9 @@ from msgspec import Meta, Struct
 from benchflow.people.answers import Body, Name, Text
 
 MOST_TASKS = 5
+#: What people are told that it takes: raters needed 15 to 20 minutes a task, so the longer of both.
+MINUTES_A_TASK = 20
+MINUTES_A_PAIR = 10
 #: Answer → what stands beside it on the page. Worst or least first where there is an order.
 WORK = {
     "never": "I have never done such work",

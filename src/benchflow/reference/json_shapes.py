@@ -114,6 +114,8 @@ DOCUMENTS: dict[str, dict[str, str]] = {
         "pairs": "how many",
         "real_pairs": "those that check no attention",
         "left_out": "reason → trials",
+        "repeated": "trials that stand in more than one pair, since there are no others",
+        "unnamed": "`task`, `machine` of which no words say what it is for",
     },
     "arena links": {"pack": "the arena's digest", "links": "`link`, `for`"},
     "arena read": {
@@ -123,6 +125,7 @@ DOCUMENTS: dict[str, dict[str, str]] = {
         "left_out": "`place`, `why`",
         "voters": "whose votes count",
         "inattentive": "reason → voters whose votes do not",
+        "unseen": "votes on pairs that their voters did not look at, not counted",
         "by": "agent or trial",
         "shown_twice": "`alike`, `of`: answers to the pair that was shown twice",
         "remarks": "`task`, `trial`, `words`: what decided a pair, as voters say",

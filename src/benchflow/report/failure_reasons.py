@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from benchflow.base.numbers import MISSING, percent, points, signed
+from benchflow.base.numbers import MISSING, percent, percents, points, signed
 from benchflow.report.figures import amount, basis, span, with_span
 from benchflow.report.section import Section, Table
 from benchflow.study.failures import PHASES, RULES, TITLES, crossed
@@ -62,13 +62,10 @@ def failures(found: Findings) -> Section:
     totals = Counter(one.who for one in found.failures)
     everybody = Counter(one.cause for one in found.failures)
     causes = [rule.id for rule in RULES if everybody[rule.id]]
+    shares = [percents([per[cause, who] for cause in causes]) for who in entries]
     rows = tuple(
-        (
-            TITLES[cause],
-            str(everybody[cause]),
-            *(f"{100 * per[cause, who] / max(totals[who], 1):.0f} %" for who in entries),
-        )
-        for cause in causes
+        (TITLES[cause], str(everybody[cause]), *(column[at] for column in shares))
+        for at, cause in enumerate(causes)
     )
     columns = tuple(f"({i})" for i in range(1, len(entries) + 1))
     names = "; ".join(f"({i}) {who}" for i, who in enumerate(entries, 1))

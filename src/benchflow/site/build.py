@@ -16,7 +16,7 @@ from benchflow import __version__
 from benchflow.errors import UsageError
 from benchflow.results.records import Keeper
 from benchflow.site.charts import available
-from benchflow.site.html import Shell
+from benchflow.site.html import EXPERTS, VOTES, Shell
 from benchflow.site.page_list import plan
 from benchflow.site.study import Study
 from benchflow.site.vendor import Vendor, own_files, vendor
@@ -123,7 +123,10 @@ def shell_of(study: Study, third: Vendor, *, live: bool = False) -> Shell:
         footer=f"benchflow {__version__}. Intervals at {100 * study.level:.0f} %; the unit is the "
         "task; infrastructure errors never count against an agent.",
         has_player=third.folder is not None,
-        has_experts=study.said is not None,
+        further=(
+            *((EXPERTS,) if study.said is not None else ()),
+            *((VOTES,) if study.voted is not None else ()),
+        ),
         live=live,
     )
 

@@ -25,8 +25,9 @@ NAVIGATION = (
     Link("Ledger", "ledger.html"),
 )
 
-#: Where ratings are recorded.
+#: Where ratings, and votes, are recorded.
 EXPERTS = Link("Experts", "experts.html")
+VOTES = Link("Votes", "votes.html")
 
 #: A page of so many needs no list of them.
 _FEW_SECTIONS = 3
@@ -44,12 +45,13 @@ def policy(connect: str) -> str:
 
 @dataclass(frozen=True)
 class Shell:
-    """What all pages of a site share. `live`: the page asks its server for news."""
+    """What all pages of a site share. `further`: pages that not every site has. `live`: the page
+    asks its server for news."""
 
     title: str
     footer: str
     has_player: bool = False
-    has_experts: bool = False
+    further: tuple[Link, ...] = ()
     live: bool = False
 
     def render(self, page: Page) -> str:
@@ -75,8 +77,7 @@ def _frame(shell: Shell, root: str, scripts: tuple[str, ...], here: str) -> tupl
     macros: Any = _template("frame.html.j2").module
     allowed = policy("'self'" if shell.live else "'none'")
     head = macros.head(shell, root, scripts, allowed)
-    pages = (*NAVIGATION, EXPERTS) if shell.has_experts else NAVIGATION
-    return head, macros.header(shell, root, pages, here)
+    return head, macros.header(shell, root, (*NAVIGATION, *shell.further), here)
 
 
 @cache

@@ -19,6 +19,7 @@ from benchflow.site.pages import (
     skills,
     task,
     trials,
+    votes,
 )
 from benchflow.site.pages.common import Maker
 from benchflow.site.study import Study
@@ -39,6 +40,8 @@ def plan(study: Study) -> Iterator[tuple[str, Maker]]:
     yield "ledger.html", partial(ledger.make, study)
     if study.said is not None:
         yield "experts.html", partial(experts.make, study, study.said)
+    if study.voted is not None:
+        yield "votes.html", partial(votes.make, study, study.voted)
     for who in study.entries:
         yield study.at.entry(who), partial(agent.make, study, who)
     for pair in study.compared:

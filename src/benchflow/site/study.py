@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
+from benchflow.arena.figures import Figures, figures
+from benchflow.arena.proof import Beside
+from benchflow.arena.recorded import Recorded
 from benchflow.people.recorded import Ratings
 from benchflow.people.said import Measured, Said, SaidOfTask, said
 from benchflow.results.jobs.unfinished import Unfinished
@@ -29,13 +32,15 @@ MAX_COMPARED = 40
 @dataclass(frozen=True)
 class Study:
     """A collection with addresses for everything in it. `level` is the intervals' confidence;
-    `live`: its pages come from a server that brings them up to date; `ratings`: of its tasks."""
+    `live`: its pages come from a server that brings them up to date; `ratings`: of its tasks;
+    `votes`: on pairs of deliverables."""
 
     title: str
     collection: Collection
     level: float = 0.95
     live: bool = False
     ratings: Ratings | None = None
+    votes: Recorded | None = None
 
     @cached_property
     def records(self) -> tuple[Record, ...]:
@@ -76,6 +81,23 @@ class Study:
     def said(self) -> Said | None:
         """What experts say of tasks; None where no ratings are recorded."""
         return said(self.ratings, self.level) if self.ratings else None
+
+    @cached_property
+    def voted(self) -> Figures | None:
+        """What votes say; None where none are recorded that count."""
+        if self.votes is None:
+            return None
+        found = figures(self.votes.votes, self.votes.keys, level=self.level)
+        return found if found.questions else None
+
+    def voted_on(self, task: str) -> tuple[Beside, ...]:
+        """The pairs of a task's trials here, beside their verdicts, with the votes of the question
+        that is asked of all pairs."""
+        if self.voted is None:
+            return ()
+        uids = {record.uid for record in self.of_task(task)}
+        pairs = self.voted.questions[0].proof.pairs
+        return tuple(one for one in pairs if uids & {one.more.uid, one.less.uid})
 
     def said_of(self, task: str) -> SaidOfTask | None:
         """What experts say of one task, in the version that it has here."""

@@ -37,6 +37,27 @@
   };
   const spentOn = (id) => (draft.spent[id] ??= { seconds: 0, played: 0 });
 
+  // ---- whether a pair was looked at: consoles played or moved, or to their end; or, for some
+  // seconds, screens or documents in view
+  const LOOKS = ["none", "part", "end"];
+  const IN_VIEW = 3; // seconds
+  const lookedAt = (id) => spentOn(id).looked ?? "none";
+  function look(id, how) {
+    const spent = spentOn(id);
+    if (LOOKS.indexOf(how) > LOOKS.indexOf(lookedAt(id))) spent.looked = how;
+  }
+  function watch(id) {
+    const seen = [...document.querySelectorAll(`#p-${id} figure, #p-${id} details.words[open]`)].some((one) => {
+      const { top, bottom } = one.getBoundingClientRect();
+      const shown = Math.min(bottom, innerHeight) - Math.max(top, 0);
+      return shown > 0 && shown >= Math.min(bottom - top, innerHeight) / 3;
+    });
+    if (!seen) return;
+    const spent = spentOn(id);
+    spent.viewed = (spent.viewed ?? 0) + 1;
+    if (spent.viewed >= IN_VIEW) look(id, "part");
+  }
+
   // ---- two consoles on one clock
   function timeline(consoles) {
     const times = [...new Set(consoles.flatMap((one) => one.lines.map(([at]) => at)))].sort((a, b) => a - b);
@@ -72,7 +93,9 @@
         frame.setAttribute("role", "region");
         frame.setAttribute("aria-label", alt);
         full.addEventListener("click", () => full.setAttribute("aria-pressed", String(frame.classList.toggle("actual"))));
-        column.append(element("figure", {}, frame, element("figcaption", {}, `Screen of “${one.machine}” `, full)));
+        const caption = element("span", {}, `Screen of “${one.machine}”`);
+        if (!machines.includes(one.machine) && pair.machines[one.machine]) caption.append(`: ${pair.machines[one.machine]}`);
+        column.append(element("figure", {}, frame, element("figcaption", {}, caption, full)));
       }
       for (const [title, text] of side.words) {
         const shown = element("pre", { textContent: text, tabIndex: 0 });
@@ -101,6 +124,7 @@
     const end = element("button", { type: "button", textContent: "Go to the end" });
     const slider = element("input", { type: "range", min: 0, max: 1000, value: 0, ariaLabel: "Time, both consoles" });
     const where = element("output", { ariaLive: "off" });
+    const what = element("p", { className: "what", ariaLive: "polite" });
     const speed = element("select", { ariaLabel: "Speed" }, ...SPEEDS.map((times) => element("option", { value: times, textContent: `${times} ×`, selected: times === 4 })));
     const tabs = machines.map((name) => {
       const tab = element("button", { type: "button", textContent: name });
@@ -111,12 +135,12 @@
     function choose(name) {
       halt();
       tabs.forEach((tab) => tab.setAttribute("aria-pressed", String(tab.textContent === name)));
+      what.replaceChildren("Machine ", element("b", { textContent: name }), ": ", pair.machines[name] ?? "its task does not say what it is for; our tests named it.");
       shown = columns.map((one) => one.side.consoles.find((found) => found.machine === name) ?? { lines: [], seconds: 0 });
       line = timeline(shown);
       columns.forEach((one, at) => {
         one.told = -1;
-        const n = shown[at].lines.length;
-        one.count.textContent = n ? `${n} line${n > 1 ? "s" : ""}` : "printed nothing";
+        one.count.textContent = shown[at].lines.length ? "" : "printed nothing";
         one.screen.setAttribute("aria-label", `Console of “${name}”, ${one.label.toLowerCase()}`);
       });
       seek(0);
@@ -139,6 +163,12 @@
       });
       if (now >= line.length) halt();
     }
+    // What a voter did, not where a new console begins.
+    function go(to) {
+      seek(to);
+      look(pair.id, now >= line.length ? "end" : "part");
+      seen();
+    }
     function halt() {
       if (running) clearInterval(running);
       running = 0;
@@ -153,23 +183,25 @@
         const passed = (performance.now() - then) / 1000;
         then = performance.now();
         spentOn(pair.id).played += passed;
-        seek(now + passed * Number(speed.value));
+        go(now + passed * Number(speed.value));
       }, 50);
     });
-    end.addEventListener("click", () => { halt(); seek(line.length); });
-    slider.addEventListener("input", () => { halt(); seek((line.length * slider.value) / 1000); });
+    end.addEventListener("click", () => { halt(); go(line.length); });
+    slider.addEventListener("input", () => { halt(); go((line.length * slider.value) / 1000); });
     choose(machines[0]);
-    const controls = [element("div", { className: "transport" }, play, end, slider, where, speed)];
-    if (machines.length > 1) controls.unshift(element("div", { className: "machines" }, element("span", { textContent: "Machine" }), ...tabs,
-      element("span", { className: "why", textContent: "Each was started with what was delivered, in another situation. Our tests named them." })));
+    const note = element("p", { className: "clock-note", textContent: `One clock for both. Where neither prints for more than ${IDLE} seconds, the rest of the wait is left out, so the clock is shorter than the machines’ own time.` });
+    const controls = [what, element("div", { className: "transport" }, play, end, slider, where, speed), note];
+    if (machines.length > 1) controls.unshift(element("div", { className: "machines" }, element("span", { textContent: "Machines, each started with what was delivered, in a situation of its own:" }), ...tabs));
     return { controls, stop: halt };
   }
 
   // ---- one pair at a time
   let open = null;
+  let warned = ""; // the pair whose voter was told that nothing was looked at
   const sections = [...document.querySelectorAll("section.pair")];
   const finish = document.getElementById("finish");
   const start = document.getElementById("start");
+  const hasConsoles = (id) => pairOf[id].sides.some((side) => about.sides[side].consoles.length);
   const isVoted = (id) => pairOf[id].questions.every((one) => draft.votes[id]?.choices?.[one]);
 
   function show(at, focus = true) {
@@ -191,6 +223,8 @@
       section.querySelector("[data-next]").textContent = at + 1 < draft.order.length ? "Next pair" : "To the end";
       for (const console of section.querySelectorAll(".console")) console.scrollTop = console.scrollHeight;
     }
+    if (at >= draft.order.length) overview();
+    warned = "";
     keep();
     scrollTo(0, 0);
     if (focus) document.querySelector("main section:not([hidden]) h1[tabindex], main section:not([hidden]) .primary").focus({ preventScroll: true });
@@ -217,16 +251,38 @@
       keep();
     });
     section.querySelector("[data-next]").addEventListener("click", () => {
-      if (isVoted(id)) show(draft.at + 1);
-      else fault(section, "Answer each question first; “No difference” is an answer.");
+      if (!isVoted(id)) fault(section, "Answer each question first; “No difference” is an answer.");
+      else if (lookedAt(id) === "none" && warned !== id) {
+        warned = id;
+        fault(section, `You have not looked at either side yet: ${hasConsoles(id) ? "play the consoles, or go to their end" : "look at what each delivered"}. Press the button again to vote all the same; the vote is then marked as one without a look, and is not counted.`);
+      } else show(draft.at + 1);
     });
+  }
+  // What was looked at may be done after the warning.
+  function seen() {
+    if (!warned) return;
+    fault(document.getElementById(`p-${warned}`), "");
+    warned = "";
+  }
+
+  // ---- all pairs at the end, each with the way back to it
+  function overview() {
+    const rows = draft.order.map((id, at) => {
+      const label = !isVoted(id) ? "not voted on yet" : lookedAt(id) === "none" ? "voted on without a look: not counted" : "voted on";
+      const back = element("button", { type: "button", textContent: `Pair ${at + 1}: ${pairOf[id].task}` });
+      back.addEventListener("click", () => show(at));
+      return element("li", {}, back, element("span", { className: "quiet", textContent: ` ${label}` }));
+    });
+    document.getElementById("overview").replaceChildren(...rows);
   }
   for (const back of document.querySelectorAll("[data-back]")) back.addEventListener("click", () => show(draft.at - 1));
   document.getElementById("begin").addEventListener("click", () => show(0));
   document.getElementById("arena").addEventListener("submit", (event) => event.preventDefault());
   setInterval(() => {
     const id = draft.order[draft.at];
-    if (id && document.visibilityState === "visible") spentOn(id).seconds += 1;
+    if (!id || document.visibilityState !== "visible") return;
+    spentOn(id).seconds += 1;
+    watch(id);
   }, 1000);
   addEventListener("pagehide", keep);
 
@@ -244,7 +300,7 @@
       const { choices, remark } = draft.votes[id];
       return {
         pair: id, left: sidesOf(pairOf[id])[0], choices, remark: remark.trim(),
-        seconds: Math.round(seconds), played: Math.round(played),
+        seconds: Math.round(seconds), played: Math.round(played), looked: lookedAt(id),
       };
     });
     return {

@@ -105,6 +105,7 @@
     about.tasks.forEach((_, at) => { draft.doubts[`t${at}`] = doubtsOf(`t${at}`); });
     keep();
     showState();
+    refresh();
   }
   function restore() {
     for (const [name, given] of Object.entries(draft.fields)) {
@@ -161,33 +162,45 @@
     return found;
   }
   function showState() {
-    const say = (key, words, complete) => {
+    // What is open leads to the first question of it.
+    const say = (key, words, complete, first = "") => {
       const place = document.querySelector(`[data-state="${key}"]`);
       if (!place) return;
-      place.textContent = words;
+      if (place.textContent !== words || place.dataset.first !== first) place.replaceChildren(first ? linkTo(first, words, goTo) : words);
+      place.dataset.first = first;
       place.classList.toggle("complete", complete);
     };
     about.tasks.forEach((_, at) => {
       const task = `t${at}`;
       document.getElementById(task).classList.toggle("skipped", isSkipped(at));
-      const missing = faultsOf(at).length;
+      const missing = faultsOf(at);
       if (isSkipped(at)) say(task, "skipped", false);
-      else say(task, missing ? `${missing} to answer` : "✓ complete", !missing);
+      else if (missing.length) say(task, `${missing.length} to answer`, false, missing[0][0]);
+      else say(task, "✓ complete", true);
     });
     for (const [a, b] of draft.order || []) {
       document.getElementById(nameOf(a, b)).hidden = !openPairs().some((p) => p[0] === a && p[1] === b);
     }
-    const left = openPairs().filter(([a, b]) => !value(nameOf(a, b))).length;
-    say("pairs", left ? `${left} to answer` : "✓ complete", !left);
+    const left = openPairs().filter(([a, b]) => !value(nameOf(a, b)));
+    if (left.length) say("pairs", `${left.length} to answer`, false, nameOf(...left[0]));
+    else say("pairs", "✓ complete", true);
     if (!isSent) document.getElementById("kept").textContent = answers.isLasting()
       ? "Answers are kept in this browser while you type."
       : "This browser keeps nothing: leave the page open until you are done.";
   }
+  const linkTo = (place, words, go) => {
+    const link = Object.assign(document.createElement("a"), { href: `#${place}`, textContent: words });
+    link.addEventListener("click", (event) => { event.preventDefault(); go(place); });
+    return link;
+  };
+  let shown = ""; // what the list of what is missing says now, "" while there is none
   function list(title, found) {
     const box = document.getElementById("faults");
     box.replaceChildren();
     document.querySelectorAll(".wrong").forEach((one) => one.classList.remove("wrong"));
+    document.querySelectorAll(".to-list").forEach((one) => one.remove());
     box.hidden = !found.length;
+    shown = "";
     if (!found.length) return;
     const head = document.createElement("p");
     head.textContent = title;
@@ -195,22 +208,45 @@
     for (const [place, words] of found) {
       const item = document.createElement("li");
       if (place) {
-        const link = document.createElement("a");
-        link.href = `#${place}`;
-        link.textContent = words;
-        link.addEventListener("click", (event) => { event.preventDefault(); goTo(place); });
-        item.append(link);
-        document.getElementById(place)?.classList.add("wrong");
+        item.append(linkTo(place, words, goTo));
+        mark(document.getElementById(place));
       } else item.textContent = words;
       items.append(item);
     }
     box.append(head, items);
-    box.focus();
+  }
+  // A question that is missing leads back to the list that named it.
+  function mark(target) {
+    target.classList.add("wrong");
+    const back = document.createElement("p");
+    back.className = "to-list";
+    back.append(linkTo("faults", "Back to what is missing", toList));
+    if (target.matches("section")) target.querySelector(".skip-task").after(back);
+    else if (target.matches("label")) target.after(back);
+    else target.append(back);
+  }
+  function toList() {
+    const box = document.getElementById("faults");
+    box.scrollIntoView({ block: "center", behavior: "instant" });
+    box.focus({ preventScroll: true });
+  }
+  const MISSING = "Not yet complete:";
+  const told = (found) => JSON.stringify(found);
+  function listMissing(found) {
+    list(MISSING, found);
+    shown = found.length ? told(found) : "";
+  }
+  // While it is shown, it says what is missing now, not what was when the button was pressed.
+  function refresh() {
+    if (!shown) return;
+    const found = faults();
+    if (told(found) === shown) return;
+    listMissing(found);
   }
   function goTo(place) {
     const target = document.getElementById(place);
     if (target.matches("details")) target.open = true;
-    target.scrollIntoView({ block: "center" });
+    target.scrollIntoView({ block: "center", behavior: "instant" });
     target.querySelector("input, select, textarea")?.focus({ preventScroll: true });
   }
 
@@ -257,11 +293,12 @@
     document.getElementById("done").hidden = true;
     if (!answers.canSign()) {
       list("Your answers are kept, and cannot be signed here:", [["", "open this page from a file or over https; a browser signs nowhere else"]]);
+      toList();
       return;
     }
     const found = faults();
-    list("Not yet complete:", found);
-    if (found.length) return;
+    listMissing(found);
+    if (found.length) { toList(); return; }
     const made = await body();
     const text = await answers.signed(made);
     if (how === "send") {
@@ -277,6 +314,7 @@
       } catch (error) {
         button.disabled = false;
         list("Not sent:", [["", error.message]]);
+        toList();
       }
       return;
     }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from benchflow.results.jobs import metered
 from benchflow.results.safe_files import UnreadableRecord, read_object
-from benchflow.run.ray_engine import parcel
+from benchflow.run.ray_engine import meeting, parcel
 
 if TYPE_CHECKING:
     from harbor.models.trial.config import TrialConfig
@@ -36,7 +36,7 @@ class Arrival:
         self._config = config
         top = coming(job)
         top.mkdir(parents=True, exist_ok=True)
-        self._archive = top / f"{config.trial_name}.tar.gz.part"
+        self._archive = meeting.archive_of(top, config.trial_name)
         self._draft = top / f"{config.trial_name}.draft"
         self._file: BinaryIO | None = None
         self._pieces = 0
@@ -56,6 +56,14 @@ class Arrival:
         if self._file is None or self._pieces != pieces:
             raise parcel.BadParcel(f"{self._pieces} of {pieces} pieces came")
         self._file.close()
+        return self._unpacked()
+
+    def finish_placed(self, size: int) -> tuple[TrialResult, list[str]]:
+        """The same, of an archive that the node wrote here itself, of `size` bytes."""
+        meeting.wait_for(self._archive, size)
+        return self._unpacked()
+
+    def _unpacked(self) -> tuple[TrialResult, list[str]]:
         left_out = parcel.unpack(self._archive, self._draft)
         self._archive.unlink()
         result = self._own()

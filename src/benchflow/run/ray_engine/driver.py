@@ -26,8 +26,8 @@ from benchflow.run.job import stillborn
 from benchflow.run.job.agents import EXPLOIT, VARIANT
 from benchflow.run.job.engine import Running
 from benchflow.run.models.gateway_access import is_metered
-from benchflow.run.ray_engine import facts, nodes_log, parcel, placing
-from benchflow.run.ray_engine.arrival import Arrival, take_in
+from benchflow.run.ray_engine import facts, meeting, nodes_log, parcel, placing
+from benchflow.run.ray_engine.arrival import Arrival, coming, take_in
 from benchflow.run.ray_engine.cluster import Cluster, Lost, Placed
 from benchflow.run.ray_engine.nodes import Nodes
 from benchflow.run.ray_engine.order import Models, Order
@@ -75,6 +75,7 @@ class RayEngine:
         self._cluster: Cluster | None = None
         self._nodes: Nodes
         self._url = ""
+        self._meeting = meeting.Meeting()
         self._sent: dict[str, tuple[str, Any]] = {}
         self._looking: asyncio.Task[None] | None = None
 
@@ -96,6 +97,7 @@ class RayEngine:
         self._running = running
         self._cluster = await asyncio.to_thread(Cluster, self._address)
         self._nodes = Nodes(self._cluster)
+        self._meeting = meeting.begin(coming(running.job.job_dir))
         await self._nodes.look()
         if running.models is not None:
             client, host = running.models.client, self._cluster.host
@@ -109,6 +111,7 @@ class RayEngine:
             self._looking.cancel()
         if self._cluster is not None:
             await asyncio.to_thread(self._cluster.close)
+        meeting.end(self._meeting)
 
     async def _keep_looking(self) -> None:
         while True:
@@ -174,6 +177,7 @@ class RayEngine:
             source_digest=source_digest,
             script=Path(str(script)).read_text() if script else None,
             models=await self._models(one),
+            meeting=self._meeting,
         )
         demand = placing.demand(task, self._nodes.offered)
         return self._cluster.submit(order, parcels, demand, self._nodes.shunned())
@@ -214,8 +218,8 @@ class RayEngine:
                     _append(job / one.config.trial_name / "verifier" / NAME, said["line"])
                 elif event == "piece":
                     await asyncio.to_thread(arrival.take, said)
-                elif event == "whole":
-                    return await self._end(one, arrival, int(said))
+                elif event in ("whole", "placed"):
+                    return await self._end(one, arrival, event, int(said))
                 else:
                     raise self._came_to_nothing(one, event, said)
         except (Lost, parcel.BadParcel) as error:
@@ -264,11 +268,13 @@ class RayEngine:
         came = "refused" if event == "refused" else "lost"
         return Again(f"{one.host}: {why}", counts=came == "lost", came=came)
 
-    async def _end(self, one: Try, arrival: Arrival, pieces: int) -> TrialResult:
+    async def _end(self, one: Try, arrival: Arrival, event: str, amount: int) -> TrialResult:
         from harbor.trial.hooks import TrialEvent
 
-        one.result, left_out = await asyncio.to_thread(arrival.finish, pieces)
-        self._note(one, "done", left_out=left_out[:20])
+        finish = arrival.finish if event == "whole" else arrival.finish_placed
+        one.result, left_out = await asyncio.to_thread(finish, amount)
+        by = "ray" if event == "whole" else "shared folder"
+        self._note(one, "done", by=by, left_out=left_out[:20])
         await self._tell(TrialEvent.END, one)
         return one.result
 

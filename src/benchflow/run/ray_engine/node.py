@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchflow.base.home import home
-from benchflow.run.ray_engine import parcel
+from benchflow.run.ray_engine import meeting, parcel
 from benchflow.run.ray_engine.order import Order, send
 
 #: An agent's sandbox may hold gigabytes that have to go first.
@@ -85,8 +85,8 @@ _runner: Runner | None = None
 
 
 def play(node: str, order: Order, *parcels: bytes) -> Iterator[tuple[str, Any]]:
-    """One trial, as what happens: ("hello", facts), what the runner says, then ("piece", bytes)
-    and ("whole", their number).
+    """One trial, as what happens: ("hello", facts), what the runner says, then ("placed",
+    bytes) where the driver sees the same folder, else ("piece", bytes) and ("whole", their number).
 
     `node`: its id in Ray. `parcels`: the task, and its source where that is asked for.
     """
@@ -111,7 +111,7 @@ def play(node: str, order: Order, *parcels: bytes) -> Iterator[tuple[str, Any]]:
         while True:
             said = runner.hear()
             if said["event"] == "ended":
-                yield from _pieces(Path(said["folder"]))
+                yield from _hand_over(order, Path(said["folder"]))
             elif said["event"] in ("phase", "progress"):
                 yield said["event"], said
                 continue
@@ -127,7 +127,11 @@ def play(node: str, order: Order, *parcels: bytes) -> Iterator[tuple[str, Any]]:
             runner.stop()
 
 
-def _pieces(folder: Path) -> Iterator[tuple[str, Any]]:
+def _hand_over(order: Order, folder: Path) -> Iterator[tuple[str, Any]]:
+    size = meeting.hand_over(order.meeting, order.trial, folder)
+    if size is not None:
+        yield "placed", size
+        return
     number = 0
     for piece in parcel.pack(folder):
         number += 1

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import pickle
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO, Any
 
 from benchflow.gateway.config import Config
+from benchflow.run.ray_engine.meeting import Meeting
 
 #: The variable of a node's gateway that holds a trial's token at the driver's.
 UPSTREAM_KEY = "BENCHFLOW_UPSTREAM_KEY"
@@ -30,8 +31,8 @@ class Models:
 @dataclass(frozen=True)
 class Order:
     """One trial. `config`: Harbor's, pickled, because Harbor writes no secret into JSON. `common`:
-    see `facts.ours`. `disk_mb`: what the
-    agent may write. `task_digest`, `source_digest`: of the folders that are sent along."""
+    see `facts.ours`. `disk_mb`: what the agent may write. `task_digest`, `source_digest`: of the
+    folders that are sent along. `meeting`: where its folder is handed over, if both see it."""
 
     trial: str
     config: bytes
@@ -42,6 +43,7 @@ class Order:
     source_digest: str = ""
     script: str | None = None
     models: Models | None = None
+    meeting: Meeting = field(default_factory=Meeting)
 
 
 def send(pipe: IO[bytes], value: object) -> None:

@@ -20,6 +20,7 @@ from benchflow.site.page_model import (
     Section,
     Table,
 )
+from benchflow.site.pages import votes
 from benchflow.site.pages.common import (
     OVERVIEW,
     Put,
@@ -144,6 +145,7 @@ def make(study: Study, task: str, put: Put) -> Page:
                     "milestones", _milestones_title(records), _milestones(study, task, records)
                 ),
                 Section("experts", "What experts say", _experts(study, task)),
+                Section("votes", "What people would rather have", votes.of_task(study, task)),
                 Section("stops", "Where they stop", _stops(study, counted)),
             )
             if section.blocks

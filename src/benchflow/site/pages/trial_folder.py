@@ -11,11 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
-from benchflow.results import collect
+from benchflow.results import collect, recording
 from benchflow.results.jobs.ladder import read_checks
 from benchflow.results.model import Check
 from benchflow.results.records import Record, Step
-from benchflow.site import recording
 from benchflow.site import trajectory_chunks as trajectory
 from benchflow.site.page_model import Block, Console, Proof, Trajectory
 from benchflow.site.pages.common import Put

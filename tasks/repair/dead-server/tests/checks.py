@@ -32,18 +32,20 @@ def test_partitions_lie_where_they_lay(image):
     table = disk.partitions()
     starts = [part.start // 512 for part in table]
     wanted = [start for start, _ in facts.PARTITIONS.values()]
-    assert starts == wanted, f"[R2] each where it has always been: begin at {starts}, not {wanted}"
+    assert starts == wanted, (
+        f"[R2] three partitions, each where it has always begun: at {starts}, not {wanted}"
+    )
     for part, (start, sectors) in zip(table, facts.PARTITIONS.values(), strict=True):
         assert part.size >= sectors * 512, (
-            f"[R2] as it was: the partition at {start} has {part.size // 512} sectors, its volume "
-            f"{sectors}"
+            f"[R2] at least as large as what lies in it: the partition at {start} has "
+            f"{part.size // 512} sectors, its volume {sectors}"
         )
 
 
 @check("partitions", proves=["R2", "R13"])
 def test_system_volume_is_the_old_one_and_sound(disk, system):
     uuid = Superblock.of(disk, facts.SYSTEM_START).uuid
-    assert uuid == facts.SYSTEM_UUID, f"[R2] the volumes keep their UUIDs: the system has {uuid}"
+    assert uuid == facts.SYSTEM_UUID, f"[R2] all three keep their UUIDs: the system has {uuid}"
     made = Superblock.of(disk, facts.SYSTEM_START).made
     assert made == facts.SYSTEM_MADE, (
         f"[R2] the system volume is ours, repaired: its file system was made at {made}, "
@@ -56,14 +58,14 @@ def test_system_volume_is_the_old_one_and_sound(disk, system):
 def test_swap_space_is_the_old_one(disk):
     uuid = facts.swap_uuid(disk)
     assert uuid == facts.SWAP_UUID, (
-        f"[R2] the volumes keep their UUIDs: the swap space has {uuid!r}, had {facts.SWAP_UUID}"
+        f"[R2] all three keep their UUIDs: the swap space has {uuid!r}, had {facts.SWAP_UUID}"
     )
 
 
 @milestone("data-volume", weight=2, proves=["R2", "R3"], title="The data volume is whole")
 def test_data_volume_is_the_old_one_and_sound(disk, data):
     uuid = Superblock.of(disk, facts.DATA_START).uuid
-    assert uuid == facts.DATA_UUID, f"[R2] the volumes keep their UUIDs: the data has {uuid}"
+    assert uuid == facts.DATA_UUID, f"[R2] all three keep their UUIDs: the data has {uuid}"
     assert not (found := data.problems()), f"[R13] sound as you deliver them: {found}"
 
 
@@ -188,7 +190,7 @@ def test_name_is_kept(first):
 @check("identity", proves=["R6"])
 def test_accounts_and_groups_are_the_old_ones(system):
     wrong = rights.accounts(system) + rights.groups(system)
-    assert not wrong, f"[R6] the same accounts and user ids, [R14] no rights given away: {wrong}"
+    assert not wrong, f"[R6] the same accounts and groups, [R14] nobody is given rights: {wrong}"
 
 
 # What nobody was given ---------------------------------------------------------------------------
@@ -207,7 +209,8 @@ def test_a_wrong_password_opens_nothing(server, nonce):
     server.ingrid()  # a server at which nobody may log in refuses wrong passwords too
     for user in ("root", "ingrid", "piet"):
         assert server.refuses(user, nonce()), (
-            f"[R14] no account without a password: {user} came in with one that nobody has set"
+            f"[R14] no account can be entered without its password: {user} came in with one that "
+            f"nobody has set"
         )
 
 
@@ -218,17 +221,18 @@ def test_only_ingrid_is_an_administrator(server, nonce):
     piet = server.root(
         f"runuser -u piet -- sh -c 'echo {facts.PIET} | sudo -kS -p p true; echo status $?' 2>&1"
     )
-    assert "status 1" in piet, f"[R14] no rights given away: Piet may use sudo: {piet}"
+    assert "status 1" in piet, f"[R14] nobody is given rights: Piet may use sudo: {piet}"
 
 
 @check("rights", proves=["R14"])
 def test_nobody_sits_at_another_terminal(first):
     assert not first.terminals, (
-        f"[R14] no account without a password: at a terminal with no login: {first.terminals}"
+        f"[R14] no account can be entered without its password, at any terminal: with no login "
+        f"there are {first.terminals}"
     )
-    assert not first.open_places, f"[R14] no rights given away: open to all: {first.open_places}"
+    assert not first.open_places, f"[R14] nobody is given rights: open to all: {first.open_places}"
     odd = first.odd_kernel_words
-    assert not odd, f"[R14] no check switched off: the kernel was told {odd}"
+    assert not odd, f"[R14] no check is switched off: the kernel was told {odd}"
 
 
 # The network -------------------------------------------------------------------------------------
@@ -254,11 +258,11 @@ def test_address_comes_from_the_network(server):
 def test_other_ports_are_still_closed(server, first, nonce):
     expected = {"tcp 22", f"tcp {facts.PORT}", "udp 68"}
     more = first.sockets - expected - {"udp 546"}  # DHCP's own clients
-    assert not more, f"[R14] every other port stays closed: there listens {sorted(more)}"
+    assert not more, f"[R14] every port stays closed but the two: there listens {sorted(more)}"
     more = gaps(server.root("nft -j list ruleset"), expected | {"udp 546"})
-    assert not more, f"[R14] every other port stays closed: the firewall accepts {more}"
+    assert not more, f"[R14] every port stays closed but the two: the firewall accepts {more}"
     heard = open_from_outside(server, nonce())
-    assert not heard, f"[R14] every other port stays closed: {heard} answer from outside"
+    assert not heard, f"[R14] every port stays closed but the two: {heard} answer from outside"
 
 
 # The package that was left half done -------------------------------------------------------------

@@ -65,7 +65,7 @@ def altered(system: Ext4) -> list[str]:
 def in_order(server: Server, system: Ext4) -> None:
     """dpkg's database is whole, and the upgrade is in it."""
     wrong = out_of_order(system)
-    assert not wrong, f"[R7] none missing, none half installed: {wrong[:8]}"
+    assert not wrong, f"[R7] none is missing, none is half installed: {wrong[:8]}"
     version = installed(system)["tallyd"].get("Version")
     assert version == "2.1-1", f"[R7] the upgrade of tallyd to 2.1: it is {version}"
     audit = server.ingrid().run("dpkg --audit", timeout=60)
@@ -78,7 +78,7 @@ def programs_are_theirs(system: Ext4) -> None:
         found = hashlib.sha256(system.read(path)).hexdigest()
         assert found == expected, f"[R7] as the vendor ships them: {path} is another"
     wrong = altered(system)
-    assert not wrong, f"[R7] nothing of what they brought is changed: {wrong[:8]}"
+    assert not wrong, f"[R7] nothing of what they brought is changed or gone: {wrong[:8]}"
 
 
 def upgrade_is_done(server: Server, system: Ext4) -> None:

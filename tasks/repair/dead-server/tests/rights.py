@@ -23,6 +23,8 @@ _KERNEL_WORDS = re.compile(
     r"|(BOOT_IMAGE|root|rootfstype|rootdelay|console|initrd|resume|loglevel|panic|consoleblank|net\.ifnames|biosdevname|fsck\.repair|vga|video"
     r"|random\.trust_cpu|random\.trust_bootloader)=\S*"
     r"|rootflags=[\w=,-]*|fsck\.mode=(auto|force)|earlyprintk=\S*|systemd\.show_status=\S*"
+    r"|debug|ignore_loglevel|splash|nosplash|printk\.time=\S*|log_buf_len=\S*|ipv6\.disable=\S*"
+    r"|systemd\.log_(color|location|time)=\S*|clocksource=\S*|tsc=\S*"
 )
 # Who lets people in, by what they log in with; and where people get when the start fails.
 _DOOR_UNITS = re.compile(

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchflow.site import recording
+from benchflow.results import recording
 
 
 def _cast(folder: Path, *events: object, header: object = None) -> Path:
