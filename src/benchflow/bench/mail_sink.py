@@ -66,7 +66,7 @@ class MailSink:
         wanted = (self.user.encode(), self.password.encode())
         known = isinstance(given, LoginPassword) and (given.login, given.password) == wanted
         self.refused += not known
-        return AuthResult(success=known)
+        return AuthResult(success=known, handled=False)
 
     def taken(self, word: str, seconds: float = 30) -> Mail | None:
         """The first mail that has `word` in it, waited for in real seconds."""
