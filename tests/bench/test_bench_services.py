@@ -134,7 +134,8 @@ def test_mail_is_taken_from_who_logs_in(sink: MailSink) -> None:
     for user, password in ((sink.user, old), ("", ""), (sink.user, "x")):
         with pytest.raises(smtplib.SMTPAuthenticationError):
             mail(sink, user, password, "no")
-    assert (len(sink.mails), sink.refused) == (1, 3)
+    assert len(sink.mails) == 1
+    assert sink.refused == 6, "smtplib tries two ways of logging in"
     with smtplib.SMTP("127.0.0.1", sink.port, timeout=20) as client:
         client.ehlo()
         assert client.mail("a@own.example")[0] == 530

@@ -42,7 +42,7 @@ class Mail:
 
 
 class MailSink:
-    """`mails` are those that came; `refused` counts log-ins with other names or passwords."""
+    """`mails` are those that came; `refused` counts tries with other names or passwords."""
 
     def __init__(self) -> None:
         self.mails: list[Mail] = []
