@@ -130,6 +130,58 @@ def test_what_is_not_there_is_asked_and_not_guessed(tmp_path: Path) -> None:
     assert [one.about for one in questions(found)] == ["install", "run", "test", "works", "change"]
 
 
+def test_of_two_ecosystems_the_one_with_more_sources_comes_first(tmp_path: Path) -> None:
+    steps = "jobs:\n  t:\n    steps:\n      - run: {}\n"
+    files = {
+        ".github/workflows/a.yml": steps.format("npm test"),
+        ".github/workflows/b.yml": steps.format("pytest"),
+        "package.json": "{}",
+        "a.js": "",
+    }
+    more = {f"p{n}.py": "" for n in range(3)}
+    assert best(found_in(tmp_path / "py", {**files, **more}), "test")[0] == "pytest"
+    assert best(found_in(tmp_path / "js", files), "test")[0] == "npm test"
+
+
+def test_several_programs_are_a_question_unless_one_has_the_name(tmp_path: Path) -> None:
+    def about_run(name: str) -> list[str]:
+        entries = '"""\n    [console_scripts]\n    tool-api=a:b\n    tool=a:b\n    """'
+        setup = f'setup(name="{name}", entry_points={entries})\n'
+        found = found_in(tmp_path / name, {"setup.py": setup})
+        if name == "tool":
+            assert best(found, "run") == ("tool", "setup.py:1")
+        return [one.why for one in questions(found) if one.about == "run"]
+
+    assert about_run("tool") == []
+    assert about_run("other") == ["several programs, and nothing says which: tool-api, tool"]
+
+
+def test_tox_says_how_tests_are_run(tmp_path: Path) -> None:
+    tox = "[testenv]\ncommands =\n    {toxinidir}/run-tests.sh {posargs}\n[testenv:lint]\ncommands = x\n"
+    found = found_in(tmp_path, {"tox.ini": tox, "setup.py": "", "tests/test_a.py": ""})
+    assert best(found, "test") == ("./run-tests.sh", "tox.ini:3")
+
+
+def test_a_container_starts_what_both_lines_say(tmp_path: Path) -> None:
+    docker = 'FROM x\nENTRYPOINT ["gunicorn", "-b", "0:80"]\nCMD ["notes.run"]\n'
+    found = found_in(tmp_path, {"Dockerfile": docker})
+    assert best(found, "run") == ("gunicorn -b 0:80 notes.run", "Dockerfile:2")
+
+
+def test_mail_that_code_sends_is_a_question(tmp_path: Path) -> None:
+    found = found_in(tmp_path, {"a.py": "import os\nimport smtplib\n", "package.json": "{}"})
+    assert [(one.value, one.where) for one in found.services["smtp"]] == [
+        ("code: smtplib", "a.py:2")
+    ]
+    assert "service smtp" in [one.about for one in questions(found)]
+
+
+def test_a_package_without_its_tests_is_asked_for_them(tmp_path: Path) -> None:
+    found = found_in(tmp_path, {"package.json": '{"scripts": {"test": "jest"}}'})
+    whys = [one.why for one in questions(found) if one.about == "tests"]
+    assert whys == ["a command is stated, but no test file lies here"]
+
+
 def test_two_ports_are_a_question(tmp_path: Path) -> None:
     compose = "services:\n  a:\n    build: .\n    command: serve\n    ports: ['1:8001', '2:8002']\n"
     found = found_in(tmp_path, {"compose.yml": compose})

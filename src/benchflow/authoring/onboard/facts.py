@@ -18,6 +18,26 @@ _WITH_PASSWORD = re.compile(r"://[^/@\s:]*:[^/@\s]+@")
 PURPOSES = ("install", "build", "run", "test")
 
 
+_TOOLS_OF = {
+    "Python": "python",
+    "JavaScript": "node",
+    "TypeScript": "node",
+    "Go": "go",
+    "Rust": "rust",
+}
+_TOOLS = {
+    "python": re.compile(r"\b(?:python|pip|pytest|tox|nox|unittest|uv|poetry|hatch)\b|\.py\b"),
+    "node": re.compile(r"\b(?:npm|npx|yarn|pnpm|node|jest|vitest|mocha)\b"),
+    "go": re.compile(r"\bgo (?:run|build|test|mod|get)\b"),
+    "rust": re.compile(r"\bcargo\b"),
+}
+
+
+def _ecosystems(command: str) -> set[str]:
+    """Whose tools a command calls; all where it calls none that is known."""
+    return {name for name, tools in _TOOLS.items() if tools.search(command)} or set(_TOOLS)
+
+
 @dataclass(frozen=True)
 class Fact:
     """One value, where it was found (`file:line`), and how much the place is worth (0 is best)."""
@@ -109,7 +129,18 @@ class Findings:
 
     def best(self, purpose: str) -> list[Fact]:
         """The commands for a purpose, the most believable first."""
-        return sorted(self.commands[purpose], key=lambda one: one.rank)
+        own = self._ecosystem()
+        return sorted(
+            self.commands[purpose],
+            key=lambda one: one.rank + (4 if own and own not in _ecosystems(one.value) else 0),
+        )
+
+    def _ecosystem(self) -> str:
+        """Whose tools most of the sources are for, where there are tools of several."""
+        counts: Counter[str] = Counter()
+        for language, count in self.languages.items():
+            counts[_TOOLS_OF.get(language, "")] += count
+        return counts.most_common(1)[0][0] if counts else ""
 
 
 def is_secret(name: str, example: str = "") -> bool:

@@ -128,9 +128,16 @@ def infer(tree: Tree) -> Findings:
             part = reader.__name__.rpartition(".")[2].replace("_", " ")
             why = str(error).split("\n")[0][:160] or type(error).__name__
             findings.notes.append(Note(f"could not be read as what it is called ({part}): {why}"))
+    _prefer_own_name(findings)
     _services(findings)
     _offline(findings)
     return findings
+
+
+def _prefer_own_name(findings: Findings) -> None:
+    """Of several programs the one that is called as the project is comes first."""
+    called = findings.name.value if findings.name else ""
+    findings.commands["run"].sort(key=lambda one: one.value != called)
 
 
 def _look(findings: Findings) -> None:
@@ -207,6 +214,16 @@ def licence(findings: Findings) -> Fact | None:
     return min(findings.licences, key=lambda one: one.rank, default=None)
 
 
+def _several(findings: Findings) -> str:
+    """Programs of which none is more believable than another, nor called as the project is."""
+    best = findings.best("run")
+    alike = [one.value for one in best if one.rank == best[0].rank]
+    called = findings.name.value if findings.name else ""
+    if len(alike) < 2 or best[0].rank < 3 or called in alike:
+        return ""
+    return ", ".join(alike[:6])
+
+
 def questions(findings: Findings) -> list[Question]:
     """What the author has to say, because reading could not."""
     asked = []
@@ -237,6 +254,11 @@ def questions(findings: Findings) -> list[Question]:
         asked.append(
             Question("keys", f"no example says what these look like: {', '.join(secrets[:8])}")
         )
+    several = _several(findings)
+    if several:
+        asked.append(Question("run", f"several programs, and nothing says which: {several}"))
+    if findings.commands["test"] and not findings.suites:
+        asked.append(Question("tests", "a command is stated, but no test file lies here"))
     if findings.suites:
         asked.append(
             Question("tests", "which of them pass upstream can only be known by running them")

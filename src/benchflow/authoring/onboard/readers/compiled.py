@@ -106,6 +106,10 @@ def _cargo(findings: Findings) -> None:
     for main in findings.tree.named(r"src/main\.rs", r"src/bin/[^/]+\.rs"):
         own = "" if main == "src/main.rs" else f" --bin {main[8:-3]}"
         findings.command("run", f"cargo run{own}", f"{main}:1", 6)
+    programs = data.get("bin")
+    for one in programs if isinstance(programs, list) else []:
+        if name := text_of(table(one).get("name")):
+            findings.command("run", f"cargo run --bin {name}", lines.of("[[bin]]", name), 6)
 
 
 def _meson(findings: Findings) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import configparser
 import re
+import textwrap
 import tomllib
 
 from benchflow.authoring.onboard.facts import Fact, Findings, Lines, strings, table, text_of
@@ -12,6 +13,7 @@ from benchflow.authoring.onboard.tree import Note
 
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*([^;#@]*)")
 _TEST_GROUPS = re.compile(r"test|dev|lint|ci|check", re.IGNORECASE)
+_TESTS = re.compile(r"(?:^|[\s/])(?:py\.?test|unittest|stestr|nose2?)\b|run[-_]tests?(?:\.sh)?\b")
 _DIRECT = re.compile(r"(?:^|@\s*|-e\s+)((?:git|hg|svn|bzr)\+\S+|https?://\S+)")
 
 
@@ -29,15 +31,7 @@ def read(findings: Findings) -> None:
     ):
         _requirements(findings, name)
     if "tox.ini" in tree.sizes:
-        text = tree.text("tox.ini")
-        for section, options in _ini(text).items():
-            for line in options.get("commands", "").splitlines():
-                command = re.sub(r"\s*\{posargs[^}]*\}", "", line.strip().lstrip("-")).strip()
-                if section == "testenv" and re.match(
-                    r"(?:python -m )?(?:pytest|unittest)", command
-                ):
-                    where = Lines("tox.ini", text).of("[testenv]", line.strip())
-                    findings.command("test", command, where, 3)
+        _tox(findings)
     packages = [name for name in ("pyproject.toml", "setup.py", "setup.cfg") if name in tree.sizes]
     if packages:
         findings.command("install", "pip install .", f"{packages[0]}:1", 6)
@@ -50,8 +44,19 @@ def read(findings: Findings) -> None:
     _suite(findings)
 
 
+def _tox(findings: Findings) -> None:
+    text = findings.tree.text("tox.ini")
+    for line in _ini(text).get("testenv", {}).get("commands", "").splitlines():
+        command = re.sub(r"\s*\{posargs[^}]*\}", "", line.strip().lstrip("-")).strip()
+        if _TESTS.search(command):
+            where = Lines("tox.ini", text).of("[testenv]", line.strip())
+            findings.command("test", command.replace("{toxinidir}", "."), where, 3)
+
+
 def _suite(findings: Findings) -> None:
-    tests = list(findings.tree.named(r"(?:.*/)?(?:test_[^/]*|[^/]*_test|tests)\.py"))
+    own = r"(?:test_[^/]*|[^/]*_test|tests)\.py"
+    tests = list(findings.tree.named(rf"(?:.*/)?tests?/(?:.*/)?{own}", r"test_[^/]*\.py"))
+    tests = tests or list(findings.tree.named(rf"(?:.*/)?{own}"))
     if not tests:
         return
     findings.suites.append(Fact(f"{len(tests)} Python test files", f"{tests[0]}:1"))
@@ -193,10 +198,19 @@ def _setup_argument(findings: Findings, name: str, value: ast.expr) -> None:
             for one in strings(wanted):
                 _need(findings, one, scope, where)
     elif name == "entry_points":
-        entries = table(plain).get("console_scripts", [])
-        given = entries.splitlines() if isinstance(entries, str) else strings(entries)
-        for one in given:
-            findings.command("run", one.partition("=")[0].strip(), where, 6)
+        _programs(findings, plain, where)
+
+
+def _programs(findings: Findings, entries: object, where: str) -> None:
+    """What setup() calls entry_points: a table, or a text like an ini file."""
+    if isinstance(entries, str):
+        known = _ini(textwrap.dedent(entries)).get("console_scripts", {})
+        given = list(known)
+    else:
+        rows = table(entries).get("console_scripts", [])
+        given = rows.splitlines() if isinstance(rows, str) else strings(rows)
+    for one in given:
+        findings.command("run", one.partition("=")[0].strip(), where, 6)
 
 
 def _setup_needs(findings: Findings, value: ast.expr, scope: str, where: str) -> None:

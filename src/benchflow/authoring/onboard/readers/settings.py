@@ -6,8 +6,9 @@ import re
 
 from benchflow.authoring.onboard.facts import Fact, Findings, Lines
 from benchflow.authoring.onboard.readers import shell_lines, yaml_nodes
-from benchflow.authoring.onboard.tree import is_foreign, is_test
+from benchflow.authoring.onboard.tree import is_foreign, is_test, shown
 
+_MAILS = re.compile(rb"^\s*(?:import|from) smtplib\b", re.MULTILINE)
 _ROW = re.compile(r"^[ \t]*#?[ \t]?(?:export[ \t]+)?([A-Z][A-Z0-9_]{1,79})[ \t]*=[ \t]*(.*)$")
 _NAME = r"([A-Z][A-Z0-9_]{1,79})"
 _READS = {
@@ -93,6 +94,9 @@ def _code(findings: Findings) -> None:
         if pattern is None or is_foreign(name) or is_test(name):
             continue
         data = findings.tree.bytes_of(name)
+        if ending == "py" and (mails := _MAILS.search(data)):
+            line = data.count(b"\n", 0, mails.start()) + 1
+            findings.service("smtp", "code: smtplib", f"{shown(name)}:{line}")
         if b"env" not in data.lower() and b"config(" not in data:
             continue
         text = data.decode("utf-8", "replace")
@@ -148,21 +152,24 @@ def _own_service(findings: Findings, name: str, service: str, told: object, plac
 
 def _dockerfile(findings: Findings, name: str) -> None:
     text = findings.tree.text(name)
-    shown = Lines(name, "").name
+    file = Lines(name, "").name
+    started: dict[str, tuple[str, str]] = {}
     for number, line in enumerate(text.split("\n"), 1):
         word, _, rest = line.strip().partition(" ")
-        where = f"{shown}:{number}"
+        where = f"{file}:{number}"
         if word == "EXPOSE":
             for port in re.findall(r"\b(\d{2,5})\b", rest):
                 findings.ports.append(Fact(port, where, 2))
         elif word in ("CMD", "ENTRYPOINT"):
             quoted = re.findall(r'"((?:[^"\\]|\\.)*)"', rest) if rest.startswith("[") else []
-            command = " ".join(quoted) or rest
-            if command and not command.startswith("-"):
-                findings.command("run", command, where, 3 if word == "CMD" else 4)
+            started[word] = (" ".join(quoted) or rest, where)
         elif word == "RUN":
             shell_lines.take(findings, rest, where, 5)
         elif word == "ENV":
             found = re.match(rf"{_NAME}[= ](.*)", rest)
             if found and found[1] not in _OF_THE_SYSTEM:
                 findings.variable(found[1], where, found[2].rstrip("\\ "))
+    words = [started[word][0] for word in ("ENTRYPOINT", "CMD") if word in started]
+    command = " ".join(words)
+    if command and not command.startswith("-"):
+        findings.command("run", command, next(iter(started.values()))[1], 3)

@@ -74,6 +74,7 @@ def take(findings: Findings, line: str, where: str, rank: int) -> bool:
         purpose = purpose_of(part)
         if purpose:
             far = 5 if purpose == "install" and not _OWN.search(part) else 0
+            far += 2 if "=" in part.split(" ")[0] else 0
             findings.command(purpose, part, where, rank + far)
             kept = True
     return kept
