@@ -157,7 +157,8 @@ def test_several_programs_are_a_question_unless_one_has_the_name(tmp_path: Path)
 
 
 def test_tox_says_how_tests_are_run(tmp_path: Path) -> None:
-    tox = "[testenv]\ncommands =\n    {toxinidir}/run-tests.sh {posargs}\n[testenv:lint]\ncommands = x\n"
+    own = "[testenv]\ncommands =\n    {toxinidir}/run-tests.sh {posargs}\n"
+    tox = f"{own}[testenv:lint]\ncommands = x\n"
     found = found_in(tmp_path, {"tox.ini": tox, "setup.py": "", "tests/test_a.py": ""})
     assert best(found, "test") == ("./run-tests.sh", "tox.ini:3")
 
