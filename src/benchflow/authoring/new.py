@@ -26,19 +26,10 @@ def new(name: str, *, like: Task | None = None, author: str = "", top: Path | No
     folder that exists, or a `like` that is a plain Harbor task. Shared shell pieces are written out
     in a copy that lies in another catalogue.
     """
-    if not _NAME.fullmatch(name):
-        raise UsageError(f"{name!r} is not TOPIC/NAME", hint="small letters, digits and dashes")
-    if is_generator(name, root()):
-        raise UsageError(
-            f"{name} is a generator's name",
-            hint=f"draw a task of it: benchflow new {name} --seed 1; or choose another name",
-        )
+    folder = checked_place(name, top)
     if like is not None and not like.is_benchflow:
         raise UsageError(f"{like.name} is a plain Harbor task", hint="copy one of the catalogue's")
     topic, own = name.split("/")
-    folder = (top or root()) / topic / own
-    if folder.exists():
-        raise UsageError(f"{folder} exists", hint="choose another name")
     source = like.path if like else _TEMPLATE
     # A copy in another catalogue has no lib to take from.
     pieces = shell_pieces.library(folder.resolve())
@@ -55,6 +46,22 @@ def new(name: str, *, like: Task | None = None, author: str = "", top: Path | No
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+
+
+def checked_place(name: str, top: Path | None) -> Path:
+    """Where a new task of this name goes. Raises UsageError as `new` does."""
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{name!r} is not TOPIC/NAME", hint="small letters, digits and dashes")
+    if is_generator(name, root()):
+        raise UsageError(
+            f"{name} is a generator's name",
+            hint=f"draw a task of it: benchflow new {name} --seed 1; or choose another name",
+        )
+    topic, own = name.split("/")
+    folder = (top or root()) / topic / own
+    if folder.exists():
+        raise UsageError(f"{folder} exists", hint="choose another name")
+    return folder
 
 
 def _name(path: Path, topic: str, own: str, author: str, like: Task | None) -> None:

@@ -21,6 +21,19 @@ import click
 @click.option(
     "--level", type=int, help="Level of the drawn task, 1 to 5.  [default: the generator's]"
 )
+@click.option(
+    "--from-repo",
+    "repository",
+    metavar="PATH|URL[@COMMIT]",
+    help="Propose a task from a repository, without executing anything of it.",
+)
+@click.option(
+    "--services",
+    default="",
+    metavar="KIND,…",
+    help="Services that this project needs, as postgresql,redis: reading may not tell.",
+)
+@click.option("--licence", default="", metavar="SPDX", help="Its licence, where no file says it.")
 @click.option("--author", default="", help="Your name: it is shown wherever the task is.")
 @click.option(
     "--in",
@@ -31,6 +44,9 @@ import click
 def command(
     name: str,
     like: str | None,
+    repository: str | None,
+    services: str,
+    licence: str,
     seed: int | None,
     parts: tuple[str, ...],
     level: int | None,
@@ -50,12 +66,25 @@ def command(
     whole task: by the seed, or with exactly the parts that are named, to try them. What was drawn
     is explained.
 
+    With --from-repo the task is about a repository: a folder, a git repository, an archive of
+    sources or a Debian source package. What it needs, how it is built, run and tested is inferred
+    from its files and written to repo.toml, each value with the line that it comes from; what
+    cannot be inferred is asked there (docs/onboarding.md).
+
     \b
     Examples:
       benchflow new embedded/router --author "A. Engineer"
+      benchflow new onboard/notes --from-repo ../notes@v1.2 --services redis
       benchflow new repair/dead-router --like repair/dead-server
       benchflow new repair/server --seed 17 --level 4 --in ./drawn
     """
+    if repository is not None:
+        if like or parts or seed is not None or level is not None:
+            raise click.UsageError("--from-repo makes the whole task: name no other source")
+        _propose(repository, name, author, top, licence, services)
+        return
+    if services or licence:
+        raise click.UsageError("--services and --licence are about a repository: add --from-repo")
     if parts and seed is not None:
         raise click.UsageError("--part is instead of --seed")
     if parts or seed is not None:
@@ -78,6 +107,33 @@ def command(
             f"  benchflow run {where} --agent nop --agent oracle    it boots already\n"
             f"  benchflow check {where} --fast                      what is asked of a task\n"
             "  CONTRIBUTING.md, “A task from outside”: how it is taken in, and credited"
+        )
+    )
+
+
+def _propose(
+    repository: str, name: str, author: str, top: Path | None, licence: str, services: str
+) -> None:
+    from benchflow.authoring.onboard.task_folder import propose
+    from benchflow.cli.as_typed import as_typed
+
+    kinds = tuple(kind.strip() for kind in services.split(",") if kind.strip())
+    task = propose(
+        repository,
+        name,
+        author=author,
+        top=top,
+        licence_told=licence,
+        services=kinds,
+        told=click.echo,
+    )
+    click.echo(f"made {task.path}")
+    where = task.name if top is None else str(task.path)
+    click.echo(
+        as_typed(
+            f"next: read {task.path / 'repo.toml'}\n"
+            f"  benchflow check {where} --fast    what is asked of a task\n"
+            "  docs/onboarding.md leads from here to a task that can be merged"
         )
     )
 

@@ -1,0 +1,65 @@
+"""Redis of this run: empty, in memory alone, behind a drawn password."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+
+from benchflow.bench.local_service import LocalService, program
+from benchflow.boot.errors import VerifierBroken
+
+#: What has to be in the verifier's image.
+PACKAGES = ("redis-server",)
+
+
+class Redis(LocalService):
+    """One database, asked by `redis-cli`."""
+
+    def __init__(self) -> None:
+        super().__init__("redis")
+        self.password = secrets.token_urlsafe(18)
+        self.start()
+
+    def start(self) -> None:
+        """Start the server, empty."""
+        settings = (
+            f"bind 127.0.0.1\nport {self.port}\nrequirepass {self.password}\nsave ''\n"
+            f"appendonly no\ndaemonize no\ndir {self.folder}\nmaxmemory 64mb\n"
+        )
+        self.launch([program("redis-server"), "-"], self.answers, text=settings)
+
+    def url(self, host: str = "10.0.2.2", database: int = 0) -> str:
+        """How a client on `host`'s network names it, password included."""
+        return f"redis://:{self.password}@{host}:{self.port}/{database}"
+
+    def ask(self, *words: str) -> list[str]:
+        """The lines of an answer. Raises VerifierBroken where there is none."""
+        done = subprocess.run(
+            [program("redis-cli"), "-h", "127.0.0.1", "-p", str(self.port), *words],
+            capture_output=True,
+            check=False,
+            timeout=30,
+            env={**os.environ, "REDISCLI_AUTH": self.password},
+        )
+        said = done.stdout.decode("utf-8", "replace")
+        if done.returncode or said.startswith(("ERR", "NOAUTH", "WRONGPASS")):
+            raise VerifierBroken(f"redis-cli {words[0]} ended with {done.returncode}: {said[:200]}")
+        return said.splitlines()
+
+    def calls(self, command: str) -> int:
+        """How often clients have used a command since the start."""
+        name = f"cmdstat_{command.lower()}:calls="
+        found = [line for line in self.ask("INFO", "commandstats") if line.startswith(name)]
+        return int(found[0].removeprefix(name).partition(",")[0]) if found else 0
+
+    def keys(self) -> list[str]:
+        """The names of all keys in the first database."""
+        return [line for line in self.ask("--scan") if line]
+
+    def rotate(self) -> None:
+        """Draw another password; who is connected by the old one is cut off."""
+        fresh = secrets.token_urlsafe(18)
+        self.ask("CONFIG", "SET", "requirepass", fresh)
+        self.password = fresh
+        self.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")

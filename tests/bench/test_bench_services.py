@@ -1,0 +1,169 @@
+"""Services that a verifier plays, asked by the clients that projects use."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import smtplib
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.needs import needs
+
+from benchflow.bench.mail_sink import MailSink
+from benchflow.bench.postgresql_server import PostgreSQL
+from benchflow.bench.redis_server import Redis
+from benchflow.boot.errors import ToolMissing, VerifierBroken
+
+
+@pytest.fixture(scope="module")
+@needs("psql", "initdb", "root")
+def postgresql() -> Iterator[PostgreSQL]:
+    made = PostgreSQL()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+@needs("redis-server", "root")
+def redis() -> Iterator[Redis]:
+    made = Redis()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def sink() -> Iterator[MailSink]:
+    made = MailSink()
+    yield made
+    made.close()
+
+
+def psql(url: str, sql: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["psql", "-XAtq", url, "-c", sql],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PGCONNECT_TIMEOUT": "10"},
+    )
+
+
+def test_postgresql_takes_its_user_and_nobody_else(postgresql: PostgreSQL) -> None:
+    url = postgresql.url("127.0.0.1")
+    assert psql(url, "CREATE TABLE seen (word text); INSERT INTO seen VALUES ('a|b')").stderr == ""
+    assert postgresql.rows("SELECT word FROM seen") == [["a|b"]]
+    for wrong in (
+        url.replace(postgresql.password, "guess"),
+        f"postgresql://postgres@127.0.0.1:{postgresql.port}/postgres",
+    ):
+        assert psql(wrong, "SELECT 1").returncode == 2
+    assert psql(url, "CREATE ROLE other SUPERUSER").returncode == 1
+
+
+def test_postgresql_keeps_its_data_and_drops_old_keys(postgresql: PostgreSQL) -> None:
+    old = postgresql.url("127.0.0.1")
+    psql(old, "CREATE TABLE kept AS SELECT 7 AS n")
+    with subprocess.Popen(
+        ["psql", "-Xq", old], stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as held:
+        assert held.stdin
+        held.stdin.write(b"SELECT 1;\n")
+        held.stdin.flush()
+        while not postgresql.sessions():
+            pass
+        postgresql.rotate()
+        held.communicate(b"SELECT 1;\n", timeout=30)
+    assert postgresql.sessions() == 0
+    assert psql(old, "SELECT 1").returncode == 2
+    postgresql.stop()
+    assert psql(postgresql.url("127.0.0.1"), "SELECT 1").returncode == 2
+    postgresql.start()
+    assert psql(postgresql.url("127.0.0.1"), "SELECT n FROM kept").stdout == "7\n"
+
+
+def test_a_wrong_query_of_ours_is_the_verifiers_fault(postgresql: PostgreSQL) -> None:
+    with pytest.raises(VerifierBroken, match="psql ended"):
+        postgresql.rows("SELECT nothing FROM nowhere")
+
+
+def redis_cli(redis: Redis, password: str, *words: str) -> str:
+    done = subprocess.run(
+        ["redis-cli", "-u", f"redis://127.0.0.1:{redis.port}/0", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "REDISCLI_AUTH": password},
+    )
+    return done.stdout + done.stderr
+
+
+def test_redis_counts_what_clients_do_and_drops_old_keys(redis: Redis) -> None:
+    old = redis.password
+    assert redis.calls("set") == 0
+    assert redis_cli(redis, old, "SET", "word", "x") == "OK\n"
+    assert redis.calls("set") == 1
+    assert redis.keys() == ["word"]
+    assert "NOAUTH" in redis_cli(redis, "", "GET", "word") + redis_cli(redis, "no", "GET", "word")
+    redis.rotate()
+    assert "WRONGPASS" in redis_cli(redis, old, "GET", "word")
+    assert redis_cli(redis, redis.password, "GET", "word") == "x\n"
+    redis.stop()
+    assert not redis.answers()
+    redis.start()
+    assert redis.keys() == []
+
+
+def mail(sink: MailSink, user: str, password: str, text: str) -> None:
+    with smtplib.SMTP("127.0.0.1", sink.port, timeout=20) as client:
+        client.login(user, password)
+        client.sendmail("a@own.example", ["b@own.example"], f"Subject: hello\n\n{text}\n")
+
+
+def test_mail_is_taken_from_who_logs_in(sink: MailSink) -> None:
+    mail(sink, sink.user, sink.password, "the word is\nnonce")
+    found = sink.taken("nonce")
+    assert found and found.sender == "a@own.example" and found.recipients == ("b@own.example",)
+    assert found.text == "the word is\nnonce\n" and found.message["subject"] == "hello"
+    assert sink.taken("other", seconds=0) is None
+    old = sink.password
+    sink.rotate()
+    for user, password in ((sink.user, old), ("", ""), (sink.user, "x")):
+        with pytest.raises(smtplib.SMTPAuthenticationError):
+            mail(sink, user, password, "no")
+    assert len(sink.mails) == 1
+    assert sink.refused == 6, "smtplib tries two ways of logging in"
+    with smtplib.SMTP("127.0.0.1", sink.port, timeout=20) as client:
+        client.ehlo()
+        assert client.mail("a@own.example")[0] == 530
+
+
+def test_after_the_end_nobody_listens() -> None:
+    sink = MailSink()
+    sink.close()
+    with pytest.raises(OSError):
+        socket.create_connection(("127.0.0.1", sink.port), 5)
+
+
+@pytest.mark.needs("redis-server", "root")
+def test_a_folder_goes_with_its_service() -> None:
+    made = Redis()
+    folder = made.folder
+    assert folder.is_dir()
+    made.close()
+    assert not folder.exists()
+
+
+def test_what_is_not_installed_is_the_verifiers_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    if os.geteuid() != 0 or not shutil.which("redis-server", path="/usr/bin"):
+        with pytest.raises(ToolMissing):
+            Redis()
+        return
+    with pytest.raises(ToolMissing, match="redis-server is not installed"):
+        Redis()
