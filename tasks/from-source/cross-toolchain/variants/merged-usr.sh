@@ -1,5 +1,5 @@
 #!/bin/bash
-# A merged /usr in sysroot and root file system, musl under its own name, hard links for commands, ext4 with a journal and small blocks, a set-user-id BusyBox, bcrypt, other ids and shells.
+# A merged /usr in sysroot and root file system, musl under its own name, hard links for commands, ext4 with a journal and small blocks, a set-user-id BusyBox, SHA-256, other ids and shells.
 set -eu
 cat >/tmp/changes <<'CHANGES'
 (
@@ -29,7 +29,7 @@ cat >/tmp/changes <<'CHANGES'
     done < ../busybox/busybox.links
     printf 'root:x:0:\nusers:x:100:\n' > etc/group
     printf 'root:x:0:0:root:/:/bin/ash\ntrial:x:1000:100:trial:/trial:/bin/false\n' > etc/passwd
-    echo "root:$(perl -e 'print crypt("Kelp-Anchor-44", q($2b$05$abcdefghijklmnopqrstuu))'):::::::" > etc/shadow
+    echo "root:$(perl -e 'print crypt("Kelp-Anchor-44", q($5$rounds=1000$kelp))'):::::::" > etc/shadow
     echo 'trial:*LK*:::::::' >> etc/shadow
 )
 truncate() { command truncate -s 32M rootfs.img; }
