@@ -43,7 +43,7 @@ sub give_up {
 sub plan {
     done('mkdir', '-p', "$place/sources", "$place/debs/partial") or give_up('no room');
     done(@here, 'update', '--error-on=any') or give_up('alke cannot be read');
-    done(@here, 'dist-upgrade') or give_up('alke cannot be installed');
+    done(@here, '-o', "Dir::Cache::Archives=$place/debs", 'dist-upgrade') or give_up('alke cannot be installed');
     done('rm', '-rf', "$place/lists");
     done('cp', '-a', '/var/lib/apt/lists', $place);
     open my $old, '<', '/etc/apt/sources.list.d/holm.sources' or give_up('no sources');
