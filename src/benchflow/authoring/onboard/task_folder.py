@@ -261,4 +261,5 @@ def _tell(
         first = findings.online[0]
         told(f"  offline   it cannot work: first missing is {first.value}  ({first.where})")
     asked = plural(len(questions(findings)), "thing")
-    told(f"asks you {asked}, and has {plural(len(findings.notes), 'note')}: see repo.toml")
+    notes = f", and has {plural(len(findings.notes), 'note')}" if findings.notes else ""
+    told(f"asks you {asked}{notes}: see repo.toml")
