@@ -29,8 +29,8 @@ cat >/tmp/changes <<'CHANGES'
     done < ../busybox/busybox.links
     printf 'root:x:0:\nusers:x:100:\n' > etc/group
     printf 'root:x:0:0:root:/:/bin/ash\ntrial:x:1000:100:trial:/trial:/bin/false\n' > etc/passwd
-    echo "root:$(perl -e 'print crypt("Kelp-Anchor-44", q($5$rounds=1000$kelp))'):::::::" > etc/shadow
-    echo 'trial:*LK*:::::::' >> etc/shadow
+    echo "root:$(perl -e 'print crypt("Kelp-Anchor-44", q($5$kelp$))'):19000:0:99999:7:::" > etc/shadow
+    echo 'trial:*LK*:19000:0:99999:7:::' >> etc/shadow
 )
 truncate() { command truncate -s 32M rootfs.img; }
 mke2fs() {
