@@ -20,11 +20,13 @@ def test_the_hubs_layout_has_a_card_of_all_tasks_that_are_there(lamp: Path, tmp_
     out = tmp_path / "hub"
     made = dataset.write([load(lamp)], out, hub=True)
     assert made.folders == [out / "tasks/embedded-lamp"]
-    dataset.write([find("repair/dead-server")], out, hub=True)
+    server = find("repair/dead-server")
+    dataset.write([server], out, hub=True)
     text = (out / "README.md").read_text()
     _, front, body = text.split("---\n", 2)
     assert yaml.safe_load(front)["tags"][0] == "harbor"
-    assert "| benchflow/repair-dead-server | 2.0.1 |" in body and "/embedded-lamp |" in body
+    assert f"| benchflow/repair-dead-server | {server.version} |" in body
+    assert "/embedded-lamp |" in body
     (out / "README.md").write_text("mine")
     with pytest.raises(UsageError, match="was not made by an export"):
         dataset.write([load(lamp)], out, hub=True)

@@ -110,6 +110,8 @@ HALF_A_STAMP = HALF_A_LINE.replace("5.21'", "5.210745]'").replace("0745] ", " ")
 BEGUN_BEFORE = """\
 stty -echo; printf 'Password: [    5.21'; read password; stty echo
 echo '0745] eth0: link up'; sleep 7"""
+# What is typed half a second after the colon comes before the line that begins there.
+BEGUN_BETWEEN = BEGUN_BEFORE.replace("'Password: ", "'Password:'; sleep 1; printf ' ")
 
 
 @pytest.mark.parametrize(
@@ -119,6 +121,7 @@ echo '0745] eth0: link up'; sleep 7"""
         pytest.param(HALF_A_LINE, "Password: \n[    5.210745] eth0", id="half-a-line"),
         pytest.param(HALF_A_STAMP, "Password: \n[    5.210745] eth0", id="half-a-stamp"),
         pytest.param(BEGUN_BEFORE, "Password: [    5.210745] eth0", id="begun-before"),
+        pytest.param(BEGUN_BETWEEN, "Password: [    5.210745] eth0", id="begun-between"),
     ],
 )
 def test_neither_an_echo_nor_half_a_line_is_an_answer(start: Start, asked: str, seen: str) -> None:

@@ -281,7 +281,9 @@ class Login:
         # when it is wrong, and a question typed meanwhile would be the next name.
         if self._password is None:
             return True
-        text = self._text().partition("\n")[2] if self._printk_begun else self._text()
+        text = self._text().lstrip(" ")  # of the prompt itself, where it was cut in two
+        if self._printk_begun:
+            text = text.partition("\n")[2]
         text = _ASKED.sub("", _PRINTK_HEAD.sub("", PRINTK.sub("", text))).strip()
         rest = text.replace(self._password, "", 1).strip()
         if not self._password.startswith(text) and rest:
