@@ -7,7 +7,9 @@ Two ways: one trial a core and two, both from scratch; with `--kept`, from scrat
 change of what only judges, when what was built before is verified again. One side runs
 after the other. The table of hours is reckoned: the seconds that gates.json had when each gate was
 recorded (revision `RECORDED`), with what each rule since leaves of them; what asking for some
-milestones alone takes of a verification is measured (`gate_parts.py`).
+milestones alone takes of a verification is measured (`gate_parts.py`). Below it stand the tasks
+whose gates were run again since, by the rules of today: what each took then and now, on machines
+that other work shared both times.
 """
 
 from __future__ import annotations
@@ -113,12 +115,17 @@ def one_gate(name: str, record: dict[str, Any], gate: str, share: float) -> Hour
     return Hours(hours, hours, hours, hours)
 
 
+def old_record() -> str:
+    """gates.json as it was at `RECORDED`."""
+    return subprocess.run(
+        ["git", "show", f"{RECORDED}:tasks/gates.json"], check=True, capture_output=True,
+        cwd=Path(__file__).parent, text=True,
+    ).stdout  # fmt: skip
+
+
 def hours() -> dict[str, Hours]:
     """Gate → its hours."""
-    text = subprocess.run(
-        ["git", "show", f"{RECORDED}:tasks/gates.json"], check=True, capture_output=True,
-        cwd=Path(__file__).parent,
-    ).stdout  # fmt: skip
+    text = old_record()
     found: dict[str, Hours] = defaultdict(Hours)
     measured = shares()
     for name, record in json.loads(text)["tasks"].items():
@@ -130,6 +137,42 @@ def hours() -> dict[str, Hours]:
             share = known.get(name) or (sum(known.values()) / len(known) if known else 1.0)
             found[gate] += one_gate(name, record, gate, share)
     return found
+
+
+def recorded(text: str) -> dict[str, dict[str, float]]:
+    """Task → gate → seconds, of gates that try deliverables and passed, of a gates.json (an image
+    may have been there already: its gate says nothing)."""
+    return {
+        name: {
+            gate: float(result["seconds"])
+            for gate, result in entry["gates"].items()
+            if gate in TRIED and gate != "image" and result["status"] == "passed"
+        }
+        for name, entry in json.loads(text)["tasks"].items()
+    }
+
+
+def measured() -> None:
+    """Then and now, of each gate that both records have."""
+    then, now = recorded(old_record()), recorded((root() / "gates.json").read_text())
+    sums = [0.0, 0.0]
+    for name in sorted(then.keys() & now.keys()):
+        both = [
+            gate for gate in TRIED
+            if gate in then[name].keys() & now[name].keys()
+            and then[name][gate] != now[name][gate]  # a record that was carried over is one run
+        ]  # fmt: skip
+        if not both:
+            continue
+        pair = [sum(of[name][gate] for gate in both) for of in (then, now)]
+        sums = [a + b for a, b in zip(sums, pair, strict=True)]
+        row(f"  {name}", f"{pair[0] / 60:.0f} → {pair[1] / 60:.0f} min", ", ".join(both))
+    if sums[0]:
+        row(
+            "  together",
+            f"{sums[0] / 3600:.1f} → {sums[1] / 3600:.1f} h",
+            f"{sums[1] / sums[0]:.2f}×",
+        )
 
 
 def compare(task: str, gate: str, *, kept: bool) -> None:
@@ -164,6 +207,8 @@ def main() -> None:
     for gate, of_task in sorted(shares().items()):
         told = ", ".join(f"{task} {share:.2f}" for task, share in sorted(of_task.items()))
         row(f"  {gate}: asked in part, of a whole verification", told)
+    print("run again by the rules of today: seconds on the wall of the same gates, then → now")
+    measured()
 
 
 if __name__ == "__main__":

@@ -130,7 +130,7 @@ def test_a_recorded_gate_passes_again() -> None:
     assert weak(by_gate(done.stdout)[name]) == {}, f"{name} {gate}"
 
 
-@pytest.mark.slow(at=15)  # beside one oracle (embedded/locked-down's), which most turns have two of
+@pytest.mark.slow(at=15)  # by itself, and beside one oracle at most
 def test_every_gate_holds_for_what_changed(fast: Gates) -> None:
     """After the fast ones, whose trials of the same tasks it would meet under way."""
     tasks = touched()

@@ -70,8 +70,10 @@ def test_one_label_moves_no_other() -> None:
     assert len({one.hex("x", 32), one.hex("y", 32), Draw("topic/name", 2).hex("x", 32)}) == 3
 
 
+@pytest.mark.parametrize("name", ["repair/package-manager", "repair/server"])
 @pytest.mark.parametrize("level", [1, 2, 3, 4, 5])
-def test_every_level_is_met_by_fifty_seeds(server: Generator, level: int) -> None:
+def test_every_level_is_met_by_fifty_seeds(name: str, level: int) -> None:
+    server = generators(root())[name]
     asked = server.levels[level]
     seen: Counter[str] = Counter()
     specs = set()
@@ -219,6 +221,12 @@ def test_no_inode_of_the_disk_was_changed_at_another_time(
         ).stdout
         times = [line.split()[1] for line in said.splitlines() if line.startswith(" ctime")]
         assert times == ["0x69248100:00000000"] * 41
+
+
+def test_a_level_asks_for_the_same_in_every_generator() -> None:
+    found = generators(root())
+    assert len(found) > 1
+    assert len({str(generator.levels) for generator in found.values()}) == 1
 
 
 def test_a_level_that_cannot_be_met_says_which_demand(server: Generator) -> None:

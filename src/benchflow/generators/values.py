@@ -27,7 +27,18 @@ class Hex(BaseModel):
     stands_for: str
 
 
-Value = Annotated[Uuid | Hex, Field(discriminator="kind")]
+class Text(BaseModel):
+    """Something else in every instance than in the base; nothing of it is drawn, and facts
+    (`{{count}}`) may stand in it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Literal["text"]
+    stands_for: str
+    says: str
+
+
+Value = Annotated[Uuid | Hex | Text, Field(discriminator="kind")]
 
 
 def drawn(values: dict[str, Value], draw: Draw) -> dict[str, str]:
@@ -37,6 +48,8 @@ def drawn(values: dict[str, Value], draw: Draw) -> dict[str, str]:
         label = f"value/{name}"
         if isinstance(value, Uuid):
             found[value.stands_for] = draw.uuid(label)
+        elif isinstance(value, Text):
+            found[value.stands_for] = value.says
         else:
             found[value.stands_for] = draw.hex(label, len(value.stands_for))
     return found

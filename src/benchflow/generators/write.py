@@ -28,7 +28,8 @@ _FACT = re.compile(r"\{\{([a-z_]+)\}\}")
 def write(generator: Generator, drawn: Spec, tasks: Path, folder: Path) -> None:
     """Writes the instance into the new folder `folder`; `tasks` is the catalogue of its base.
 
-    Raises TaskError where the template names what there is not, or leaves parts without a place.
+    Raises TaskError where the template names what there is not, or leaves parts without a place,
+    and where a value stands for what no file has.
     """
     folder.mkdir(parents=True)
     if generator.told.base:
@@ -40,16 +41,22 @@ def write(generator: Generator, drawn: Spec, tasks: Path, folder: Path) -> None:
                 _copy(base / source, folder / target)
     _copy(generator.folder / "template", folder)
     placed: set[tuple[str, str]] = set()
+    stood: set[str] = set()
     facts = _facts(generator, drawn)
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             # An instance lies in no catalogue, so pieces that tasks share stand in it.
             path.write_bytes(shell_pieces.written_out(path, tasks / "lib"))
-            _fill(path, drawn, facts, placed)
+            _fill(path, drawn, facts, placed, stood)
     for part in drawn.parts:
         for kind, where in (("broken", part.stage), ("repaired", part.bites)):
             if (kind, where) not in placed:
                 raise TaskError(f"{generator.name}: the template has no place for {kind} {where}")
+    scripts = [part.broken + part.repaired for part in generator.parts.values()]
+    for before in drawn.values:
+        if before not in stood and not any(before in script for script in scripts):
+            about = f"{generator.name}: no file has what a value stands for"
+            raise TaskError(f"{about}: {before[:60]!r}")
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -59,7 +66,13 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copy(path, copy)
 
 
-def _fill(path: Path, drawn: Spec, facts: dict[str, str], placed: set[tuple[str, str]]) -> None:
+def _fill(
+    path: Path,
+    drawn: Spec,
+    facts: dict[str, str],
+    placed: set[tuple[str, str]],
+    stood: set[str],
+) -> None:
     try:
         before = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -78,8 +91,9 @@ def _fill(path: Path, drawn: Spec, facts: dict[str, str], placed: set[tuple[str,
 
     text = _PLACE.sub(parts, before)
     hints = "".join(f"- {part.hint}\n" for part in drawn.parts)
-    text = _FACT.sub(fact, text.replace("@hints\n", hints))
-    text = replaced(text, drawn.values)
+    text = text.replace("@hints\n", hints)
+    stood |= {each for each in drawn.values if each in text}
+    text = _FACT.sub(fact, replaced(text, drawn.values))
     if text != before:
         path.write_text(text, encoding="utf-8")
 

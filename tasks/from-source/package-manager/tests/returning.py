@@ -10,6 +10,9 @@ NOTHING = "there is nothing to go back to [R24]"
 
 
 def nothing_on_a_new_station(lonely) -> None:
+    if lonely.machine.alive:  # a check that failed left it so
+        lonely.cut()
+        lonely.machine.reset_disks()
     lonely.start()
     before = lonely.versions()
     lonely.note()
