@@ -16,7 +16,7 @@ from benchflow.tasks import load
 
 pytestmark = pytest.mark.needs("sandbox")
 
-#: Honest work, but for a word that only one milestone reads, which nothing else requires.
+#: A milestone behind all others.
 PAINTED = """
 
 @milestone("painted", requires=["switched"], proves=["R3"])
@@ -71,7 +71,7 @@ def ran(task: Path, pattern: str) -> set[str]:
     return {c["name"] for m in told["milestones"] for c in m["checks"] if c["status"] != "not run"}
 
 
-def test_an_exploit_is_asked_for_what_it_must_not_gain_alone(task: Path) -> None:
+def test_an_exploit_is_asked_for_nothing_behind_what_has_to_catch_it(task: Path) -> None:
     write(task / "tests" / "checks.py", CHECKS + PAINTED)
     write(task / "solution" / "solve.sh", ANEW.replace("lit warm", "lit warm painted"))
     exploit(task, "switched lit painted", "switched", "lit", "painted")
@@ -79,7 +79,6 @@ def test_an_exploit_is_asked_for_what_it_must_not_gain_alone(task: Path) -> None
     assert (found["status"], found["summary"]) == ("passed", "1 exploit, 1 with a declared gain")
     rungs = {"test_it_is_switched_on", "test_it_is_lit", "test_it_is_warm"}
     assert ran(task, "*/cheap") == rungs
-    assert ran(task, "*/warm") == rungs, "honest work was asked for the same, and passed"
     (row,) = (row for row in review(load(task)).exploits if not row.common)
     assert row.gained == ("switched", "lit", "1 declared, not looked at")
 
@@ -112,7 +111,6 @@ def test_an_exploit_that_did_not_end_well_is_not_verified(task: Path) -> None:
 
 
 def test_an_exploit_is_not_let_through_by_a_check_that_was_left_out(task: Path) -> None:
-    """Alone, its last milestone would fail for everybody: so it is verified whole, and caught."""
     write(task / "tests" / "checks.py", LEFT_BEHIND)
     exploit(task, "switched lit warm", "switched", "lit")
     found = gates(task, "oracle", "exploits")["exploits"]

@@ -73,3 +73,50 @@ def test_what_did_not_end_well_or_is_gone_stands_for_nothing(task: Path) -> None
     another_check(task, '"warm"')
     assert KEPT not in gates(task, "oracle")["oracle"]["summary"]
     assert len(built(task)) > len(first)
+
+
+def shares(task: Path, name: str, words: str) -> None:
+    """An exploit that may run where others have built, and gains the first milestone."""
+    write(task / "exploits" / f"{name}.sh", f"#!/bin/sh\necho {words} > /app/lamp.img\n")
+    with (task / "task.toml").open("a") as manifest:
+        manifest.write(
+            f'[[metadata.benchflow.exploits]]\nscript = "{name}"\nallowed = ["switched"]\n'
+            'why = "so much is honest"\nincremental = true\n'
+        )
+
+
+def test_a_script_that_joined_a_sandbox_since_has_never_run_there(task: Path) -> None:
+    """What the last one of that sandbox delivered is not what this one delivers."""
+    write(task / "exploits" / "later.sh", "#!/bin/sh\necho switched lit > /app/lamp.img\n")
+    shares(task, "first", "switched")
+    before = gates(task, "exploits")["exploits"]
+    assert before["findings"] == ["later gains switched, lit"]
+    shares(task, "later", "switched lit")
+    found = gates(task, "exploits")["exploits"]
+    assert KEPT not in found["summary"]
+    assert found["findings"] == ["later gains lit"]
+
+
+def test_a_climb_that_knew_no_such_milestone_stands_for_none(task: Path) -> None:
+    solve = task / "solution" / "solve.sh"
+    solve.write_text(solve.read_text().replace("switched lit warm", "switched lit warm hot"))
+    assert gates(task, "ladder")["ladder"]["status"] == "passed"
+    checks = (task / "tests" / "checks.py").read_text()
+    further = checks[checks.rindex("@milestone") :].replace("warm", "hot")
+    write(task / "tests" / "checks.py", f"{checks}\n\n{further}")
+    found = gates(task, "ladder")["ladder"]
+    assert (found["status"], found["summary"]) == ("passed", "4 milestones")
+
+
+@pytest.mark.parametrize("how", ["changed", "taken away"])
+def test_what_was_touched_where_it_lies_stands_for_nothing(task: Path, how: str) -> None:
+    write(task / "solution" / "solve.sh", SIGNED.replace("lit warm", "lit"))
+    assert gates(task, "oracle")["oracle"]["status"] == "failed"
+    (lamp, *_) = (home() / "checks").glob(f"embedded-{task.name}-*-oracle/*/artifacts/app/lamp.img")
+    if how == "changed":
+        lamp.write_text("switched lit warm")
+    else:
+        lamp.unlink()
+    another_check(task, '"warm"')
+    found = gates(task, "oracle")["oracle"]
+    assert found["summary"] == "resolved 0 of 2 times", "both were built again"

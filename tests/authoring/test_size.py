@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 from test_gates import trial
+from tests.authoring.written_lamp import ANEW, written
 from tests.lamp import Edit, edit, lamp
+from tests.run.plain import gates, write
 
 from benchflow.authoring import gate_rules, measured_times, size
 from benchflow.authoring.gate import GateResult, Status
@@ -116,3 +118,18 @@ def test_nothing_is_written_while_others_have_the_processors(lamp: Path, tmp_pat
 def test_nothing_is_written_from_an_oracle_that_failed(lamp: Path) -> None:
     with pytest.raises(UsageError, match="no oracle"):
         measured_times.write(load(lamp), [trial(passed=("lit",))])
+
+
+@pytest.mark.needs("sandbox")
+def test_an_instruction_that_names_no_size_any_more_is_read_again(tmp_path: Path) -> None:
+    with written(tmp_path, ANEW) as task:
+        instruction = task / "instruction.md"
+        text = instruction.read_text()
+        write(instruction, f"{text}64 MiB at most.\n")
+        assert gates(task, "oracle", "size")["size"]["status"] == "passed"
+        write(instruction, text)
+        found = gates(task, "oracle", "size")
+        assert found["oracle"]["cached"] and found["oracle"]["status"] == "passed"
+        assert found["size"]["findings"] == [
+            "the instruction names no size: say how large what is delivered may be"
+        ]

@@ -29,11 +29,17 @@ def build(trials: Trials, gate: str, names: Sequence[str]) -> dict[str, Built]:
 
 
 def of_one_sandbox(trials: Trials, shared: Trial, names: Sequence[str]) -> dict[str, Built]:
-    """What one sandbox built in turn; where a script failed, its own is the last."""
+    """What one sandbox built in turn; where a script failed, its own is the last.
+
+    What was kept last is whole only where the trial ended well: one that broke off while it was
+    copied has left a folder too.
+    """
     from benchflow.agents.scripts import InTurnAgent
 
     kept = shared.path / InTurnAgent.RUNGS
     done = [name for name in names if (kept / name).is_dir()]
+    if len(done) == len(names) and (shared.exception or not is_built(shared)):
+        done.pop()
     found = {name: Built.of(trials.task, shared, kept / name) for name in done}
     failed = [name for name in names if name not in done][:1]
     return {**found, **{name: Built.of(trials.task, shared) for name in failed}}

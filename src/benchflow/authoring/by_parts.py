@@ -2,8 +2,10 @@
 
 A whole verification of a half-built system is mostly waiting for what it does not have. So each
 deliverable is asked for the milestones that have to be known, with what these require
-(`benchflow verify --milestone`). That it fails there says something only where honest work passes
-when it is asked for the very same: else the check counts on what a check that was left out does.
+(`benchflow verify --milestone`). An exploit is asked for all that stands before the last check that
+can catch it, so that what was run up to there is what a whole verification runs. A stop of the
+ladder is asked for two milestones; that it fails the second says something only where honest work
+passes after the very same checks: else the check counts on what one that was left out does.
 Whatever is not shown in this way is verified whole, and judged by the rules of `gate_rules`; so a
 part of a verification lets a deliverable through, and never finds fault with one.
 """
@@ -17,10 +19,12 @@ from typing import TYPE_CHECKING
 
 from benchflow.authoring import gate_rules
 from benchflow.authoring.builds import build, of_one_sandbox
-from benchflow.authoring.built import Built, delivered
+from benchflow.authoring.built import Built
+from benchflow.authoring.checks_order import begins_as_whole, ran
 from benchflow.authoring.gate import GateResult, Status
 from benchflow.authoring.trials import HALF_BUILT_A_CORE, Trials
 from benchflow.base.numbers import plural
+from benchflow.boot.runner.partial import required
 from benchflow.results.jobs.partial import Partial
 from benchflow.results.model import Trial, Verdict
 from benchflow.tasks import Exploit, Task
@@ -39,9 +43,9 @@ def applies(task: Task) -> bool:
 
 def asked_of(task: Task, gate: str) -> Asked:
     """The stops of the ladder: each its own milestone and the next. Exploits: all that they are not
-    declared to gain."""
+    declared to gain, and what stands before the last of these that they come to."""
     if gate == "exploits":
-        return {exploit.name: _outside(task, exploit) for exploit in task.exploits}
+        return {exploit.name: _asked(task, exploit) for exploit in task.exploits}
     order = [milestone.id for milestone in task.milestones]
     return {name: tuple(order[at : at + 2]) for at, name in enumerate(order)}
 
@@ -56,10 +60,8 @@ def ladder(trials: Trials) -> GateResult:
     ready = {name: one for name, one in built.items() if not one.ended}
     asked = asked_of(task, "ladder")
     parts = _ask(trials, "ladder", ready, asked, HALF_BUILT_A_CORE)
-    alone = {name for name, part in parts.items() if name in part.named("passed")}
     unresolved = {name for name, one in whole.items() if one.verdict is not Verdict.RESOLVED}
-    shown = {name for name, part in parts.items() if _separate(part, name, asked[name], alone)}
-    shown -= unresolved
+    shown = _separate(trials, parts, asked, ready) - unresolved
     rest = {name: one for name, one in ready.items() if name not in shown}
     stopped = {name: whole[name] for name in rest if name in whole}
     again = {name: one for name, one in rest.items() if name not in stopped}
@@ -79,12 +81,10 @@ def exploits(trials: Trials) -> GateResult:
     ready = {name: one for name, one in built.items() if not one.ended}
     asked = asked_of(task, "exploits")
     parts = _ask(trials, "exploits", {n: one for n, one in ready.items() if asked[n]}, asked)
-    caught = {name: part.named("failed") for name, part in parts.items()}
-    honest = _honest(trials, {each for at in caught.values() for each in at})
     shown = {
         exploit.name
         for exploit in task.exploits
-        if exploit.name in parts and _loses(parts[exploit.name], exploit, honest)
+        if exploit.name in parts and _loses(task, parts[exploit.name], exploit)
     }
     rest = {name: one for name, one in ready.items() if name not in shown}
     ended = {name: one.ended for name, one in built.items() if one.ended}
@@ -101,7 +101,7 @@ def gained(trials: Trials, exploit: Exploit) -> tuple[str, ...] | None:
         trial = read_again(VerifyRequest(trials.task, {}, folder))
         if trial is not None and trial.verdict is not Verdict.ERROR:
             return tuple(gate_rules.passed(trial))
-    asked = {*_outside(trials.task, exploit)}
+    asked = {*_asked(trials.task, exploit)}
     for folder in _answers(trials, "exploits", exploit.name):
         part = read_partly_again(folder)
         if part is None or part.cause or {*part.asked} != asked:
@@ -126,46 +126,54 @@ def _stops(trials: Trials, order: Sequence[str]) -> tuple[dict[str, Trial], dict
     return {last: oracle}, {**built, last: Built.of(trials.task, oracle)}
 
 
-def _separate(part: Partial, name: str, asked: tuple[str, ...], alone: set[str]) -> bool:
-    """Whether a stop has its milestone, and fails the next by that one's own checks alone."""
-    following = asked[1:]
-    reached = part.named("passed")[-1:] == (name,) and part.named("failed") == following
-    return reached and {*following} <= alone
+def _separate(
+    trials: Trials, parts: Mapping[str, Partial], asked: Asked, ready: Mapping[str, Built]
+) -> set[str]:
+    """The stops that have their milestone, and fail the next by that one's own checks alone: after
+    the same checks, in the same order, the next stop passes it."""
+    reached = {
+        name: asked[name][1:]
+        for name, part in parts.items()
+        if part.named("passed")[-1:] == (name,) and part.named("failed") == asked[name][1:]
+    }
+    following = {name: after[0] for name, after in reached.items() if after}
+    shown = {name for name, after in following.items() if _passes(trials.task, parts, name, after)}
+    # Where the next one is asked for alone, other checks are before it: so ask for both again.
+    others = {after: name for name, after in following.items() if name not in shown}
+    asked_again = {after: asked[name] for after, name in others.items() if after in parts}
+    again = _ask(trials, "ladder", {name: ready[name] for name in asked_again}, asked_again)
+    shown |= {
+        name
+        for after, name in others.items()
+        if after in again and _passes(trials.task, {name: parts[name], **again}, name, after)
+    }
+    return shown | (reached.keys() - following.keys())
 
 
-def _loses(part: Partial, exploit: Exploit, honest: set[str]) -> bool:
-    """Whether it passes nothing outside of what is declared, all that is asked for on the way, and
-    ends at checks that honest work passes."""
-    caught = {*part.named("failed")}
-    passed = {*part.named("passed")}
-    declared = passed <= {*exploit.allowed} and caught.isdisjoint(exploit.allowed)
-    return bool(caught) and declared and caught <= honest
+def _passes(task: Task, parts: Mapping[str, Partial], name: str, after: str) -> bool:
+    """Whether the stop at `after` passes that milestone behind what was run of the stop `name`."""
+    if after not in parts or after not in parts[after].named("passed"):
+        return False
+    here = ran(task, parts[name])
+    return here == ran(task, parts[after])[: len(here)]
 
 
-def _outside(task: Task, exploit: Exploit) -> tuple[str, ...]:
-    return tuple(m.id for m in task.milestones if m.id not in exploit.allowed)
+def _loses(task: Task, part: Partial, exploit: Exploit) -> bool:
+    """Whether it passes nothing outside of what is declared, and all of that which was asked for,
+    and a whole verification would have run the same up to the last check that it fails."""
+    allowed, passed = {*exploit.allowed}, {*part.named("passed")}
+    declared = passed == allowed & {*part.asked}
+    return declared and bool(part.named("failed")) and begins_as_whole(task, part)
 
 
-def _honest(trials: Trials, milestones: set[str]) -> set[str]:
-    """Those of `milestones` that honest work passes where nothing is run but what they require: as
-    the ladder's stops have shown, else by asking the oracle's own deliverable."""
-    from benchflow.run.verify.verification import read_partly_again
-
-    known: set[str] = set()
-    unknown: set[str] = set()
-    for name in milestones:
-        before = map(read_partly_again, _answers(trials, "ladder", name))
-        found = [part for part in before if part is not None and not part.cause]
-        if any(name in part.named("passed") for part in found):
-            known.add(name)
-        elif not found:
-            unknown.add(name)
-    oracle = trials.reference() if unknown else None
-    if oracle is None or oracle.verdict is not Verdict.RESOLVED:
-        return known
-    one = Built(oracle, delivered(trials.task, oracle.path / "artifacts"))
-    parts = _ask(trials, "exploits", dict.fromkeys(unknown, one), {n: (n,) for n in unknown})
-    return known | {name for name, part in parts.items() if name in part.named("passed")}
+def _asked(task: Task, exploit: Exploit) -> tuple[str, ...]:
+    """All outside of what is declared, and what is declared of the milestones before the last of
+    these whose own checks are run where all that is declared is gained."""
+    order = [milestone.id for milestone in task.milestones]
+    allowed = {*exploit.allowed}
+    before = {id: {*required(task.milestones, id)} - {id} for id in order if id not in allowed}
+    ends = [order.index(id) for id, needs in before.items() if allowed.issuperset(needs)]
+    return tuple(id for at, id in enumerate(order) if id not in allowed or at < max(ends))
 
 
 def _answers(trials: Trials, gate: str, name: str, more: str = "-parts") -> Iterable[Path]:

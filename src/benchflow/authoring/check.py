@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchflow.authoring import by_parts, gate_rules, second_host, static_gates
+from benchflow.authoring import by_parts, gate_rules, second_host, static_gates, told_apart
 from benchflow.authoring.cpu_load import busy_cores
 from benchflow.authoring.gate import GateResult, Status, judged, not_applicable
 from benchflow.authoring.nop_job import Nops
@@ -75,6 +75,7 @@ def check(
             there = ", ".join((*GATES, *ON_DEMAND))
             raise UsageError(f"no gate {gate!r}", hint=f"the gates: {there}")
     runner = _Gates(task, listener, nops, release, hosts)
+    told_apart.claim(runner.trials.plain, runner.trials.rest)
     results = []
     for gate in (name for name in (*GATES, *ON_DEMAND) if name in gates):
         result = None if again else runner.remembered(gate)

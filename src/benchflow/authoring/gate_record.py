@@ -3,9 +3,10 @@
 `benchflow check --record` writes it. An entry holds for what the gates depend on as it was
 (`meaning`, part by part, of which `key` is made): once a part changes in meaning, the entry is
 about something else and says nothing. What it says of gates that read the task's files as they
-stand holds for those bytes (`task`), of the task's own exploits and variants for those scripts
-(`exploits`, `variants`), of the exploits common to all tasks for those (`corpus`), and of any for
-the gains that were declared (`declared`).
+stand holds for those bytes (`task`), of the others for the order of the checks and what else no
+part of the meaning says (`rest`, which older entries have not), of the task's own exploits and
+variants for those scripts (`exploits`, `variants`), of the exploits common to all tasks for those
+(`corpus`), and of any for the gains that were declared (`declared`).
 """
 
 from __future__ import annotations
@@ -146,6 +147,7 @@ def _record(task: Task, path: Path) -> None:
         "version": task.version,
         "key": trials.key,
         "meaning": dict(sorted(trials.parts.items())),
+        "rest": trials.rest,
         "task": task.digest,
         "exploits": trials.scripts,
         "variants": trials.variants,
@@ -174,6 +176,8 @@ def _holding(entry: dict[str, Any], trials: Trials) -> dict[str, Any]:
     gone: set[str] = set()
     if entry.get("task") != trials.task.digest:
         gone |= READ
+    if entry.get("rest", trials.rest) != trials.rest:
+        gone |= {*GATES} - READ
     if entry.get("exploits") != trials.scripts:
         gone |= EXPLOITED
     if entry.get("variants", "") != trials.variants:

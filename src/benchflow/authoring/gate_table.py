@@ -65,8 +65,8 @@ ABOUT = {
         "part of a verification each",
     ),
     "exploits": About(
-        "does each exploit run to its end and lose all that it is not declared to gain, at checks "
-        "that honest work passes, and after milestones that it is declared to gain",
+        "does each exploit run to its end and lose all that it is not declared to gain, behind all "
+        "that it is declared to gain up to the last check that catches it",
         "a build an exploit (one for those that may share a sandbox), and a part of a "
         "verification each",
     ),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
@@ -23,6 +24,7 @@ from benchflow.authoring.meaning import key
 from benchflow.base.atomic import write_json
 from benchflow.results.jobs.script_end import script_end
 from benchflow.results.jobs.trials import is_built, read_job
+from benchflow.results.json_values import mapping
 from benchflow.results.model import Phases, Trial
 from benchflow.results.safe_files import UnreadableRecord, read_object
 from benchflow.run.verify.verification import VerifyRequest, read_again
@@ -69,8 +71,9 @@ def forget(job: Path) -> None:
 def find(job: Path, gate: str, task: Task, labels: Sequence[str]) -> list[Trial]:
     """Trials of the newest earlier job beside `job` that built what the trials `labels` would.
 
-    One for each label, in order; none at all where one is missing, its script did not end well, or
-    what it delivered is no longer there.
+    One for each label, in order; none at all where one is missing, its script did not end well,
+    other scripts were run in its sandbox, or in another order, or what it delivered is no longer
+    as it was when the trial ended.
     """
     noted = [path for path in job.parent.glob(f"{task.slug}-*/{_KEY}") if path.parent != job]
     ours = [path for path in noted if _said(path).get("gate") == gate]
@@ -78,7 +81,9 @@ def find(job: Path, gate: str, task: Task, labels: Sequence[str]) -> list[Trial]
         return []
     wanted = build_key(task, gate)
     for path in sorted(ours, key=lambda path: path.stat().st_mtime, reverse=True):
-        if _said(path).get("key") == wanted and (found := _chosen(path.parent, labels)):
+        if _said(path).get("key") != wanted:
+            continue
+        if found := _chosen(path.parent, labels, _in_turn(task, gate)):
             return found
     return []
 
@@ -90,8 +95,17 @@ def _said(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _chosen(job: Path, labels: Sequence[str]) -> list[Trial]:
-    left = [trial for trial in read_job(job).trials if _can_stand(trial)]
+def _in_turn(task: Task, gate: str) -> list[str]:
+    """What a sandbox of the gate runs in turn: no part of the key, as task.toml and the checks say
+    it."""
+    if gate == "ladder":
+        return [milestone.id for milestone in task.milestones]
+    shipped = {"exploits": task.exploits, "variants": task.variants}.get(gate, ())
+    return [script.name for script in shipped if script.incremental]
+
+
+def _chosen(job: Path, labels: Sequence[str], in_turn: list[str]) -> list[Trial]:
+    left = [trial for trial in read_job(job).trials if _can_stand(trial, in_turn)]
     chosen = []
     for label in labels:
         trial = next((each for each in left if each.agent == label), None)
@@ -102,10 +116,33 @@ def _chosen(job: Path, labels: Sequence[str]) -> list[Trial]:
     return chosen
 
 
-def _can_stand(trial: Trial) -> bool:
+def _can_stand(trial: Trial, in_turn: list[str]) -> bool:
     well = is_built(trial) and not trial.exception and not script_end(trial)
-    kept = scripts.InTurnAgent.RUNGS if trial.agent.endswith(":*") else "artifacts"
-    return well and (trial.path / kept).is_dir()
+    together = trial.agent.endswith(":*")
+    kept = scripts.InTurnAgent.RUNGS if together else "artifacts"
+    if not well or not (trial.path / kept).is_dir() or not _as_it_was(trial.path):
+        return False
+    return not together or _ran_in_turn(trial.path) == in_turn
+
+
+def _ran_in_turn(trial: Path) -> list[str] | None:
+    given = mapping(mapping(_said(trial / "config.json").get("agent")).get("kwargs"))
+    lists = (given.get(name) for name in ("milestones", "exploits", "variants"))
+    return next((each for each in lists if isinstance(each, list)), None)
+
+
+def _as_it_was(trial: Path) -> bool:
+    """Whether nothing of what was delivered has been touched since the trial's result was written:
+    an image that somebody booted where it lies is no longer what a script built."""
+    ended = (trial / "result.json").stat().st_mtime_ns
+    tops = [trial / name for name in _KEPT if (trial / name).is_dir()]
+    paths = [
+        Path(folder, name)
+        for top in tops
+        for folder, folders, files in os.walk(top)
+        for name in (".", *folders, *files)
+    ]
+    return all(path.lstat().st_ctime_ns <= ended for path in paths)
 
 
 def request(task: Task, built: Trial, top: Path) -> VerifyRequest:

@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchflow.authoring import kept_builds
+from benchflow.authoring import kept_builds, told_apart
 from benchflow.authoring.built import delivered
 from benchflow.authoring.meaning import key
+from benchflow.authoring.meaning.rest import rest_of
 from benchflow.authoring.whole_jobs import (
     by_argument,
     end_now,
@@ -45,7 +46,7 @@ VARIED = frozenset({"leaks", "image", "variants"})
 #: Gates whose answer depends on what exploits are declared to gain, which no trial does.
 DECLARED = frozenset({"schema", "exploits", "corpus"})
 #: Gates that read the task's files as they stand, the instruction and each comment too.
-READ = frozenset({"schema", "coverage", "leaks", "offline", "image"})
+READ = frozenset({"schema", "coverage", "leaks", "offline", "image", "size"})
 #: Gates with trials of their own.
 JOBS = frozenset(
     {"nop", "oracle", "ladder", "exploits", "variants", "corpus", "determinism", "second-host"}
@@ -80,6 +81,11 @@ class Trials:
     def key(self) -> str:
         """All `parts` as one word."""
         return key.key_of(self.parts)
+
+    @functools.cached_property
+    def rest(self) -> str:
+        """What else an answer depends on, beside `key` (`meaning.rest`)."""
+        return rest_of(self.task.path) if self.task.is_benchflow else ""
 
     @functools.cached_property
     def scripts(self) -> str:
@@ -117,7 +123,13 @@ class Trials:
         more += f"-{self.variants}" if gate in VARIED and self.variants else ""
         # The common exploits are ours: an answer about them holds for what they are today.
         more += f"-{corpus_digest()}" if gate == "corpus" else ""
-        return home() / "checks" / f"{self.task.slug}-{self.key}-{gate}{more}"
+        top = told_apart.name(self.plain, self.rest)
+        return top.with_name(f"{top.name}-{gate}{more}")
+
+    @property
+    def plain(self) -> Path:
+        """How the names of this task's folders begin, where no other has the same key."""
+        return home() / "checks" / f"{self.task.slug}-{self.key}"
 
     def put_aside(self, gate: str) -> None:
         """The trials of a gate stay as evidence, beside those that are run again, and what they
@@ -193,7 +205,7 @@ class Trials:
 
     def verified_in(self, gate: str) -> Path:
         """Where a gate verifies what its trials delivered; put aside with them."""
-        return self._rungs(gate)
+        return self.beside(gate, "-rungs")
 
     def shipped(self, gate: str, names: list[str], *, a_core: int = 1) -> dict[str, Trial]:
         """The task's own exploits (`exploits`), or its `variants`, by name; `a_core` at once.
@@ -295,7 +307,7 @@ class Trials:
         folder = self.folder(gate)
         if folder.is_dir():
             return read_job(folder).trials
-        return kept_builds.known(self.task, self._again(gate))
+        return kept_builds.known(self.task, self.beside(gate, "-again"))
 
     def _in_turn(
         self, gate: str, shared: Trial, names: Sequence[str]
@@ -314,7 +326,7 @@ class Trials:
         requests = {}
         for name in done:
             given = delivered(self.task, kept / name)
-            place, agent = self._rungs(gate) / name, gate.removesuffix("s")
+            place, agent = self.beside(gate, "-rungs") / name, gate.removesuffix("s")
             requests[name] = VerifyRequest(self.task, given, place, label=f"{agent}:{name}")
         requests.pop(last, None)
         return requests, last
@@ -324,12 +336,6 @@ class Trials:
         judged; `-again`, `-rungs`, `-parts`, `-whole`: verifications of what was built before, in
         turn in one sandbox, of some milestones alone, and of all where these did not do."""
         return self.folder(gate).with_name(f"{self.folder(gate).name}{more}")
-
-    def _rungs(self, gate: str) -> Path:
-        return self.beside(gate, "-rungs")
-
-    def _again(self, gate: str) -> Path:
-        return self.beside(gate, "-again")
 
     def going_on(self, gate: str) -> tuple[str, ...]:
         """Names of a gate's scripts that may share a sandbox."""
@@ -356,7 +362,7 @@ class Trials:
             labels = [agent for agent in agents for _ in range(attempts)]
             if built := kept_builds.find(folder, gate, self.task, labels):
                 self.built_before.add(gate)
-                top = self._again(gate)
+                top = self.beside(gate, "-again")
                 requests = [kept_builds.request(self.task, each, top) for each in built]
                 verified = self.verified(requests, a_core=a_core)
                 return tuple(map(kept_builds.joined, built, verified))

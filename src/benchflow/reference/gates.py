@@ -26,20 +26,26 @@ milestone passes after its own step of the work, and one step earlier its own ch
 all that it requires passes. Not looked at: earlier milestones that neither of the two requires \
 (they passed at their own stops, and in the oracle), and later ones (each is shown to fail one \
 step before its own, where more of the work is done).
-- *exploits* asks for every milestone outside of `allowed`. Claimed: none is earned, so `allowed` \
-bounds the score from above; and the exploit ends at the checks that are to catch it, because all \
-that these milestones require passes. Not looked at: whether it earns what is declared and not \
-required by anything that it loses.
+- *exploits* asks for every milestone outside of `allowed`, and for those of `allowed` that stand \
+before the last check that can catch it. So what is run up to there is what a whole verification \
+runs up to there, in its order, and where it is not (several milestones catch it, and the first \
+of them has further checks; checks of two milestones that take turns), it is verified whole. \
+Claimed: none outside is earned, and all that is declared up to there is. Not \
+looked at: what is declared behind it, that is whether it is earned, and whether a check of it \
+would use up the verifier.
 - *What a failure proves.* A check that fails shows nothing if it counts on what a check that was \
-left out would have done. So each milestone at which a deliverable ends must pass for honest work \
-that is asked for it with nothing run but what it requires: at its stop of the ladder, else by the \
-oracle's own deliverable.
+left out would have done, or was kept from it by one that is usually run later. So the milestone \
+that a stop of the ladder has not yet must pass at the next stop, behind the same checks in the \
+same order; where it was asked for there behind others, both milestones are asked for once more.
 - *Everything else is verified whole*, and judged by the stricter rule: a stop of the ladder earns \
 exactly the milestones up to it, an exploit exactly what is declared. So a part of a verification \
 lets a deliverable through, and never finds fault with one. The gate's line says how many were \
 verified whole.
-- *What remains.* A check that honest work passes by itself, an exploit fails by itself, and the \
-same exploit passes after checks of milestones that it does not require, is not found.
+- *What remains.* Of the ladder: a check that a stop fails behind the checks that were asked for, \
+and would pass behind others; a milestone two or more steps ahead, or one that was left behind, \
+that half the work has and more of it has not. Of both gates: checks that look at how they are \
+run (`sys.argv`), and answer a part of a verification otherwise than a whole one: who reviews a \
+task reads its checks for that.
 
 Plain Harbor tasks and tasks of several steps are verified whole throughout.
 """

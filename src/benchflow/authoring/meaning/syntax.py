@@ -95,8 +95,8 @@ class _Reader:
         for node in self.body:
             if isinstance(node, IMPORTS):
                 imported |= {target for _, target in self.scope.targets(node)}
-            for defined in _defined(node):
-                names[defined] = f"{name}:{defined}"
+            for each in defined(node):
+                names[each] = f"{name}:{each}"
         self.module.imports = frozenset(imported)
 
     def read(self) -> Module:
@@ -105,10 +105,10 @@ class _Reader:
             if isinstance(node, IMPORTS):
                 continue
             if isinstance(node, FUNCTIONS):
-                self._add(node.name, [node], always=_is_registered(node))
+                self._add(node.name, [node], always=is_registered(node))
             elif isinstance(node, ast.ClassDef):
                 self._class(node)
-            elif (names := _defined(node)) and _is_value(node):
+            elif (names := defined(node)) and _is_value(node):
                 if not _TABLES.isdisjoint(names):
                     self._homes(node)
                     continue
@@ -133,13 +133,13 @@ class _Reader:
             decorator_list=node.decorator_list,
             type_params=node.type_params,
         )
-        self._add(node.name, [head], always=_is_registered(node))
+        self._add(node.name, [head], always=is_registered(node))
         grouped: dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef]] = {}
         for each in functions:
             grouped.setdefault(each.name, []).append(each)
         self.module.methods[node.name] = [f"{node.name}.{name}" for name in grouped]
         for name, nodes in grouped.items():
-            registered = any(_is_registered(each) for each in nodes)
+            registered = any(is_registered(each) for each in nodes)
             self._add(f"{node.name}.{name}", nodes, always=open_base or registered)
 
     def _is_known(self, base: ast.expr) -> bool:
@@ -202,7 +202,8 @@ def _flat(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             yield from _flat(node.orelse)
 
 
-def _defined(node: ast.stmt) -> tuple[str, ...]:
+def defined(node: ast.stmt) -> tuple[str, ...]:
+    """Names that a statement at the top of a module gives to something of its own."""
     if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
         return (node.name,)
     if isinstance(node, ast.TypeAlias):
@@ -226,7 +227,7 @@ def _is_value(node: ast.stmt) -> bool:
     return all(_last(each.func) in _PURE for each in calls)
 
 
-def _is_registered(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+def is_registered(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
     """Whether something may come to it that never names it: a hook, a decorator, Python itself."""
     if node.name.startswith(("pytest_", "__")):
         return True
