@@ -10,6 +10,9 @@ text = text.replace("#define FLIGHT 4096", "#define FLIGHT 536").replace("#defin
 old = 'to = word(to, " \\r\\nContent-Length: ");'
 assert text.count(old) == 1
 text = text.replace(old, 'to = word(to, " As asked\\r\\nServer: box\\r\\nConnection: close\\r\\ncontent-length:   ");')
+old = "LONGEST_FILE + 64]"
+assert text.count(old) == 1
+text = text.replace(old, "LONGEST_FILE + 128]")
 old = "	u32 n = status == 200 ? length : 0;\n"
 assert text.count(old) == 1
 text = text.replace(old, """	if (status != 200)
