@@ -95,7 +95,7 @@ fi
 # ---- the disk ----
 
 release=$(basename "$root"/lib/modules/*)
-depmod -b "$root" "$release"
+chroot "$root" depmod "$release"
 initrd=$work/initrd
 mkdir -p "$initrd"/{bin,dev,root,sys,lib/modules}
 cp "$root/bin/busybox" "$initrd/bin/"
@@ -104,9 +104,9 @@ install -m 755 "$here/files/init" "$initrd/init"
 drivers="virtio_pci virtio_blk sd_mod ext4"
 has elsewhere && drivers="$drivers ahci ata_piix"
 for module in $drivers; do
-	modprobe -d "$root" -S "$release" --show-depends "$module"
+	chroot "$root" modprobe -S "$release" --show-depends "$module"
 done | sed -n 's/^insmod \([^ ]*\).*/\1/p' | awk '!seen[$0]++' | while read -r module; do
-	cp "$module" "$initrd/lib/modules/"
+	cp "$root$module" "$initrd/lib/modules/"
 	basename "$module" >>"$initrd/modules"
 done
 has starts || printf '#!/bin/sh\nexit 1\n' >"$initrd/init"

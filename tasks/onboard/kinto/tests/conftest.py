@@ -34,7 +34,7 @@ def site(work):
 @pytest.fixture(scope="session")
 def machine(machines, deliverable, site):
     return machines.create(
-        "main", firmware="bios",
+        "main", firmware="bios", cpus=2,
         disks=[Disk(deliverable()), site.settings(HOST)],
         nics=[Nic(forwards=[PORT], restrict=False)],
     )  # fmt: skip
@@ -87,7 +87,7 @@ def rotated(machines, machine, site):
     disk = machine.flatten()
     site.rotate()
     made = machines.create(
-        "rotated", firmware="bios", disks=[Disk(disk), site.settings(HOST)],
+        "rotated", firmware="bios", cpus=2, disks=[Disk(disk), site.settings(HOST)],
         nics=[Nic(forwards=[PORT], restrict=False)],
     )  # fmt: skip
     made.boot()
@@ -100,7 +100,7 @@ def elsewhere(machines, deliverable, site):
     port = free_port()
     net = "user,id=other,net=192.168.91.0/24,restrict=off"
     made = machines.create(
-        "elsewhere", firmware="bios", machine_type="q35",
+        "elsewhere", firmware="bios", cpus=2, machine_type="q35",
         disks=[Disk(deliverable(), bus="sata"), site.settings(OTHER_HOST, bus="sata")],
         nics=[],
         extra_args=[

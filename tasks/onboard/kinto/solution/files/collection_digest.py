@@ -5,8 +5,8 @@ import hmac
 import json
 
 from kinto.core import Service
-from pyramid.security import NO_PERMISSION_REQUIRED
 from kinto.core.utils import build_request
+from pyramid.security import NO_PERMISSION_REQUIRED
 
 digest = Service(
     name="collection-digest",

@@ -4,6 +4,7 @@ import os
 import socket
 import sys
 import time
+from pathlib import Path
 from urllib.parse import urlsplit
 
 INI = "/run/kinto/kinto.ini"
@@ -43,10 +44,11 @@ def wait_for(*addresses: tuple[str, int]) -> None:
 
 
 def main() -> None:
-    lines = open("/run/kinto/settings.env").read().splitlines()
+    lines = Path("/run/kinto/settings.env").read_text().splitlines()
     told = dict(line.split("=", 1) for line in lines if "=" in line and line[0] != "#")
-    with open(os.open(INI, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as ini:
-        ini.write(TEMPLATE.format(**{key: value.replace("%", "%%") for key, value in told.items()}))
+    values = {key: value.replace("%", "%%") for key, value in told.items()}
+    os.umask(0o077)
+    Path(INI).write_text(TEMPLATE.format(**values))
     database, cache = urlsplit(told["DATABASE_URL"]), urlsplit(told["CACHE_URL"])
     wait_for(
         (database.hostname, database.port or 5432),
