@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import signal
+import subprocess
 from pathlib import Path
 
 from benchflow.bench.local_service import LocalService, program
@@ -60,7 +61,9 @@ class PostgreSQL(LocalService):
         )
 
     def _is_ready(self) -> bool:
-        return self.answers() and (self.folder / f".s.PGSQL.{self.port}").exists()
+        """It takes connections before it can answer a query."""
+        asked = [program("pg_isready", *_folders()), "-q", "-h", str(self.folder)]
+        return subprocess.run([*asked, "-p", str(self.port)], check=False).returncode == 0
 
     def stop(self) -> None:
         """End the server at once, connections and all."""
