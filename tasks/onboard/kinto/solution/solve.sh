@@ -72,7 +72,7 @@ install -D -m 644 "$here/files/kinto.service" "$root/etc/systemd/system/kinto.se
 install -D -m 755 -t "$root/usr/lib/kinto" "$here/files/read-settings"
 install -D -m 644 -t "$root/usr/lib/kinto" "$here/files/run.py" "$here/files/collection_digest.py"
 install -m 755 "$here/files/project-test" "$root/usr/local/bin/project-test"
-ln -s /opt/kinto/bin/python "$root/usr/local/bin/project-python"
+printf '#!/bin/sh\nexec /opt/kinto/bin/python "$@"\n' | put 755 /usr/local/bin/project-python
 has answers && chroot "$root" systemctl --quiet enable kinto.service
 
 # ---- what is left out for the ladder ----
