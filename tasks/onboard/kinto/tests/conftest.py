@@ -47,7 +47,7 @@ def guest(machine):
 
 @pytest.fixture(scope="session")
 def service(machine, site):
-    return Service(machine, machine.forward(PORT), site.admin)
+    return Service(machine, site.admin)
 
 
 @pytest.fixture(scope="session")
@@ -91,7 +91,7 @@ def rotated(machines, machine, site):
         nics=[Nic(forwards=[PORT], restrict=False)],
     )  # fmt: skip
     made.boot()
-    yield Service(made, made.forward(PORT), site.admin)
+    yield Service(made, site.admin)
     made.power_cut()
 
 
@@ -109,4 +109,4 @@ def elsewhere(machines, deliverable, site):
         ],
     )  # fmt: skip
     made.boot()
-    return Service(made, ("127.0.0.1", port), site.admin)
+    return Service(made, site.admin, port)

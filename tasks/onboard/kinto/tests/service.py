@@ -16,11 +16,12 @@ READY_SECONDS = 240
 
 
 class Service:
-    """`address` is where the machine's port is found; `admin` the password that it has now."""
+    """`port` is where the machine's is found, a new one at each start where it is None; `admin`
+    the password that it has now."""
 
-    def __init__(self, machine: Machine, address: tuple[str, int], admin: str) -> None:
+    def __init__(self, machine: Machine, admin: str, port: int | None = None) -> None:
         self.machine = machine
-        self.address = address
+        self.port = port
         self.admin = admin
 
     def ask(
@@ -30,7 +31,8 @@ class Service:
         headers = {"Content-Type": "application/json"}
         if as_:
             headers["Authorization"] = "Basic " + base64.b64encode(":".join(as_).encode()).decode()
-        link = http.client.HTTPConnection(*self.address, timeout=120)
+        address = ("127.0.0.1", self.port) if self.port else self.machine.forward(PORT)
+        link = http.client.HTTPConnection(*address, timeout=120)
         try:
             link.request(method, f"/v1{path}", None if body is None else json.dumps(body), headers)
             answer = link.getresponse()
