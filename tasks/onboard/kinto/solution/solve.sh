@@ -21,7 +21,8 @@ modules=/lib/modules/*/kernel
 set -- --dpkgopt="path-exclude=$modules/*"
 for part in lib block crypto fs/ext4 fs/jbd2 fs/mbcache net/core net/ipv6 net/packet drivers/ata \
 	drivers/block drivers/scsi drivers/virtio drivers/char/hw_random drivers/net/ethernet/intel \
-	drivers/net/virtio_net drivers/net/net_failover drivers/ptp drivers/pps; do
+	drivers/net/virtio_net drivers/net/net_failover drivers/ptp drivers/pps drivers/usb/common \
+	drivers/usb/core drivers/usb/host drivers/usb/storage; do
 	set -- "$@" --dpkgopt="path-include=$modules/$part*"
 done
 from-tasks-lib no-documentation.sh
@@ -67,7 +68,7 @@ python3 -m venv /opt/kinto
 /opt/kinto/bin/pip install -q --no-index --no-deps --no-build-isolation /build/kinto /build/emailer
 INSTALL
 rm -rf "$root/build" "$root/root/.cache"
-has dependencies || rm -rf "$root"/opt/kinto/lib/python3.11/site-packages/iniconfig*
+has dependencies || rm -rf "$root"/opt/kinto/lib/python3.11/site-packages/kinto_emailer*
 install -D -m 644 "$here/files/kinto.service" "$root/etc/systemd/system/kinto.service"
 install -D -m 755 -t "$root/usr/lib/kinto" "$here/files/read-settings"
 install -D -m 644 -t "$root/usr/lib/kinto" "$here/files/run.py" "$here/files/collection_digest.py"
@@ -85,7 +86,11 @@ has cache || sed -i 's/core.cache.redis/core.cache.memory/' "$run"
 has mail || sed -i '/^mail\.password/d' "$run"
 has secrets || sed -i 's/^umask.*/umask 022/; s/^umount.*/cp \/run\/settings\/settings.env \/var\/lib\/settings.env/' "$root/usr/lib/kinto/read-settings"
 has restart || echo 'rm -f /etc/systemd/system/multi-user.target.wants/kinto.service' >>"$root/usr/lib/kinto/read-settings"
-has late || sed -i 's/^Restart=always/Restart=no/' "$root/etc/systemd/system/kinto.service"
+if ! has late; then
+	sed -i 's/^Restart=always/Restart=no/' "$root/etc/systemd/system/kinto.service"
+	sed -i '/^    wait_for($/,/^    )$/d' "$run"
+fi
+has rotation || sed -i 's/^    if create_user/    accounts = env["registry"].storage.count_all(resource_name="account", parent_id="admin")\n    if not accounts and create_user/' "$run"
 has change || sed -i 's/ collection_digest$//' "$run"
 
 if [ -n "${LOCAL_CHANGES:-}" ]; then

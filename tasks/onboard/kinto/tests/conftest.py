@@ -22,6 +22,7 @@ from benchflow.boot import Disk, Image, Nic
 PASSWORD = "Salt-Fjord-26"
 HOST, OTHER_HOST = "10.0.2.2", "192.168.91.2"
 HERE = Path(__file__).parent
+PIECE, BLOCK = 4 << 20, 4096
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +43,7 @@ def machine(machines, deliverable, site):
 
 @pytest.fixture(scope="session")
 def guest(machine):
-    return Guest(machine, PASSWORD, login_seconds=180)
+    return Guest(machine, PASSWORD, login_seconds=240)
 
 
 @pytest.fixture(scope="session")
@@ -68,7 +69,7 @@ def record(service):
 @pytest.fixture(scope="session")
 def kept(guest, work):
     """The main machine's disk, after it was switched off in order."""
-    guest.power_off()
+    guest.power_off(120)
     return guest.machine.flatten()
 
 
@@ -82,12 +83,27 @@ def files(kept):
 
 
 @pytest.fixture(scope="session")
+def written(kept, deliverable, work):
+    """All blocks of the main machine's disk that are not as they were delivered, one by one."""
+    target = work / "written"
+    with deliverable().open("rb") as old, kept.open("rb") as new, target.open("wb") as out:
+        while piece := new.read(PIECE):
+            if piece == (before := old.read(PIECE)):
+                continue
+            for at in range(0, len(piece), BLOCK):
+                block = piece[at : at + BLOCK]
+                if block != before[at : at + BLOCK]:
+                    out.write(block)
+    return target
+
+
+@pytest.fixture(scope="session")
 def rotated(machines, machine, site):
     machine.power_cut()
     disk = machine.flatten()
     site.rotate()
     made = machines.create(
-        "rotated", firmware="bios", cpus=2, disks=[Disk(disk), site.settings(HOST)],
+        "rotated", firmware="bios", cpus=2, disks=[Disk(disk), site.settings(HOST, kind="ext4")],
         nics=[Nic(forwards=[PORT], restrict=False)],
     )  # fmt: skip
     made.boot()
@@ -101,7 +117,7 @@ def elsewhere(machines, deliverable, site):
     net = "user,id=other,net=192.168.91.0/24,restrict=off"
     made = machines.create(
         "elsewhere", firmware="bios", cpus=2, machine_type="q35",
-        disks=[Disk(deliverable(), bus="sata"), site.settings(OTHER_HOST, bus="sata")],
+        disks=[Disk(deliverable(), bus="sata"), site.settings(OTHER_HOST, bus="usb", kind="ext4")],
         nics=[],
         extra_args=[
             "-netdev", f"{net},hostfwd=tcp:127.0.0.1:{port}-:{PORT}",

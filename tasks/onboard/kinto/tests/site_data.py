@@ -12,7 +12,10 @@ from benchflow.bench.mail_sink import MailSink
 from benchflow.bench.media_disks import ext_disk
 from benchflow.bench.postgresql_server import PostgreSQL
 from benchflow.bench.redis_server import Redis
-from benchflow.boot import Disk
+from benchflow.boot import Disk, VerifierBroken
+from benchflow.boot.machine.disks import Bus
+
+_FIELD = "\x1f"
 
 
 class Site:
@@ -50,7 +53,19 @@ class Site:
         }
         return {name: value.encode() for name, value in told.items()}
 
-    def settings(self, host: str, bus: str = "virtio") -> Disk:
+    def rows(self, sql: str) -> list[list[str]]:
+        """Asked as Kinto's own user, whose functions and views would run for whoever asks."""
+        found = sorted(Path("/usr/lib/postgresql").glob("*/bin/psql"))
+        url = self.postgresql.url("127.0.0.1")
+        ask = [*("-XqAt", "-F", _FIELD, "-v", "ON_ERROR_STOP=1"), "-d", url]
+        try:
+            said = self.postgresql.run_tool([str(found[-1]), *ask], text=sql)
+        except VerifierBroken as error:
+            self.postgresql.query("SELECT 1")
+            raise AssertionError(f"the site's database refuses {sql[:60]!r} [R6]") from error
+        return [line.split(_FIELD) for line in said.splitlines()]
+
+    def settings(self, host: str, bus: Bus = "virtio", kind: str = "ext2") -> Disk:
         """The settings disk, for a machine that finds the services at `host`."""
         told = {
             "DATABASE_URL": self.postgresql.url(host),
@@ -67,7 +82,7 @@ class Site:
         text = "".join(f"{name}={value}\n" for name, value in told.items())
         self._disks += 1
         path = self._work / f"settings{self._disks}.img"
-        ext_disk(path, {"settings.env": text.encode()}, label="SETTINGS", kind="ext2", megabytes=2)
+        ext_disk(path, {"settings.env": text.encode()}, label="SETTINGS", kind=kind, megabytes=8)
         return Disk(path, bus=bus, read_only=True)
 
     def stop(self) -> None:

@@ -15,7 +15,7 @@ own = '''    import subprocess
     subprocess.run([kinto, "migrate", "--ini", INI], check=True)
     ask = "from pyramid.paster import bootstrap; from kinto.plugins.accounts.scripts import *; "
     ask += f"create_user(bootstrap({INI!r}), 'admin', input())"
-    word = told["ADMIN_PASSWORD"] + "\\\\n"
+    word = told["ADMIN_PASSWORD"] + "\\n"
     subprocess.run([sys.executable, "-c", ask], input=word, text=True, check=True)
     os.execv(kinto, [kinto, "start", "--ini", INI])
 

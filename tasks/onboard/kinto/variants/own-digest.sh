@@ -1,5 +1,5 @@
 #!/bin/bash
-# The digest reads the storage itself, after it has asked who may read the records.
+# The digest reads the storage itself, whose limit is raised, after it has asked who may read.
 set -eu
 rm -rf /tmp/otherwise
 mkdir /tmp/otherwise
@@ -17,6 +17,9 @@ own = '''    asked = build_request(request, {"method": "GET", "path": f"{place}?
     parent = place.removesuffix("/records")
     records = request.registry.storage.list_all(resource_name="record", parent_id=parent)
 '''
+run = Path("/tmp/otherwise/files/run.py")
+limit = "kinto.storage_max_fetch_size = 10000000\n"
+run.write_text(run.read_text().replace("kinto.cache_backend", limit + "kinto.cache_backend"))
 path.write_text(head + own + "    key = request.registry" + rest)
 EDIT
 bash /tmp/otherwise/solve.sh
