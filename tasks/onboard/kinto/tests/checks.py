@@ -200,7 +200,13 @@ def test_a_new_record_is_mailed(service, site, nonce):
     assert mail.text.split() == ["account:admin", "wrote", "mailed", word]
 
 
-@milestone("change", weight=3, requires=["accounts"], proves=["R14"], title="The change request")
+@milestone(
+    "change",
+    weight=3,
+    requires=["accounts", "database"],
+    proves=["R14"],
+    title="The change request",
+)
 def test_a_digest_is_right(service, site):
     path = service.collection(f"d{secrets.token_hex(3)}")
     records = [{"id": f"r{n}", "wörd": secrets.token_hex(4), "n": [n, None]} for n in (3, 1, 2)]
