@@ -101,12 +101,9 @@ def test_it_is_not_root(guest):
     lines = [line.split() for line in guest.say("cat /proc/net/tcp*").splitlines()]
     sockets = {f"socket:[{f[9]}]" for f in lines if f[3] == "0A" and f[1].endswith(":22B8")}
     assert sockets, "nothing listens at port 8888 [R5]"
-    owners, pid = set(), ""
-    for line in guest.run("ls -l /proc/[0-9]*/fd 2>/dev/null", 120).stdout.splitlines():
-        if line.startswith("/proc/"):
-            pid = line.split("/")[2]
-        elif line.split(" ")[-1] in sockets and pid != "1":
-            owners.add(pid)
+    ask = "find /proc/[0-9]*/fd -lname 'socket:*' -printf '%p %l\\n' 2>/dev/null"
+    found = [line.split() for line in guest.run(ask, 120).stdout.splitlines()]
+    owners = {path.split("/")[2] for path, name in found if name in sockets} - {"1"}
     assert owners, "no process holds port 8888 [R5]"
     uids = guest.say("stat -c %u " + " ".join(f"/proc/{pid}" for pid in sorted(owners))).split()
     assert "0" not in uids, "a process of root's holds port 8888 [R5]"
