@@ -27,7 +27,16 @@ class Service:
     def ask(
         self, method: str, path: str, body: object = None, *, as_: tuple[str, str] | None = None
     ) -> tuple[int, Any]:
-        """Status and JSON of an answer; raises OSError or HTTPException where there is none."""
+        """Status and JSON of an answer; an AssertionError where there is none."""
+        try:
+            return self._ask(method, path, body, as_)
+        except (OSError, http.client.HTTPException) as error:
+            said = f"{type(error).__name__}: {error}"
+        raise AssertionError(f"{method} {path} was not answered: {said}")
+
+    def _ask(
+        self, method: str, path: str, body: object, as_: tuple[str, str] | None
+    ) -> tuple[int, Any]:
         headers = {"Content-Type": "application/json"}
         if as_:
             headers["Authorization"] = "Basic " + base64.b64encode(":".join(as_).encode()).decode()
@@ -53,7 +62,7 @@ class Service:
         deadline = self.machine.deadline(seconds)
         while True:
             try:
-                status, said = self.ask("GET", "/")
+                status, said = self._ask("GET", "/", None, None)
                 if status == 200 and isinstance(said, dict):
                     return said
             except (OSError, http.client.HTTPException):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import json
@@ -58,12 +59,11 @@ class Site:
         found = sorted(Path("/usr/lib/postgresql").glob("*/bin/psql"))
         url = self.postgresql.url("127.0.0.1")
         ask = [*("-XqAt", "-F", _FIELD, "-v", "ON_ERROR_STOP=1"), "-d", url]
-        try:
+        with contextlib.suppress(VerifierBroken):
             said = self.postgresql.run_tool([str(found[-1]), *ask], text=sql)
-        except VerifierBroken as error:
-            self.postgresql.query("SELECT 1")
-            raise AssertionError(f"the site's database refuses {sql[:60]!r} [R6]") from error
-        return [line.split(_FIELD) for line in said.splitlines()]
+            return [line.split(_FIELD) for line in said.splitlines()]
+        self.postgresql.query("SELECT 1")
+        raise AssertionError(f"the site's database refuses {sql[:60]!r} [R6]")
 
     def settings(self, host: str, bus: Bus = "virtio", kind: str = "ext2") -> Disk:
         """The settings disk, for a machine that finds the services at `host`."""
