@@ -1,0 +1,128 @@
+"""The site's services; the machine, and others that begin from its disk or from the delivered one.
+
+- `machine`: the delivered disk with the settings disk, as in the order. `service` is Kinto on it.
+- `kept`: its disk after it was switched off in order; sources and keys are looked for there.
+- `rotated`: that disk with other keys. `elsewhere`: the delivered disk on other hardware.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from pathlib import Path
+
+import pytest
+from service import PORT, Service
+from site_data import Site
+
+from benchflow.bench.guest import Guest
+from benchflow.bench.local_service import free_port
+from benchflow.boot import Disk, Image, Nic
+
+PASSWORD = "Salt-Fjord-26"
+HOST, OTHER_HOST = "10.0.2.2", "192.168.91.2"
+HERE = Path(__file__).parent
+PIECE, BLOCK = 4 << 20, 4096
+
+
+@pytest.fixture(scope="session")
+def site(work):
+    made = Site(work)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def machine(machines, deliverable, site):
+    return machines.create(
+        "main", firmware="bios", cpus=2,
+        disks=[Disk(deliverable()), site.settings(HOST)],
+        nics=[Nic(forwards=[PORT], restrict=False)],
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def guest(machine):
+    return Guest(machine, PASSWORD, login_seconds=240)
+
+
+@pytest.fixture(scope="session")
+def service(machine, site):
+    return Service(machine, site.admin)
+
+
+@pytest.fixture(scope="session")
+def told():
+    """Digests of the sources, versions of the wheels, names of tests that pass upstream."""
+    return json.loads((HERE / "upstream.json").read_text())
+
+
+@pytest.fixture(scope="session")
+def record(service):
+    """A collection, and a record that was acknowledged."""
+    path = service.collection("kept" + secrets.token_hex(3))
+    data = {"word": secrets.token_hex(8)}
+    service.write(path, "first", data)
+    return path, data["word"]
+
+
+@pytest.fixture(scope="session")
+def kept(guest, work):
+    """The main machine's disk, after it was switched off in order."""
+    guest.power_off(120)
+    return guest.machine.flatten()
+
+
+@pytest.fixture(scope="session")
+def files(kept):
+    image = Image(kept)
+    for part in image.partitions():
+        if image.filesystem(part) == "ext4" and (found := image.ext4(part)).exists("/srv/kinto"):
+            return found
+    raise AssertionError("no ext4 in a partition has /srv/kinto [R1]")
+
+
+@pytest.fixture(scope="session")
+def written(kept, deliverable, work):
+    """All blocks of the main machine's disk that are not as they were delivered, one by one."""
+    target = work / "written"
+    with deliverable().open("rb") as old, kept.open("rb") as new, target.open("wb") as out:
+        while piece := new.read(PIECE):
+            if piece == (before := old.read(PIECE)):
+                continue
+            for at in range(0, len(piece), BLOCK):
+                block = piece[at : at + BLOCK]
+                if block != before[at : at + BLOCK]:
+                    out.write(block)
+    return target
+
+
+@pytest.fixture(scope="session")
+def rotated(machines, machine, site):
+    machine.power_cut()
+    disk = machine.flatten()
+    site.rotate()
+    made = machines.create(
+        "rotated", firmware="bios", cpus=2, disks=[Disk(disk), site.settings(HOST, kind="ext4")],
+        nics=[Nic(forwards=[PORT], restrict=False)],
+    )  # fmt: skip
+    made.boot()
+    yield Service(made, site.admin)
+    made.power_cut()
+
+
+@pytest.fixture(scope="session")
+def elsewhere(machines, deliverable, site):
+    port = free_port()
+    net = "user,id=other,net=192.168.91.0/24,restrict=off"
+    made = machines.create(
+        "elsewhere", firmware="bios", cpus=2, machine_type="q35",
+        disks=[Disk(deliverable(), bus="sata"), site.settings(OTHER_HOST, bus="usb", kind="ext4")],
+        nics=[],
+        extra_args=[
+            "-netdev", f"{net},hostfwd=tcp:127.0.0.1:{port}-:{PORT}",
+            "-device", f"e1000,netdev=other,mac=52:54:{secrets.token_hex(1)}:aa:bb:02",
+        ],
+    )  # fmt: skip
+    made.boot()
+    return Service(made, site.admin, port)

@@ -1,0 +1,108 @@
+"""What this run's site has: services with keys that nobody had, and the settings disk."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import json
+import secrets
+from pathlib import Path
+
+from benchflow.bench.mail_sink import MailSink
+from benchflow.bench.media_disks import ext_disk
+from benchflow.bench.postgresql_server import PostgreSQL
+from benchflow.bench.redis_server import Redis
+from benchflow.boot import Disk, VerifierBroken
+from benchflow.boot.machine.disks import Bus
+
+_FIELD = "\x1f"
+
+
+class Site:
+    """The verifier's PostgreSQL, Redis and mail server, and the other keys of a site."""
+
+    def __init__(self, work: Path) -> None:
+        self._work = work
+        self._disks = 0
+        self.postgresql, self.redis, self.mail = PostgreSQL(), Redis(), MailSink()
+        self.sender = f"kinto-{secrets.token_hex(3)}@holm.example"
+        self.draw()
+
+    def draw(self) -> None:
+        """Other keys than before, of what is not a service's."""
+        self.admin = secrets.token_urlsafe(15)
+        self.hmac_secret = secrets.token_hex(16)
+        self.digest_key = secrets.token_hex(16)
+
+    def rotate(self) -> None:
+        """Other keys everywhere; the old ones are refused from now on."""
+        for service in (self.postgresql, self.redis, self.mail):
+            service.rotate()
+        self.draw()
+
+    @property
+    def keys(self) -> dict[str, bytes]:
+        """What must not be found."""
+        told = {
+            "DATABASE_URL": self.postgresql.password,
+            "CACHE_URL": self.redis.password,
+            "MAIL_PASSWORD": self.mail.password,
+            "ADMIN_PASSWORD": self.admin,
+            "HMAC_SECRET": self.hmac_secret,
+            "DIGEST_KEY": self.digest_key,
+        }
+        return {name: value.encode() for name, value in told.items()}
+
+    def rows(self, sql: str) -> list[list[str]]:
+        """Asked as Kinto's own user, whose functions and views would run for whoever asks."""
+        found = sorted(Path("/usr/lib/postgresql").glob("*/bin/psql"))
+        url = self.postgresql.url("127.0.0.1")
+        ask = [*("-XqAt", "-F", _FIELD, "-v", "ON_ERROR_STOP=1"), "-d", url]
+        with contextlib.suppress(VerifierBroken):
+            said = self.postgresql.run_tool([str(found[-1]), *ask], text=sql)
+            return [line.split(_FIELD) for line in said.splitlines()]
+        self.postgresql.query("SELECT 1")
+        raise AssertionError(f"the site's database refuses {sql[:60]!r} [R6]")
+
+    def settings(self, host: str, bus: Bus = "virtio", kind: str = "ext2") -> Disk:
+        """The settings disk, for a machine that finds the services at `host`."""
+        told = {
+            "DATABASE_URL": self.postgresql.url(host),
+            "CACHE_URL": self.redis.url(host),
+            "MAIL_HOST": host,
+            "MAIL_PORT": self.mail.port,
+            "MAIL_USER": self.mail.user,
+            "MAIL_PASSWORD": self.mail.password,
+            "MAIL_FROM": self.sender,
+            "ADMIN_PASSWORD": self.admin,
+            "HMAC_SECRET": self.hmac_secret,
+            "DIGEST_KEY": self.digest_key,
+        }
+        text = "".join(f"{name}={value}\n" for name, value in told.items())
+        self._disks += 1
+        path = self._work / f"settings{self._disks}.img"
+        ext_disk(path, {"settings.env": text.encode()}, label="SETTINGS", kind=kind, megabytes=8)
+        return Disk(path, bus=bus, read_only=True)
+
+    def stop(self) -> None:
+        """No service is there."""
+        self.postgresql.stop()
+        self.redis.stop()
+
+    def start(self) -> None:
+        """They are there again; the cache is empty."""
+        self.postgresql.start()
+        self.redis.start()
+
+    def digest(self, records: list[dict[str, object]]) -> str:
+        """What the change request asks for."""
+        total = hmac.new(self.digest_key.encode(), digestmod=hashlib.sha256)
+        for record in sorted(records, key=lambda one: str(one["id"])):
+            text = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+            total.update(text.encode() + b"\n")
+        return total.hexdigest()
+
+    def close(self) -> None:
+        for service in (self.postgresql, self.redis, self.mail):
+            service.close()
