@@ -87,7 +87,25 @@ def test_postgresql_keeps_its_data_and_drops_old_keys(postgresql: PostgreSQL) ->
 
 def test_a_wrong_query_of_ours_is_the_verifiers_fault(postgresql: PostgreSQL) -> None:
     with pytest.raises(VerifierBroken, match="psql ended"):
-        postgresql.rows("SELECT nothing FROM nowhere")
+        postgresql.query("SELECT nothing FROM nowhere")
+
+
+def test_what_a_guest_made_runs_with_its_rights(postgresql: PostgreSQL) -> None:
+    url = postgresql.url("127.0.0.1")
+    made = (
+        "CREATE FUNCTION who() RETURNS text LANGUAGE sql AS 'SELECT current_user::text';"
+        "CREATE VIEW mirror AS SELECT who() AS word"
+    )
+    assert psql(url, made).returncode == 0
+    assert postgresql.rows("SELECT word FROM mirror") == [[postgresql.user]]
+    assert psql(url, "DROP VIEW mirror").returncode == 0
+    with pytest.raises(AssertionError, match="the database refuses 'SELECT word FROM mirror'"):
+        postgresql.rows("SELECT word FROM mirror")
+    assert psql(url, f"ALTER ROLE {postgresql.user} PASSWORD 'mine'").returncode == 0
+    with pytest.raises(AssertionError, match="refuses"):
+        postgresql.rows("SELECT 1")
+    postgresql.rotate()
+    assert postgresql.rows("SELECT 1") == [["1"]]
 
 
 def redis_cli(redis: Redis, password: str, *words: str) -> str:
@@ -114,6 +132,14 @@ def test_redis_counts_what_clients_do_and_drops_old_keys(redis: Redis) -> None:
     redis.stop()
     assert not redis.answers()
     redis.start()
+    assert redis.keys() == []
+
+
+def test_a_client_of_redis_is_no_administrator(redis: Redis) -> None:
+    denied = ("CONFIG SET requirepass mine", "ACL SETUSER default >mine", "SHUTDOWN NOSAVE")
+    for command in denied:
+        assert "NOPERM" in redis_cli(redis, redis.password, *command.split()), command
+    assert redis_cli(redis, redis.password, "FLUSHALL") == "OK\n"
     assert redis.keys() == []
 
 

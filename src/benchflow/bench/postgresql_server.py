@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import signal
 import subprocess
 from pathlib import Path
 
 from benchflow.bench.local_service import LocalService, program
+from benchflow.boot.errors import VerifierBroken
 
 #: What has to be in the verifier's image.
 PACKAGES = ("postgresql",)
@@ -76,20 +78,26 @@ class PostgreSQL(LocalService):
         return f"postgresql://{self.user}:{self.password}@{host}:{self.port}/{self.database}"
 
     def query(self, sql: str, *, database: str = "postgres") -> list[list[str]]:
-        """The rows of a query, as the superuser; what a guest wrote is data and never SQL here."""
-        said = self.run_tool(
-            [
-                program("psql", *_folders()),
-                *("-XqAt", "-F", _FIELD, "-v", "ON_ERROR_STOP=1"),
-                *("-h", str(self.folder), "-p", str(self.port), "-U", "postgres", "-d", database),
-            ],
-            text=sql,
-        )
-        return [line.split(_FIELD) for line in said.splitlines()]
+        """The rows of a query, as the superuser: never of what a guest may have made, whose
+        functions and views would run as whoever asks. Raises VerifierBroken."""
+        where = ("-h", str(self.folder), "-p", str(self.port), "-U", "postgres", "-d", database)
+        return self._psql(sql, *where)
 
     def rows(self, sql: str) -> list[list[str]]:
-        """The same in the database of the user."""
-        return self.query(sql, database=self.database)
+        """The same in the database of the user, with the user's rights.
+
+        Raises AssertionError where it is refused: a guest may have dropped a table, or set another
+        password; VerifierBroken where the server is not there.
+        """
+        with contextlib.suppress(VerifierBroken):
+            return self._psql(sql, "-d", self.url("127.0.0.1"))
+        self.query("SELECT 1")
+        raise AssertionError(f"the database refuses {sql[:60]!r}")
+
+    def _psql(self, sql: str, *where: str) -> list[list[str]]:
+        ask = (program("psql", *_folders()), "-XqAt", "-F", _FIELD, "-v", "ON_ERROR_STOP=1")
+        said = self.run_tool([*ask, *where], text=sql)
+        return [line.split(_FIELD) for line in said.splitlines()]
 
     def sessions(self) -> int:
         """How many connections the user has now."""

@@ -1,4 +1,7 @@
-"""Redis of this run: empty, in memory alone, behind a drawn password."""
+"""Redis of this run: empty, in memory alone, behind a drawn password.
+
+Clients are no administrators: what they cannot change cannot be what a verifier stumbles over.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,11 @@ from benchflow.boot.errors import VerifierBroken
 
 #: What has to be in the verifier's image.
 PACKAGES = ("redis-server",)
+_OWN = "bench"
+_DENIED = (
+    "-acl -config -debug -failover -module -monitor -replicaof -slaveof -psync -sync "
+    "-save -bgsave -bgrewriteaof -shutdown"
+)
 
 
 class Redis(LocalService):
@@ -19,12 +27,15 @@ class Redis(LocalService):
     def __init__(self) -> None:
         super().__init__("redis")
         self.password = secrets.token_urlsafe(18)
+        self._own = secrets.token_urlsafe(18)
         self.start()
 
     def start(self) -> None:
         """Start the server, empty."""
         settings = (
-            f"bind 127.0.0.1\nport {self.port}\nrequirepass {self.password}\nsave ''\n"
+            f"bind 127.0.0.1\nport {self.port}\nsave ''\n"
+            f"user {_OWN} on >{self._own} ~* &* +@all\n"
+            f"user default on >{self.password} ~* &* +@all {_DENIED}\n"
             f"appendonly no\ndaemonize no\ndir {self.folder}\nmaxmemory 64mb\n"
         )
         self.launch([program("redis-server"), "-"], self.answers, text=settings)
@@ -36,11 +47,11 @@ class Redis(LocalService):
     def ask(self, *words: str) -> list[str]:
         """The lines of an answer. Raises VerifierBroken where there is none."""
         done = subprocess.run(
-            [program("redis-cli"), "-h", "127.0.0.1", "-p", str(self.port), *words],
+            [program("redis-cli"), "-h", "127.0.0.1", "-p", str(self.port), "--user", _OWN, *words],
             capture_output=True,
             check=False,
             timeout=30,
-            env={**os.environ, "REDISCLI_AUTH": self.password},
+            env={**os.environ, "REDISCLI_AUTH": self._own},
         )
         said = done.stdout.decode("utf-8", "replace")
         if done.returncode or said.startswith(("ERR", "NOAUTH", "WRONGPASS")):
@@ -60,6 +71,6 @@ class Redis(LocalService):
     def rotate(self) -> None:
         """Draw another password; who is connected by the old one is cut off."""
         fresh = secrets.token_urlsafe(18)
-        self.ask("CONFIG", "SET", "requirepass", fresh)
+        self.ask("ACL", "SETUSER", "default", "resetpass", f">{fresh}")
         self.password = fresh
         self.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")

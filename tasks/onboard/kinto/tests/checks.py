@@ -140,7 +140,7 @@ def test_an_account_reads_only_what_it_may(service, record):
 )
 def test_a_record_is_in_the_database(site, record):
     _, word = record
-    found = site.rows("SELECT data->>'word' FROM objects WHERE id = 'first'")
+    found = site.postgresql.rows("SELECT data->>'word' FROM objects WHERE id = 'first'")
     assert [word] in found
 
 
@@ -148,7 +148,7 @@ def test_a_record_is_in_the_database(site, record):
 def test_what_the_database_says_is_what_it_answers(service, site, record, nonce):
     path, _ = record
     other = nonce()
-    site.rows(
+    site.postgresql.rows(
         "UPDATE objects SET data = jsonb_set(data, '{extra}', '\""
         + other
         + "\"') WHERE id = 'first'"
@@ -159,7 +159,7 @@ def test_what_the_database_says_is_what_it_answers(service, site, record, nonce)
 @check("database", proves=["R6"])
 def test_permissions_are_there_too(site, record):
     path, _ = record
-    found = site.rows("SELECT object_id FROM access_control_entries")
+    found = site.postgresql.rows("SELECT object_id FROM access_control_entries")
     assert [path] in found
 
 
@@ -227,7 +227,7 @@ def test_an_empty_and_a_changed_collection(service, site):
 @check("change", proves=["R14"])
 def test_none_of_many_is_left_out(service, site):
     path, start = service.collection(f"l{secrets.token_hex(3)}"), secrets.randbelow(10**6)
-    site.rows(
+    site.postgresql.rows(
         "INSERT INTO objects (id, parent_id, resource_name, last_modified, data, deleted) "
         f"SELECT 'r' || n, '{path}', 'record', from_epoch(1700000000000 + n), "
         f"jsonb_build_object('n', n + {start}), false FROM generate_series(1, {MANY}) AS n"

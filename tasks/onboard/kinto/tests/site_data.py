@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import hmac
 import json
@@ -13,10 +12,8 @@ from benchflow.bench.mail_sink import MailSink
 from benchflow.bench.media_disks import ext_disk
 from benchflow.bench.postgresql_server import PostgreSQL
 from benchflow.bench.redis_server import Redis
-from benchflow.boot import Disk, VerifierBroken
+from benchflow.boot import Disk
 from benchflow.boot.machine.disks import Bus
-
-_FIELD = "\x1f"
 
 
 class Site:
@@ -53,17 +50,6 @@ class Site:
             "DIGEST_KEY": self.digest_key,
         }
         return {name: value.encode() for name, value in told.items()}
-
-    def rows(self, sql: str) -> list[list[str]]:
-        """Asked as Kinto's own user, whose functions and views would run for whoever asks."""
-        found = sorted(Path("/usr/lib/postgresql").glob("*/bin/psql"))
-        url = self.postgresql.url("127.0.0.1")
-        ask = [*("-XqAt", "-F", _FIELD, "-v", "ON_ERROR_STOP=1"), "-d", url]
-        with contextlib.suppress(VerifierBroken):
-            said = self.postgresql.run_tool([str(found[-1]), *ask], text=sql)
-            return [line.split(_FIELD) for line in said.splitlines()]
-        self.postgresql.query("SELECT 1")
-        raise AssertionError(f"the site's database refuses {sql[:60]!r} [R6]")
 
     def settings(self, host: str, bus: Bus = "virtio", kind: str = "ext2") -> Disk:
         """The settings disk, for a machine that finds the services at `host`."""
