@@ -137,10 +137,11 @@ def test_the_ladder_does_not_mistake_a_check_that_was_left_out_for_work_to_be_do
 
 
 def test_checks_that_count_on_others_are_no_fault_of_the_ladder(task: Path) -> None:
+    """Behind the same checks the last stop passes what the one before it has not."""
     write(task / "tests" / "checks.py", LEFT_BEHIND)
     found = gates(task, "ladder")["ladder"]
     assert (found["status"], found["summary"]) == (
-        "passed", "3 milestones; 2 deliverables verified whole"
+        "passed", "3 milestones; 1 deliverable verified whole"
     )  # fmt: skip
 
 

@@ -35,6 +35,7 @@ def test_a_site_s_settings_have_the_names_of_the_shown_ones() -> None:
     assert re.findall('(?m)^            "([A-Z_]+)": ', made) == shown
 
 
+@pytest.mark.needs("openssl")
 def test_a_digest_is_that_of_the_change_request() -> None:
     with helpers("onboard/kinto", "site_data") as loaded:
         site: Any = object.__new__(loaded["site_data"].Site)

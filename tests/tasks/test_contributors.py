@@ -186,7 +186,9 @@ def test_who_made_a_generator_and_who_rated_under_a_name_are_named(
     told: Path, tmp_path: Path
 ) -> None:
     checkout = tmp_path / "checkout"
-    shutil.copytree(root().parent / "generators", checkout / "generators")
+    shutil.copytree(
+        root().parent / "generators/repair/server", checkout / "generators/repair/server"
+    )
     for name in ("lib", "repair/dead-server"):
         shutil.copytree(root() / name, checkout / "tasks" / name)
     template = checkout / "generators/repair/server/template/task.toml"

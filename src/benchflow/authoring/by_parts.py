@@ -137,7 +137,11 @@ def _separate(
         if part.named("passed")[-1:] == (name,) and part.named("failed") == asked[name][1:]
     }
     following = {name: after[0] for name, after in reached.items() if after}
-    shown = {name for name, after in following.items() if _passes(trials.task, parts, name, after)}
+    shown = {
+        name
+        for name, after in following.items()
+        if after in parts and _passes(trials.task, parts[after], after, parts[name])
+    }
     # Where the next one is asked for alone, other checks are before it: so ask for both again.
     others = {after: name for name, after in following.items() if name not in shown}
     asked_again = {after: asked[name] for after, name in others.items() if after in parts}
@@ -145,17 +149,15 @@ def _separate(
     shown |= {
         name
         for after, name in others.items()
-        if after in again and _passes(trials.task, {name: parts[name], **again}, name, after)
+        if after in again and _passes(trials.task, again[after], after, parts[name])
     }
     return shown | (reached.keys() - following.keys())
 
 
-def _passes(task: Task, parts: Mapping[str, Partial], name: str, after: str) -> bool:
-    """Whether the stop at `after` passes that milestone behind what was run of the stop `name`."""
-    if after not in parts or after not in parts[after].named("passed"):
-        return False
-    here = ran(task, parts[name])
-    return here == ran(task, parts[after])[: len(here)]
+def _passes(task: Task, part: Partial, name: str, failed: Partial) -> bool:
+    """Whether `part` passes milestone `name` behind what was run of the one that `failed` it."""
+    before = ran(task, failed)
+    return name in part.named("passed") and before == ran(task, part)[: len(before)]
 
 
 def _loses(task: Task, part: Partial, exploit: Exploit) -> bool:
@@ -173,7 +175,9 @@ def _asked(task: Task, exploit: Exploit) -> tuple[str, ...]:
     allowed = {*exploit.allowed}
     before = {id: {*required(task.milestones, id)} - {id} for id in order if id not in allowed}
     ends = [order.index(id) for id, needs in before.items() if allowed.issuperset(needs)]
-    return tuple(id for at, id in enumerate(order) if id not in allowed or at < max(ends))
+    return tuple(
+        id for at, id in enumerate(order) if id not in allowed or at < max(ends, default=0)
+    )
 
 
 def _answers(trials: Trials, gate: str, name: str, more: str = "-parts") -> Iterable[Path]:

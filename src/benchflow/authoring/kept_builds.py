@@ -28,7 +28,7 @@ from benchflow.results.json_values import mapping
 from benchflow.results.model import Phases, Trial
 from benchflow.results.safe_files import UnreadableRecord, read_object
 from benchflow.run.verify.verification import VerifyRequest, read_again
-from benchflow.tasks import Task, stage
+from benchflow.tasks import Exploit, Task, Variant, stage
 from benchflow.tasks.digest import digest_of
 
 _KEY = "build.json"
@@ -100,8 +100,11 @@ def _in_turn(task: Task, gate: str) -> list[str]:
     it."""
     if gate == "ladder":
         return [milestone.id for milestone in task.milestones]
-    shipped = {"exploits": task.exploits, "variants": task.variants}.get(gate, ())
-    return [script.name for script in shipped if script.incremental]
+    shipped: dict[str, tuple[Exploit | Variant, ...]] = {
+        "exploits": task.exploits,
+        "variants": task.variants,
+    }
+    return [script.name for script in shipped.get(gate, ()) if script.incremental]
 
 
 def _chosen(job: Path, labels: Sequence[str], in_turn: list[str]) -> list[Trial]:

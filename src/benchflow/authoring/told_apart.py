@@ -1,7 +1,7 @@
 """One key, two tasks: what of a task the key does not say (`meaning.rest`) tells them apart here.
 
 Folders below `<home>/checks` are named by the key. The first to be checked under a key has the
-plain names, and a file says so; whoever has another rest has names with that rest in them.
+plain names, and a file says so; one that has another rest has names with that rest in them.
 """
 
 from __future__ import annotations

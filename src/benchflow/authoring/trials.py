@@ -203,10 +203,6 @@ class Trials:
         """The oracle stopped after one milestone, in a sandbox of its own, by its agent's name."""
         return {trial.agent: trial for trial in self._job(gate, [f"ladder:{milestone}"])}
 
-    def verified_in(self, gate: str) -> Path:
-        """Where a gate verifies what its trials delivered; put aside with them."""
-        return self.beside(gate, "-rungs")
-
     def shipped(self, gate: str, names: list[str], *, a_core: int = 1) -> dict[str, Trial]:
         """The task's own exploits (`exploits`), or its `variants`, by name; `a_core` at once.
 

@@ -79,7 +79,7 @@ class PostgreSQL(LocalService):
 
     def query(self, sql: str, *, database: str = "postgres") -> list[list[str]]:
         """The rows of a query, as the superuser: never of what a guest may have made, whose
-        functions and views would run as whoever asks. Raises VerifierBroken."""
+        functions and views would run with the rights of who asks. Raises VerifierBroken."""
         where = ("-h", str(self.folder), "-p", str(self.port), "-U", "postgres", "-d", database)
         return self._psql(sql, *where)
 

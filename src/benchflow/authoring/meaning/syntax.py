@@ -95,8 +95,8 @@ class _Reader:
         for node in self.body:
             if isinstance(node, IMPORTS):
                 imported |= {target for _, target in self.scope.targets(node)}
-            for each in defined(node):
-                names[each] = f"{name}:{each}"
+            for own in defined(node):
+                names[own] = f"{name}:{own}"
         self.module.imports = frozenset(imported)
 
     def read(self) -> Module:
