@@ -62,22 +62,22 @@ def task(tmp_path: Path) -> Iterator[Path]:
         yield folder
 
 
-def oracle(task: Path, *rungs: str, with_lit: str = "") -> None:
-    """Builds the rungs in turn, and with `lit` a further word."""
-    solve = script("echo $rung >> /app/lamp.img", begin=": > /app/lamp.img", rungs=rungs)
+def oracle(task: Path, *stops: str, with_lit: str = "") -> None:
+    """Builds the stops in turn, and with `lit` a further word."""
+    solve = script("echo $rung >> /app/lamp.img", begin=": > /app/lamp.img", rungs=stops)
     early = f"[ $rung != lit ] || echo {with_lit} >> /app/lamp.img\n  [ "
     write(task / "solution" / "solve.sh", solve.replace("[ ", early) if with_lit else solve)
 
 
 @pytest.mark.parametrize(
-    ("checks", "rungs"),
+    ("checks", "stops"),
     [(BEHIND, ("switched", "lit", "warm")), (BEFORE, ("switched", "ready", "lit", "warm"))],
 )
 def test_a_stop_is_not_separated_from_the_next_by_the_order_of_checks(
-    task: Path, checks: str, rungs: tuple[str, ...]
+    task: Path, checks: str, stops: tuple[str, ...]
 ) -> None:
     write(task / "tests" / "checks.py", checks)
-    oracle(task, *rungs, with_lit="warm")
+    oracle(task, *stops, with_lit="warm")
     found = gates(task, "ladder")["ladder"]
     assert found["findings"] == ["stopped after lit, warm pass too early"]
 
