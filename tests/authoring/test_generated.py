@@ -87,7 +87,8 @@ def note(copy: Path) -> Note:
 
     def noted(kind: Kind, came_to: str, *names: str) -> None:
         server = load(copy)
-        digests = {name: parts_tried.digest_of_part(server, name, root()) for name in names}
+        of_all = parts_tried.digests(server, root())
+        digests = {name: of_all[name] for name in names}
         parts_tried.record(server, Tried(kind, digests, came_to, "2026-11-28"))
 
     return noted
@@ -124,10 +125,6 @@ def test_two_companies_show_a_part_and_only_two_without_another_in_common(
     assert not parts_tried.holding(load(copy), root())
 
 
-def _digests(generator: Generator) -> dict[str, str]:
-    return {name: parts_tried.digest_of_part(generator, name, root()) for name in generator.parts}
-
-
 def test_what_is_wrong_in_company_is_a_finding_though_each_part_alone_is_right(
     copy: Path, note: Note
 ) -> None:
@@ -137,7 +134,7 @@ def test_what_is_wrong_in_company_is_a_finding_though_each_part_alone_is_right(
         note(Kind.ORACLE, "resolved", name)
     server = load(copy)
     assert parts_tried.holding(server, root()) == {"key-left", "root-open"}
-    found = generated.weak(server, _digests(server))
+    found = generated.weak(server, parts_tried.digests(server, root()))
     assert found[0] == "key-left, root-open: healthy fail though it does not break them"
     assert "shell-left: not tried enough (oracle)" in found
 
@@ -148,23 +145,25 @@ def test_what_is_due_is_tried_in_company_and_a_part_that_changed_alone(
     server = load(copy)
 
     def due(again: bool = False) -> list[tuple[str, ...]]:
-        of = _digests(load(copy))
+        of = parts_tried.digests(load(copy), root())
         return generated.due_of(load(copy), Kind.HANDED_OUT, of, alone=False, again=again)
 
     companies = handed_out(server)
     assert due() == companies
+    of_all = parts_tried.digests(server, root())
     for company in companies:
-        note(Kind.HANDED_OUT, "exact", *company)
+        digests = {name: of_all[name] for name in company}
+        parts_tried.record(server, Tried(Kind.HANDED_OUT, digests, "exact", "2026-11-28"))
     assert due() == [] and due(again=True) == companies
     edit(copy / "parts/shell-left.toml", "4755", "4711")
     assert due() == [("shell-left",)]
 
 
 def test_a_record_holds_in_the_next_version_of_the_generator(copy: Path) -> None:
-    before = parts_tried.digest_of_part(load(copy), "shell-left", root())
+    before = parts_tried.digests(load(copy), root())["shell-left"]
     version = load(copy).version
     edit(copy / "generator.toml", f"version = {version}\n", f"version = {version + 1}\n")
-    assert parts_tried.digest_of_part(load(copy), "shell-left", root()) == before
+    assert parts_tried.digests(load(copy), root())["shell-left"] == before
 
 
 Ask = Callable[..., tuple[int, str]]

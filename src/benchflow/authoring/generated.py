@@ -70,10 +70,8 @@ def parts(
     of each of `names` alone; without names, of all parts, two companies of each
     (`generators.companies`), and alone where a company came to anything else. What is recorded for
     the same bytes is taken, unless `again`."""
-    digests = {
-        name: parts_tried.digest_of_part(generator, name, tasks)
-        for name in names or sorted(generator.parts)
-    }
+    of_all = parts_tried.digests(generator, tasks)
+    digests = {name: of_all[name] for name in names or sorted(of_all)}
     trials: list[Trial] = []
     due = [
         (kind, company)
@@ -155,7 +153,7 @@ def _try(
 ) -> tuple[str, Trial | None]:
     drawn = chosen(generator, company)
     # It stays: a job that was interrupted goes on with the task where it lay.
-    digest = parts_tried.digest_of_parts(generator, company, tasks)
+    digest = parts_tried.digest(generator, drawn, tasks)[:16]
     folder = home() / "generated" / f"parts-{digest}" / drawn.name
     if not folder.is_dir():
         write(generator, drawn, tasks, folder)

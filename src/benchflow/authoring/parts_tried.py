@@ -1,16 +1,17 @@
 """What is recorded of a generator's parts: `tried.json`, one entry for each trial.
 
-An entry says which parts were together, what the task of each of them alone was (a digest of its
-files, the generator's version aside), and what the trial came to. It speaks of a part for as long
-as that digest is today's, so a part that is added or changed makes no other one due again.
+An entry says which parts were together, what each of them was (`digests`), and what the trial came
+to. It speaks of a part for as long as that digest is today's, so a part that is added or changed
+makes no other one due again.
 """
 
 from __future__ import annotations
 
 import datetime
+import hashlib
 import json
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -18,6 +19,7 @@ from pathlib import Path
 from benchflow.base import atomic
 from benchflow.generators import Generator, files
 from benchflow.generators.companies import Company
+from benchflow.generators.parts import Part
 from benchflow.generators.spec import Spec, chosen
 from benchflow.generators.write import write
 
@@ -36,7 +38,7 @@ GOOD = {Kind.HANDED_OUT: "exact", Kind.ORACLE: "resolved"}
 
 @dataclass(frozen=True)
 class Tried:
-    """One trial. `parts`: name → the digest of its task alone; `came_to`: "exact" or "resolved"
+    """One trial. `parts`: name → its digest; `came_to`: "exact" or "resolved"
     where all is well, else what was wrong."""
 
     kind: Kind
@@ -109,28 +111,34 @@ def holding(generator: Generator, tasks: Path) -> set[str]:
         return set()
     return {
         name
-        for name in generator.parts
-        if any(name in one.parts for one in known)
-        and (digest := digest_of_part(generator, name, tasks))
-        and all(shown(known, kind, name, digest) for kind in Kind)
+        for name, digest in digests(generator, tasks).items()
+        if all(shown(known, kind, name, digest) for kind in Kind)
     }
 
 
-def digest_of_part(generator: Generator, name: str, tasks: Path) -> str:
-    """SHA-256 of all files of the task that has this part alone, 16 digits.
+def digests(generator: Generator, tasks: Path) -> dict[str, str]:
+    """Part → SHA-256, 16 digits, of what its task alone is made of: the part, and an instance that
+    has no part. Levels, splits and the generator's version are not in it."""
+    around = digest(generator, replace(chosen(generator, []), version=0), tasks)
+    return {
+        name: hashlib.sha256(f"{around} {_told(part)}".encode()).hexdigest()[:16]
+        for name, part in generator.parts.items()
+    }
 
-    The same in each version of the generator that leaves them as they are."""
-    return digest_of_parts(generator, [name], tasks)
 
-
-def digest_of_parts(generator: Generator, names: Sequence[str], tasks: Path) -> str:
-    """The same of several parts that are there together."""
-    return digest(generator, replace(chosen(generator, names), version=0), tasks)[:16]
+def _told(part: Part) -> str:
+    """All that a part puts into a task, alone or beside others."""
+    fields = {
+        name: sorted(value) if isinstance(value, frozenset) else value
+        for name, value in vars(part).items()
+        if name != "interacts"
+    }
+    return json.dumps(fields, sort_keys=True)
 
 
 def digest(generator: Generator, drawn: Spec, tasks: Path) -> str:
     """SHA-256 of all files of an instance."""
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch) / drawn.name
+        folder = Path(scratch) / "instance"
         write(generator, drawn, tasks, folder)
         return files.digest(folder, [folder])
