@@ -52,6 +52,13 @@ from benchflow.cli.options import FiniteRange, engine_options, jobs_dir_option, 
     help="Number of hints to give with the instruction (0-3).",
 )
 @click.option(
+    "--from-trial",
+    default="",
+    metavar="JOB/TRIAL",
+    help="For a sequel: begin from what the same agent delivered in this trial of the earlier task "
+    "(JOB/TRIAL, or the trial's folder).  [default: from the authors' solution of it]",
+)
+@click.option(
     "--stop-after",
     default="",
     metavar="MILESTONE",
@@ -173,6 +180,7 @@ def command(
     concurrent: int | None,
     sandbox: str,
     hint: int,
+    from_trial: str,
     stop_after: str,
     script: Path | None,
     job_name: str,
@@ -215,6 +223,7 @@ def command(
       benchflow run spin/appliance -a exploit:NAME                     an exploit; it should fail
       benchflow run spin/appliance -a variant:NAME                     honest; it should resolve
       benchflow run 'repair/*' -a claude-code -m anthropic/MODEL --checkpoints 10   see credit
+      benchflow run my/sequel -a oracle --from-trial JOB/TRIAL    go on with one's own work
       benchflow run repair/dead-server -a external          waits for benchflow drive, or MCP
       benchflow run ./my-task -a scripted --script commands.txt
       benchflow run ./my-task --sandbox vm        loop devices, kernel modules, systemd
@@ -245,6 +254,7 @@ def command(
             concurrent=concurrent,
             sandbox=sandbox,
             hint=hint,
+            from_trial=from_trial,
             job_name=job_name,
             jobs_dir=jobs_dir,
             stop_after=stop_after,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from benchflow.cli.options import json_option, print_json
+from benchflow.cli.options import jobs_dir_option, json_option, print_json
 
 if TYPE_CHECKING:
     from benchflow.authoring.gate_record import Standing
@@ -162,6 +162,7 @@ def show_command(task: str, as_json: bool) -> None:
         ["expert", duration(found.expert_minutes * 60) if found.expert_minutes else ""],
         ["oracle", duration(found.oracle_minutes * 60) if found.oracle_minutes else ""],
         ["needs", ", ".join(found.needs)],
+        ["begins from", _beginning(found)],
         ["deliverables", ", ".join(f"{d.path} ({d.kind})" for d in found.deliverables)],
         ["oracle's are", size.delivered(recorded.held("size") if recorded else None)],
         ["hints", str(len(found.hints)) if found.hints else ""],
@@ -190,6 +191,11 @@ def show_command(task: str, as_json: bool) -> None:
     if rows:
         header = ["milestone", "weight", "checks", "requires", "what it proves"]
         click.echo("\n" + table(header, rows))
+
+
+def _beginning(task: Task) -> str:
+    begins = task.sequel
+    return f"what {begins.earlier.name} delivers, in {begins.place}" if begins else ""
 
 
 def _reach(exploit: Exploit, task: Task) -> str:
@@ -273,6 +279,13 @@ def validate_command(task: tuple[str, ...], as_json: bool) -> int:
     help="Number of hints to add to the instruction (0-3).",
 )
 @click.option(
+    "--from-trial",
+    default="",
+    metavar="JOB/TRIAL",
+    help="For a sequel: the earlier trial, whose deliverable goes into the images.",
+)
+@jobs_dir_option
+@click.option(
     "--images",
     default="",
     metavar="REGISTRY/PREFIX",
@@ -290,6 +303,8 @@ def export_command(
     directory: Path,
     task: tuple[str, ...],
     hint: int,
+    from_trial: str,
+    jobs_dir: Path,
     images: str,
     push: bool,
     layout: str,
@@ -312,8 +327,10 @@ def export_command(
       benchflow tasks export ./dataset repair/dead-server --hint 1
       benchflow tasks export ./dataset --images localhost:5000/benchflow --push
       benchflow tasks export ./hub --layout hf
+      benchflow tasks export ./dataset my/sequel --from-trial JOB/TRIAL
     """
     from benchflow.authoring.publish import dataset
+    from benchflow.run.job.from_trial import begun_from
     from benchflow.tasks import catalogue, select
 
     if push and not images:
@@ -325,6 +342,7 @@ def export_command(
         tasks,
         directory,
         hint,
+        begun={one.name: begun_from(one, from_trial, jobs_dir) for one in tasks},
         images=images,
         push=push,
         hub=layout == "hf",

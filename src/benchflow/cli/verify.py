@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from benchflow.cli.options import json_option, pairs, print_json
+from benchflow.cli.options import jobs_dir_option, json_option, pairs, print_json
 from benchflow.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,6 +33,13 @@ if TYPE_CHECKING:
     metavar="ID",
     help="Only this one and what it requires; no verdict. Repeat it.",
 )
+@click.option(
+    "--from-trial",
+    default="",
+    metavar="JOB/TRIAL",
+    help="For a sequel: the earlier trial that the work began from.",
+)
+@jobs_dir_option
 @click.option("--step", default="", help="Step of a task that has several.")
 @click.option(
     "--sandbox",
@@ -59,6 +66,8 @@ def command(
     deliverable: Path | None,
     more: dict[str, str],
     milestones: tuple[str, ...],
+    from_trial: str,
+    jobs_dir: Path,
     step: str,
     sandbox: str,
     logs: Path | None,
@@ -90,6 +99,7 @@ def command(
     from benchflow.cli.render import print_trial, shown
     from benchflow.results import to_json
     from benchflow.results.model import Verdict
+    from benchflow.run.job.from_trial import begun_from
     from benchflow.run.verify.verification import VerifyRequest, free_folder, match, verify
     from benchflow.tasks import find
 
@@ -106,6 +116,7 @@ def command(
         given=match(found, deliverable, {key: Path(value) for key, value in more.items()}),
         folder=(logs or free_folder(found, Path("verified"))).resolve(),
         step=step,
+        begun=begun_from(found, from_trial, jobs_dir),
         sandboxed=sandbox != "none",
         keep=keep,
         release=release,

@@ -17,16 +17,19 @@ from benchflow.results.model import Problem
 from benchflow.results.records import Collection, Record
 
 _DIGITS = 8
+#: Version, digest, hint level, and whether a sequel began from the agent's own earlier trial.
+type _Kind = tuple[str, str, int, bool]
 
 
 def apart(records: Iterable[Record]) -> tuple[Record, ...]:
-    """The same records; a task that occurs in several versions, contents or hint levels is named
-    `task@version`, `task#digest` or `task +hint N`, as far as it takes to tell them apart.
+    """The same records; a task that occurs in several versions, contents or hint levels, or a
+    sequel that began from the authors' work and from the agent's own, is named `task@version`,
+    `task#digest`, `task +hint N` or `task +own start`, as far as it takes to tell them apart.
 
     Done twice it changes nothing more.
     """
     everything = tuple(records)
-    kinds: dict[str, set[tuple[str, str, int]]] = defaultdict(set)
+    kinds: dict[str, set[_Kind]] = defaultdict(set)
     for record in everything:
         kinds[record.task].add(_kind(record))
     if all(len(found) == 1 for found in kinds.values()):
@@ -105,12 +108,13 @@ def _said(one: _Unknown) -> str:
     return f"{said} count as tasks of their own; --assume-version joins them to the one known"
 
 
-def _kind(record: Record) -> tuple[str, str, int]:
-    return record.task_version, record.task_digest, record.hint or 0
+def _kind(record: Record) -> _Kind:
+    own = record.began_from not in ("", "oracle")
+    return record.task_version, record.task_digest, record.hint or 0, own
 
 
-def _name(task: str, kind: tuple[str, str, int], found: set[tuple[str, str, int]]) -> str:
-    version, digest, hint = kind
+def _name(task: str, kind: _Kind, found: set[_Kind]) -> str:
+    version, digest, hint, own = kind
     name = task
     if len({other[0] for other in found}) > 1:
         name += f"@{version or '?'}"
@@ -118,4 +122,6 @@ def _name(task: str, kind: tuple[str, str, int], found: set[tuple[str, str, int]
         name += f"#{digest[:_DIGITS] or '?'}"
     if hint and len({other[2] for other in found if other[:2] == kind[:2]}) > 1:
         name += f" +hint {hint}"
+    if own and len({other[3] for other in found if other[:3] == kind[:3]}) > 1:
+        name += " +own start"
     return name

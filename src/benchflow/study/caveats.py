@@ -151,6 +151,10 @@ def mixtures(trials: Trials) -> tuple[str, ...]:
         if len(hints) > 1:
             shown = ", ".join(map(str, sorted(hints)))
             said.append(f"{who}: trials with different hints ({shown}) are counted together")
+        starts = {r.began_from: r.began_digest[:12] for r in part.records if r.began_from}
+        if starts:
+            shown = ", ".join(f"{start} ({digest})" for start, digest in sorted(starts.items()))
+            said.append(f"{who}: sequels began from {shown}")
         if len(versions) > 1:
             said.append(f"{who}: versions {', '.join(sorted(versions))} are counted together")
     if trials.in_generators:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import itertools
 import math
 import re
@@ -16,9 +17,10 @@ from benchflow.base import shell_pieces
 from benchflow.boot.milestones import ChecksError, MilestoneSpec
 from benchflow.boot.runner.scan import scan
 from benchflow.errors import TaskError, UsageError
+from benchflow.tasks import sequels
 from benchflow.tasks.contributors import Contribution, contradictions, contributions
 from benchflow.tasks.digest import digest_of
-from benchflow.tasks.model import Deliverable, Exploit, Resources, Step, Task, Variant
+from benchflow.tasks.model import Deliverable, Exploit, Resources, Sequel, Step, Task, Variant
 
 if TYPE_CHECKING:
     from benchflow.tasks.schema import TaskFile
@@ -51,6 +53,10 @@ def load(path: Path | str) -> Task:
 
     Raises UsageError when there is no task at `path`, TaskError listing every problem otherwise.
     """
+    return _load(path, may_be_sequel=True)
+
+
+def _load(path: Path | str, *, may_be_sequel: bool) -> Task:
     folder = Path(path).resolve()
     config = folder / "task.toml"
     if not config.is_file():
@@ -72,7 +78,8 @@ def load(path: Path | str) -> Task:
         Step(s.name, _scan(folder, folder / "steps" / s.name / "tests" / "checks.py", problems))
         for s in parsed.steps
     )
-    task = _assemble(folder, parsed, milestones, steps)
+    sequel = _sequel(folder, parsed, problems, allowed=may_be_sequel)
+    task = _assemble(folder, parsed, milestones, steps, sequel)
     if problems or (problems := list(_inconsistencies(task, parsed))):
         raise _error(folder, problems)
     return task
@@ -265,6 +272,7 @@ def _assemble(
     parsed: TaskFile,
     milestones: tuple[MilestoneSpec, ...],
     steps: tuple[Step, ...],
+    sequel: Sequel | None,
 ) -> Task:
     ours = parsed.metadata.benchflow
     declared = {e.script: e for e in ours.exploits}
@@ -286,7 +294,7 @@ def _assemble(
         path=folder,
         name=f"{ours.topic}/{ours.name}",
         version=parsed.task.version,
-        digest=digest_of(folder, SCORED_PARTS),
+        digest=_digest(folder, sequel),
         is_benchflow=True,
         description=parsed.task.description,
         authors=(authors := tuple(author.name for author in parsed.task.authors)),
@@ -325,6 +333,7 @@ def _assemble(
             for path in sorted((folder / "variants").glob("*.sh"))
         ),
         steps=steps,
+        sequel=sequel,
         resources=Resources(
             cpus=parsed.environment.cpus,
             memory_mb=parsed.environment.memory_mb,
@@ -333,6 +342,39 @@ def _assemble(
         ),
         hints=tuple(path for n in (1, 2, 3) if (path := folder / "hints" / f"{n}.md").is_file()),
     )
+
+
+def _sequel(
+    folder: Path, parsed: TaskFile, problems: list[Problem], *, allowed: bool
+) -> Sequel | None:
+    """What the task begins from; the earlier task is loaded, too."""
+    told = parsed.metadata.benchflow.sequel
+    if told is None:
+        return None
+    key = "metadata.benchflow.sequel"
+    where = sequels.earlier_folder(folder, told.of)
+    if not allowed or not (where / "task.toml").is_file() or parsed.steps:
+        message, fix = (
+            ("a sequel has one step", "take the steps out")
+            if parsed.steps
+            else (f"no task {told.of!r} beside it", "name one of the same catalogue")
+            if allowed
+            else ("it is a sequel itself", "begin from a task that is none")
+        )
+        problems.append(Problem("task.toml", key, message, fix))
+        return None
+    earlier = _load(where, may_be_sequel=False)
+    problems += [Problem("task.toml", key, *found) for found in sequels.problems(earlier, folder)]
+    return Sequel(earlier, told.place)
+
+
+def _digest(folder: Path, sequel: Sequel | None) -> str:
+    own = digest_of(folder, SCORED_PARTS)
+    if sequel is None:
+        return own
+    return hashlib.sha256(
+        f"{own} {sequels.recipe_digest(sequel.earlier.path)}".encode()
+    ).hexdigest()
 
 
 def _told_of(parsed: TaskFile) -> list[Contribution]:

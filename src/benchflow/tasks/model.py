@@ -62,6 +62,27 @@ class Variant:
 
 
 @dataclass(frozen=True)
+class Sequel:
+    """What a task begins from: the deliverables of `earlier`, which lie in the folder `place` of
+    the agent's sandbox and of the verifier, each under the name of its file."""
+
+    earlier: Task
+    place: str
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What an earlier trial delivered, with which a sequel begins in place of the authors'.
+
+    `trial` is JOB/TRIAL, `folder` the one below which its deliverables lie, `digest` names them.
+    """
+
+    trial: str
+    digest: str
+    folder: Path
+
+
+@dataclass(frozen=True)
 class Step:
     """A follow-up of a multi-step task; its checks are in `steps/<name>/tests/checks.py`."""
 
@@ -80,6 +101,7 @@ class Task:
     `further_arches`: what else the verifier's image has QEMU for, beside `arch`.
     `oracle_incremental`: solve.sh may run again in its own sandbox, to a later milestone.
     `generator`: what drew the task from a seed; "" for one written by hand.
+    `sequel`: what the task begins from, where it is one.
     `resources`: the agent's. `artifacts`: absolute paths that a plain Harbor task collects.
     `verifier_storage_mb`: what the verifier may write, where the task says so; else 0 (`staging`).
     """
@@ -117,6 +139,7 @@ class Task:
     common_exploits: tuple[Exploit, ...] = ()
     variants: tuple[Variant, ...] = ()
     steps: tuple[Step, ...] = ()
+    sequel: Sequel | None = None
     hints: tuple[Path, ...] = field(default=())
     resources: Resources = Resources()
     artifacts: tuple[str, ...] = ()
@@ -149,8 +172,12 @@ class Task:
 
 @dataclass(frozen=True)
 class Staged:
-    """A task and the Harbor folder that is run for it, with `hint` hints in its instruction."""
+    """A task and the Harbor folder that is run for it, with `hint` hints in its instruction.
+
+    `begun`: what a sequel begins with, where that is not the authors'.
+    """
 
     task: Task
     folder: Path
     hint: int = 0
+    begun: Begun | None = None

@@ -134,6 +134,16 @@ class Generated(_Strict):
     """How much it asks for, 1 to 5; 0 where its parts were named."""
 
 
+class Sequel(_Strict):
+    """What the task begins from, where it is a sequel (docs/authoring.md)."""
+
+    of: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*/[a-z0-9][a-z0-9-]*$")]
+    """The earlier task, TOPIC/NAME in the same catalogue; no sequel itself."""
+    place: AbsolutePath
+    """The folder, in the agent's sandbox and in the verifier, in which the earlier task's
+    deliverables lie, each under the name of its file."""
+
+
 class AuthorDid(_Strict):
     name: Person
     """As in `[task] authors`."""
@@ -159,6 +169,8 @@ class Benchflow(_Strict):
     """The task's folder."""
     generated: Generated | None = None
     """Which draw of which generator it is; only of a task that a generator wrote."""
+    sequel: Sequel | None = None
+    """What it begins from; only of a sequel."""
     skills: list[Name] = Field(min_length=1)
     """Words of the vocabulary (`src/benchflow/tasks/skills.py`)."""
     arch: Arch

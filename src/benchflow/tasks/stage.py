@@ -26,9 +26,9 @@ from benchflow.base.numbers import plural
 from benchflow.boot.memory import OWN_MB, QEMU_MB, TOOL_MB
 from benchflow.boot.runner.debian_packages import packages
 from benchflow.errors import UsageError
-from benchflow.tasks import packing
+from benchflow.tasks import packing, sequels
 from benchflow.tasks.digest import files_below
-from benchflow.tasks.model import Resources, Staged, Task
+from benchflow.tasks.model import Begun, Resources, Staged, Task
 
 _FORMAT = 4
 _SUITE = "bookworm"
@@ -45,12 +45,13 @@ _IMAGE_SCRIPT = "image/build.sh"
 _UNPACK_FIRST = f"python3 -I /tests/{packing.UNPACK} || exit 3\nexec "
 
 
-def stage(task: Task, hint: int = 0, *, packed: bool = False) -> Staged:
+def stage(task: Task, hint: int = 0, *, packed: bool = False, begun: Begun | None = None) -> Staged:
     """`task` as a Harbor folder with hints 1..`hint` in its instruction; cached.
 
     `packed`: deliverables cross as one archive. A plain Harbor folder is already what Harbor runs:
-    its own path is returned. Raises UsageError when the task has no hint of that level, and for one
-    with several steps that is to be packed.
+    its own path is returned. `begun`: what an earlier trial delivered, for a sequel. Raises
+    UsageError when the task has no hint of that level, and for one with several steps that is to
+    be packed.
     """
     if not task.is_benchflow:
         if hint:
@@ -71,15 +72,18 @@ def stage(task: Task, hint: int = 0, *, packed: bool = False) -> Staged:
         made_of += f" {told}"  # the digest leaves them out, and what is exported has them
     if packed:
         made_of += f" {packing.pack_command(task)} {packing.unpack_script()}"
+    if begun is not None:
+        made_of += f" begun {begun.digest}"
     key = hashlib.sha256(made_of.encode()).hexdigest()[:20]
     final = home() / "staged" / key / task.slug
-    staged = Staged(task, final, hint)
+    staged = Staged(task, final, hint, begun)
     if final.is_dir():
         return staged
     final.parent.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=".staging-", dir=final.parent.parent))
     try:
         write_staged(task, scratch / task.slug, boot, hint)
+        sequels.write(task, scratch / task.slug, begun)
         if packed:
             _pack(task, scratch / task.slug)
         scratch.chmod(0o755)
@@ -97,8 +101,9 @@ def verifier_on(tests: Path, release: str) -> Path:
     """The staged verifier in folder `tests`, its image made of another release of Debian: for
     what must not depend on the QEMU that comes with it. Cached beside the staged one."""
     dockerfile = (tests / "Dockerfile").read_text(encoding="utf-8")
-    first, rest = dockerfile.split("\n", 1)
-    if first != f"FROM debian:{_SUITE}" or not re.fullmatch(r"[a-z]+", release):
+    # The last stage: that of a sequel has one before it.
+    before, found, rest = dockerfile.rpartition(f"FROM debian:{_SUITE}\n")
+    if not found or not re.fullmatch(r"[a-z]+", release):
         raise UsageError(
             f"no verifier of Debian {release!r} can be made here",
             hint="a task of ours, and a release by its name: bookworm, trixie",
@@ -111,7 +116,7 @@ def verifier_on(tests: Path, release: str) -> Path:
     scratch = Path(tempfile.mkdtemp(prefix=".staging-", dir=tests.parent))
     try:
         shutil.copytree(tests, scratch / "tests")
-        (scratch / "tests" / "Dockerfile").write_text(f"FROM debian:{release}\n{rest}")
+        (scratch / "tests" / "Dockerfile").write_text(f"{before}FROM debian:{release}\n{rest}")
         with contextlib.suppress(FileExistsError):
             (scratch / "tests").rename(final)
     finally:
@@ -129,6 +134,7 @@ def export(
     *,
     packed: bool = False,
     finish: Finish | None = None,
+    begun: Begun | None = None,
 ) -> list[Path]:
     """Copies the staged folders of `tasks` below `destination`; returns their paths.
 
@@ -139,7 +145,10 @@ def export(
     destination.mkdir(parents=True, exist_ok=True)
     written = []
     for task in tasks:
-        source, target = stage(task, hint, packed=packed).folder, destination / task.slug
+        source, target = (
+            stage(task, hint, packed=packed, begun=begun).folder,
+            destination / task.slug,
+        )
         if target.exists():
             # Before anything is built or pushed for it.
             own = _content(source)

@@ -25,6 +25,7 @@ from benchflow.authoring.meaning.syntax import Definition, Module, read
 from benchflow.authoring.meaning.tree_text import Canonical
 from benchflow.errors import TaskError
 from benchflow.tasks.digest import digest_of, files_below
+from benchflow.tasks.sequels import earlier_folder, recipe_digest
 
 _FORMAT = 1
 #: The folder that `benchflow` lies in.
@@ -79,6 +80,8 @@ def parts_of(
     # Byte by byte: an agent reads the one, an oracle may deliver the other as it is.
     for part in ("environment", "solution", *_of_steps(folder, "solution")):
         parts[part] = digest_of(folder, [part])[:8]
+    if earlier := told(folder)["metadata"]["benchflow"].get("sequel"):
+        parts["earlier"] = recipe_digest(earlier_folder(folder, earlier["of"]))[:8]
     parts["task.toml"] = _short(told(folder))
     parts["libraries"] = _short({name: metadata.version(name) for name in _LIBRARIES})
     parts["packages"] = _short(_packages(folder))

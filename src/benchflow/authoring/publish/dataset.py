@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from benchflow.authoring.publish.datasheet import datasheet
 from benchflow.authoring.publish.pair import Pinned
 from benchflow.sandbox.image.registry import check_prefix
 from benchflow.tasks import Task, export, stage
+from benchflow.tasks.model import Begun, Staged
 
 OnProgress = Callable[[str], None]
 
@@ -30,6 +31,7 @@ def write(
     destination: Path,
     hint: int = 0,
     *,
+    begun: Mapping[str, Begun | None] | None = None,
     images: str = "",
     push: bool = False,
     hub: bool = False,
@@ -38,6 +40,8 @@ def write(
     """Export `tasks` below `destination`, a datasheet in each, with references below `images`.
 
     `hub`: in the layout of the Hugging Face Hub's data sets: below `destination`/tasks, and a card.
+
+    `begun`: what sequels begin with, by their names, where that is not the authors'.
 
     References are by digest and stand only where the registry has both images of a task. Tasks are
     exported one after another: where one fails, those before it are whole, and calling it again
@@ -49,29 +53,31 @@ def write(
     if hub:
         card.check_place(destination)
     for task in tasks:
+        start = (begun or {}).get(task.name)
 
-        def finish(task: Task, folder: Path) -> None:
+        def finish(task: Task, folder: Path, start: Begun | None = start) -> None:
             (folder / "DATASHEET.md").write_text(datasheet(task), encoding="utf-8")
             if prefix:
-                _name_images(task, folder, prefix, push, made, on_progress, hint)
+                staged = stage(task, hint, packed=True, begun=start)
+                _name_images(staged, folder, prefix, push, made, on_progress)
 
         below = destination / "tasks" if hub else destination
-        made.folders += export([task], below, hint, packed=bool(prefix), finish=finish)
+        made.folders += export([task], below, hint, packed=bool(prefix), finish=finish, begun=start)
     if hub:
         card.write(destination)
     return made
 
 
 def _name_images(
-    task: Task,
+    staged: Staged,
     folder: Path,
     prefix: str,
     push: bool,
     made: Dataset,
     on_progress: OnProgress,
-    hint: int,
 ) -> None:
-    wanted = pair.wanted(task, stage(task, hint, packed=True).folder, prefix)
+    task = staged.task
+    wanted = pair.wanted(task, staged.folder, prefix)
     found = pair.push(wanted, on_progress) if push else pair.have(wanted)
     if found is None:
         pair.refuse_changed(task, wanted)

@@ -131,7 +131,7 @@ def _part(source: Path) -> Part:
 
 
 def _refuse_mixtures(records: Sequence[dict[str, Any]], names: Sequence[str]) -> None:
-    digests: dict[tuple[str, Any], tuple[str, str]] = {}
+    digests: dict[tuple[str, Any, str], tuple[str, str]] = {}
     versions: dict[str, tuple[str, str]] = {}
     for record, name in zip(records, names, strict=True):
         told = {"benchflow": record.get("benchflow"), "Harbor": _harbor(record)}
@@ -144,7 +144,7 @@ def _refuse_mixtures(records: Sequence[dict[str, Any]], names: Sequence[str]) ->
                     "together to benchflow report",
                 )
         for task in map(mapping, sequence(record.get("tasks"))):
-            key = (str(task.get("name")), task.get("hint"))
+            key = (str(task.get("name")), task.get("hint"), str(task.get("began")))
             first, of = digests.setdefault(key, (str(task.get("digest")), name))
             if str(task.get("digest")) != first:
                 raise UsageError(

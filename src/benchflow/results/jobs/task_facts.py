@@ -29,6 +29,8 @@ class TaskFacts:
     reviewers: tuple[str, ...] = ()
     expert_minutes: float | None = None
     hint: int | None = None
+    began_from: str = ""
+    began_digest: str = ""
     milestones: tuple[str, ...] = ()
 
 
@@ -53,6 +55,8 @@ def of_job(job: Path) -> tuple[dict[str, TaskFacts], list[Problem]]:
             reviewers=words(task.get("reviewers"), 120),
             expert_minutes=number(task.get("expert_minutes")),
             hint=count(task.get("hint")),
+            began_from=word(mapping(task.get("began")).get("from"), 400),
+            began_digest=word(mapping(task.get("began")).get("digest"), 64),
             milestones=words(task.get("milestones")),
         )
         for task in tasks
@@ -84,6 +88,8 @@ def complete(facts: TaskFacts, folder: str) -> TaskFacts:
         reviewers=facts.reviewers or _names(ours.get("reviewers")),
         expert_minutes=number(minutes) if facts.expert_minutes is None else facts.expert_minutes,
         hint=facts.hint,
+        began_from=facts.began_from,
+        began_digest=facts.began_digest,
     )
 
 

@@ -174,6 +174,8 @@ def _record(job: _Job, trial: Trial, task: TaskFacts, problems: list[Problem]) -
         reviewers=task.reviewers,
         expert_minutes=task.expert_minutes,
         hint=task.hint,
+        began_from=task.began_from,
+        began_digest=task.began_digest,
         verdict=trial.verdict,
         reward=trial.reward,
         cause=trial.cause,

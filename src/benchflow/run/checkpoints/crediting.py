@@ -31,6 +31,7 @@ from benchflow.run.job import job_record
 from benchflow.run.live.progress import Listener
 from benchflow.run.verify.verification import VerifyRequest, match, verify
 from benchflow.tasks import Task, load, stage
+from benchflow.tasks.model import Begun
 
 #: Where the evidence of each verification lies, below the trial's folder.
 EVIDENCE = "credit"
@@ -51,6 +52,7 @@ class Tried:
     trial: Trial
     verifier: str
     is_same_verifier: bool
+    begun: Begun | None = None
 
 
 def find(folder: Path) -> Tried:
@@ -78,8 +80,9 @@ def find(folder: Path) -> Tried:
             f"has {now}",
             hint=f"check out the commit that has the task's digest {entry['digest'][:12]}",
         )
-    staged = stage(task, int(entry["hint"])).folder
-    return Tried(task, trial, staged.parent.name, str(staged) == trial.task_folder)
+    begun = job_record.begun(entry)
+    staged = stage(task, int(entry["hint"]), begun=begun).folder
+    return Tried(task, trial, staged.parent.name, str(staged) == trial.task_folder, begun)
 
 
 def credit(
@@ -105,7 +108,7 @@ def credit(
                 waiting.setdefault(each.digest, each)
         on_start(len(checkpoints), len(waiting))
         for each in waiting.values():
-            known[each.digest] = _verify(tried.task, each, folder, listener)
+            known[each.digest] = _verify(tried, each, folder, listener)
             _write(tried, checkpoints, known)
         return _write(tried, checkpoints, known)
 
@@ -128,16 +131,17 @@ def _known(folder: Path, verifier: str) -> dict[str, Judged]:
 _JUDGED = ("state", "verdict", "reward", "milestones", "error", "evidence")
 
 
-def _verify(task: Task, checkpoint: Checkpoint, trial: Path, listener: Listener) -> Judged:
+def _verify(tried: Tried, checkpoint: Checkpoint, trial: Path, listener: Listener) -> Judged:
     files = checkpoint.files(trial)
     gone = [path for path, file in files.items() if not os.path.lexists(file)]
     if gone:
         return _judgement("missing", error=f"the copy of {gone[0]} is gone")
     request = VerifyRequest(
-        task=task,
-        given=match(task, None, files),
+        task=tried.task,
+        given=match(tried.task, None, files),
         folder=_evidence(trial, checkpoint.number),
         label=f"checkpoint {checkpoint.number}, {duration(checkpoint.seconds)} after the start",
+        begun=tried.begun,
     )
     try:
         found = verify(request, listener).trial

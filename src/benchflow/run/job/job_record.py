@@ -15,9 +15,13 @@ from benchflow.results.safe_files import UnreadableRecord, read_object
 from benchflow.run.host.identity import host_id
 from benchflow.run.job.plan import Plan
 from benchflow.tasks import Staged
+from benchflow.tasks.model import Begun
+from benchflow.tasks.sequels import recipe_digest
 
 SCHEMA = 1
 NAME = "benchflow.json"
+#: What a sequel began from where no trial was named.
+ORACLE = "oracle"
 
 
 def write(plan: Plan) -> None:
@@ -57,6 +61,7 @@ def task(planned: Staged) -> dict[str, Any]:
         "source": str(known.path),
         "staged": str(planned.folder),
         "hint": planned.hint,
+        **({"began": _began(planned)} if known.sequel else {}),
         "topic": known.topic,
         "generator": known.generator,
         "skills": list(known.skills),
@@ -68,6 +73,23 @@ def task(planned: Staged) -> dict[str, Any]:
             *(f"{step.name}/{rung.id}" for step in known.steps for rung in step.milestones),
         ],
     }
+
+
+def _began(planned: Staged) -> dict[str, str]:
+    """What a sequel began from: the earlier trial and what it delivered, or the authors' recipe."""
+    if planned.begun is not None:
+        begun = planned.begun
+        return {"from": begun.trial, "digest": begun.digest, "folder": str(begun.folder)}
+    assert planned.task.sequel is not None
+    return {"from": ORACLE, "digest": recipe_digest(planned.task.sequel.earlier.path)}
+
+
+def begun(entry: dict[str, Any]) -> Begun | None:
+    """What a task's entry in a record says that it began from, where it is an earlier trial."""
+    told = entry.get("began") or {}
+    if "folder" not in told:
+        return None
+    return Begun(str(told["from"]), str(told["digest"]), Path(str(told["folder"])))
 
 
 def read(job: Path) -> dict[str, Any]:

@@ -305,7 +305,7 @@ def _restage(saved: dict[str, Any]) -> dict[str, Task]:
     tasks: dict[str, Task] = {}
     for entry in saved["tasks"]:
         task = load(entry["source"])
-        staged = stage(task, int(entry["hint"])).folder
+        staged = stage(task, int(entry["hint"]), begun=job_record.begun(entry)).folder
         if str(staged) != entry["staged"] or task.digest != entry["digest"]:
             raise UsageError(
                 f"{entry['name']} has changed since this job was started",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from benchflow.errors import UsageError
 from benchflow.gateway.config import Budget, Config
 from benchflow.run import fitness
-from benchflow.run.job import layers
+from benchflow.run.job import from_trial, layers
 from benchflow.run.job.agents import configure
 from benchflow.run.job.host_memory import available_mb
 from benchflow.run.job.request import RunRequest
@@ -60,8 +60,14 @@ def plan(request: RunRequest) -> Plan:
     """
     chosen = select([*request.tasks])
     fitness.refuse(chosen, request.sandbox)
-    tasks = [stage(task, request.hint) for task in chosen]
+    tried = from_trial.find(request.from_trial, request.jobs_dir) if request.from_trial else None
+    tasks = [
+        stage(task, request.hint, begun=from_trial.begun(task, tried) if tried else None)
+        for task in chosen
+    ]
     made = assemble(request, tasks, configure(request, tasks))
+    if tried:
+        from_trial.refuse_others(tried, made.config.agents)
     if request.engine:  # a node makes what it lacks
         return made
     layers.provide(made.config.agents)

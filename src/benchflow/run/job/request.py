@@ -25,6 +25,7 @@ class RunRequest:
     deliverable is copied while an agent works (None: never). `engine`: "" for this machine,
     `ray:ADDRESS` for a cluster (`run.job.engine`). `verified` False: what agents deliver is
     kept and nobody judges it, so no trial has a verdict (`results.jobs.trials.is_built`).
+    `from_trial`: JOB/TRIAL or a trial's folder, with whose deliverables sequels begin.
     """
 
     tasks: tuple[str, ...]
@@ -57,3 +58,4 @@ class RunRequest:
     checkpoint_minutes: float | None = None
     engine: str = ""
     verified: bool = True
+    from_trial: str = ""

@@ -23,6 +23,7 @@ from benchflow.run.host import recorded
 from benchflow.run.live.progress import Board, Listener, TrialState
 from benchflow.run.verify.verify_places import Attempt, on_host, sandboxed
 from benchflow.tasks import Task, stage
+from benchflow.tasks.model import Begun
 from benchflow.tasks.stage import verifier_on
 
 #: What each phase took, beside the verifier's own folder.
@@ -35,7 +36,8 @@ class VerifyRequest:
 
     `label`: what is shown for it while it runs, in place of the files' names. `release`: of Debian,
     for the verifier's image, where it is to be another than usual. `milestones`: those to verify,
-    with what they require, by `verify_partly`; empty for all, by `verify`.
+    with what they require, by `verify_partly`; empty for all, by `verify`. `begun`: what a sequel
+    was begun with, where that is not the authors'.
     """
 
     task: Task
@@ -47,6 +49,7 @@ class VerifyRequest:
     label: str = ""
     release: str = ""
     milestones: tuple[str, ...] = ()
+    begun: Begun | None = None
 
 
 @dataclass(frozen=True)
@@ -156,7 +159,12 @@ def verify_partly(request: VerifyRequest, listener: Listener) -> PartOutcome:
 def _verified(request: VerifyRequest, listener: Listener) -> tuple[Attempt, Phases]:
     started = time.monotonic()
     task = request.task
-    staged = stage(task).folder
+    staged = stage(task, begun=request.begun).folder
+    if task.sequel and not request.sandboxed:
+        raise UsageError(
+            f"{task.name} is a sequel: what it begins from lies in its verifier's image",
+            hint="leave --sandbox none out",
+        )
     paths = list(request.given.values())
     shown = request.label or ", ".join(path.name for path in paths)
     state = TrialState(task.slug, task.name, shown, ladder=dict.fromkeys(_rungs(request), ""))

@@ -94,6 +94,18 @@ def _sandbox(name: str, box: Mapping[str, Any]) -> Iterator[tuple[Cell, ...]]:
     )
 
 
+def began(record: Record) -> str:
+    """What a sequel began with, in words; empty where the task is none."""
+    if not record.began_from:
+        return ""
+    what = (
+        "the authors' earlier deliverable"
+        if record.began_from == "oracle"
+        else (f"the deliverable of {record.began_from}")
+    )
+    return f"{what}, digest {record.began_digest[:16]}"
+
+
 def versions(record: Record) -> tuple[Facts]:
     """Who and what took part."""
     facts = (
@@ -102,6 +114,7 @@ def versions(record: Record) -> tuple[Facts]:
         ("Task's version", text(record.task_version)),
         ("Task's digest", text(record.task_digest[:16])),
         ("Hint level", number(record.hint) if record.hint else text("")),
+        ("Began from", text(began(record))),
         ("Job", text(record.job)),
         ("Read from", text(record.format.value)),
     )

@@ -88,8 +88,9 @@ def _divided(study: Study) -> tuple[Block, ...]:
         nothing(
             f"{several} here in more than one form: {', '.join(study.divided[:5])}"
             + (" …" if len(study.divided) > 5 else "")
-            + ". Results of two versions, contents or hint levels are never put together: each "
-            "form is a task of its own, named @version, #digest or +hint."
+            + ". Results of two versions, contents, hint levels or beginnings are never put "
+            "together: each form is a task of its own, named @version, #digest, +hint or +own "
+            "start."
         ),
     )
 

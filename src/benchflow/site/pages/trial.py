@@ -204,5 +204,7 @@ def _about(record: Record) -> dict[str, object]:
         "failure_mode": record.failure_mode,
         "said_done": record.said_done,
         "hint": record.hint,
+        "began_from": record.began_from,
+        "began_digest": record.began_digest,
         "trajectories": [str(path) for path in record.trajectories],
     }
