@@ -8,9 +8,9 @@ import secrets
 from shlex import quote
 
 from breaking import breaking
-from copied import changed, modules, new_blocks
+from copied import changed, modules, shown
 
-from benchflow.bench.hidden_secrets import all_unpacked, holds, pieces
+from benchflow.bench.hidden_secrets import all_unpacked, holds
 from benchflow.boot import BadDeliverable, check, milestone
 
 DRAWN_TESTS, BROKEN = 8, 3
@@ -108,6 +108,14 @@ def test_its_own_tests_are_what_runs(guest, told, nonce):
         if word in done.stdout or f"FAILED {name}" in done.stdout
     ]
     assert told_of == list(words), done.stdout[-1500:]
+
+
+@check("tests", proves=["R2", "R3"])
+def test_what_is_tested_is_what_was_handed_over(guest, told):
+    found = _digests(guest, "/srv/kinto/tests")
+    for name, wanted in told["sources"].items():
+        if name.startswith("kinto/tests/") and name.endswith(".py"):
+            assert found.get(f"/srv/{name}") == wanted, f"/srv/{name} is not as in /app [R2]"
 
 
 @check("tests", proves=["R3"])
@@ -355,8 +363,8 @@ def test_other_users_find_no_key(guest, site):
 
 
 @check("secrets", proves=["R12"])
-def test_the_disk_has_no_key(written, site):
-    found = holds(all_unpacked(pieces(written)), site.keys)
+def test_the_disk_has_no_key(kept, deliverable, work, site):
+    found = shown(deliverable(), kept, work / "written", site.keys)
     assert found == "", f"the machine's own disk has {found} [R12]"
 
 
@@ -430,8 +438,7 @@ def test_no_process_shows_a_key_while_it_starts(guest, watched, site):
 
 @check("quiet", proves=["R12"])
 def test_after_a_power_cut_the_disk_has_no_key(cut, deliverable, work, site):
-    blocks = new_blocks(deliverable(), cut, work / "written-cut")
-    found = holds(all_unpacked(pieces(blocks)), site.keys)
+    found = shown(deliverable(), cut, work / "written", site.keys)
     assert found == "", f"the machine's own disk has {found} while it runs [R12]"
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from shlex import quote
 
 import pytest
-from copied import new_blocks
 from service import PORT, Service
 from site_data import Site
 
@@ -69,7 +68,7 @@ def record(service):
 
 
 @pytest.fixture(scope="session")
-def kept(guest, work):
+def kept(guest):
     """The main machine's disk, after it was switched off in order."""
     guest.power_off(120)
     return guest.machine.flatten()
@@ -90,12 +89,6 @@ def srv(filesystems):
             if found.exists(f"{top}kinto/pyproject.toml"):
                 return found, top
     raise AssertionError("no ext4 in a partition has /srv/kinto [R1]")
-
-
-@pytest.fixture(scope="session")
-def written(kept, deliverable, work):
-    """The new blocks of that disk."""
-    return new_blocks(deliverable(), kept, work / "written")
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from benchflow.bench.hidden_secrets import all_unpacked, holds, pieces
+
 PACKAGES = {"kinto": "kinto/", "kinto_emailer": "kinto-emailer/src/"}
 #: So many of Kinto's modules in their places are a copy of it; fewer are something else.
 A_COPY = 10
@@ -39,6 +41,14 @@ def changed(paths: Iterable[str], digest: Callable[[str], str], told: dict[str, 
             if sizes[top] >= min(A_COPY, len(wanted)) and digest(path) != wanted[name]:
                 return path
     return ""
+
+
+def shown(old: Path, new: Path, target: Path, keys: dict[str, bytes]) -> str:
+    """Which key is in the new blocks of a disk, and in which form; `target` is room for them."""
+    try:
+        return holds(all_unpacked(pieces(new_blocks(old, new, target))), keys)
+    finally:
+        target.unlink(missing_ok=True)
 
 
 def new_blocks(old: Path, new: Path, target: Path) -> Path:
