@@ -102,6 +102,7 @@ def starved(machine: Machine, until: int) -> Iterator[None]:
         starving.join()
 
 
+@pytest.mark.alone
 @pytest.mark.needs("root")
 def test_a_busy_host_is_not_the_guests_fault(start: Start, shell_initrd: Path) -> None:
     for _ in range(12):  # the starving can begin too late, and a tick come through
