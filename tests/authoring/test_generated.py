@@ -14,7 +14,7 @@ from test_gates import trial
 from benchflow.authoring import generated, parts_tried, static_gates
 from benchflow.authoring.gate import Status
 from benchflow.authoring.last_stage import copied_last
-from benchflow.authoring.parts_tried import Kind, Tried
+from benchflow.authoring.parts_tried import Kind, PartsTried
 from benchflow.cli.app import run
 from benchflow.generators import Generator, generators
 from benchflow.generators.companies import handed_out
@@ -89,7 +89,7 @@ def note(copy: Path) -> Note:
         server = load(copy)
         of_all = parts_tried.digests(server, root())
         digests = {name: of_all[name] for name in names}
-        parts_tried.record(server, Tried(kind, digests, came_to, "2026-11-28"))
+        parts_tried.record(server, PartsTried(kind, digests, came_to, "2026-11-28"))
 
     return noted
 
@@ -153,7 +153,7 @@ def test_what_is_due_is_tried_in_company_and_a_part_that_changed_alone(
     of_all = parts_tried.digests(server, root())
     for company in companies:
         digests = {name: of_all[name] for name in company}
-        parts_tried.record(server, Tried(Kind.HANDED_OUT, digests, "exact", "2026-11-28"))
+        parts_tried.record(server, PartsTried(Kind.HANDED_OUT, digests, "exact", "2026-11-28"))
     assert due() == [] and due(again=True) == companies
     edit(copy / "parts/shell-left.toml", "4755", "4711")
     assert due() == [("shell-left",)]

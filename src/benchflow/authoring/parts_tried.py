@@ -37,7 +37,7 @@ GOOD = {Kind.HANDED_OUT: "exact", Kind.ORACLE: "resolved"}
 
 
 @dataclass(frozen=True)
-class Tried:
+class PartsTried:
     """One trial. `parts`: name → its digest; `came_to`: "exact" or "resolved"
     where all is well, else what was wrong."""
 
@@ -61,16 +61,16 @@ class Tried:
         return self.parts.get(name) == digest
 
 
-def tried(generator: Generator) -> list[Tried]:
+def tried(generator: Generator) -> list[PartsTried]:
     """All that is recorded, of parts that may be others today, oldest first."""
     path = generator.folder / _FILE
     if not path.is_file():
         return []
     told = json.loads(path.read_text(encoding="utf-8"))["trials"]
-    return [Tried(**{**one, "kind": Kind(one["kind"])}) for one in told]
+    return [PartsTried(**{**one, "kind": Kind(one["kind"])}) for one in told]
 
 
-def record(generator: Generator, found: Tried) -> None:
+def record(generator: Generator, found: PartsTried) -> None:
     """Adds a trial, in the place of an earlier one of the same parts; of parts that are gone
     nothing is kept."""
     entries = [
@@ -83,13 +83,13 @@ def record(generator: Generator, found: Tried) -> None:
     atomic.write(generator.folder / _FILE, text + "\n")
 
 
-def of_today(kind: Kind, digests: Mapping[str, str], came_to: str) -> Tried:
+def of_today(kind: Kind, digests: Mapping[str, str], came_to: str) -> PartsTried:
     """A trial that has just ended."""
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return Tried(kind, dict(sorted(digests.items())), came_to, day)
+    return PartsTried(kind, dict(sorted(digests.items())), came_to, day)
 
 
-def shown(known: Iterable[Tried], kind: Kind, name: str, digest: str) -> bool:
+def shown(known: Iterable[PartsTried], kind: Kind, name: str, digest: str) -> bool:
     """Whether the part does what it says: alone, where that was tried, else in two companies: of
     what is handed out, two that have no other part in common."""
     about = [one for one in known if one.kind is kind and one.speaks_of(name, digest)]

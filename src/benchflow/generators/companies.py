@@ -39,18 +39,22 @@ def handed_out(generator: Generator) -> list[Company]:
 
 
 def repaired(generator: Generator) -> list[Company]:
-    """Two rounds over all parts, of as many at once as the highest level has; the companies of the
-    second are others."""
-    most = max(level.parts for level in generator.levels.values())
+    """Two rounds over all parts, of as many at once as the highest level has, and of half of them
+    at most; the companies of the second are others. A part that has the same company in both is
+    alone besides."""
+    parts = sorted(generator.parts.values(), key=lambda part: part.name)
+    highest = max(level.parts for level in generator.levels.values())
+    most = min(highest, (len(parts) + 1) // 2)
 
     def fits(part: Part, company: list[Part]) -> bool:
         return len(company) < most
 
-    parts = sorted(generator.parts.values(), key=lambda part: part.name)
     first = _placed(parts, fits)
     step = len(first)
     mixed = [part for at in range(step) for part in parts[at::step]]
-    return list(dict.fromkeys([*first, *_placed(mixed, fits)]))
+    found = list(dict.fromkeys([*first, *_placed(mixed, fits)]))
+    alone = [(part.name,) for part in parts if len([one for one in found if part.name in one]) < 2]
+    return list(dict.fromkeys([*found, *alone]))
 
 
 def _placed(parts: Sequence[Part], fits: Callable[[Part, list[Part]], bool]) -> list[Company]:
