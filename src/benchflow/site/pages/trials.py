@@ -6,7 +6,9 @@ import json
 
 from benchflow.base import numbers
 from benchflow.results.model import Verdict
+from benchflow.results.records import Record
 from benchflow.site.page_model import Page, Section, TrialList
+from benchflow.site.pages import adjudicated
 from benchflow.site.pages.common import Put
 from benchflow.site.study import Study
 
@@ -16,7 +18,7 @@ _ORDER = (Verdict.RESOLVED, Verdict.FAILED, Verdict.ERROR)
 
 def make(study: Study, put: Put) -> Page:
     """The list; its rows lie in shards beside it."""
-    causes = sorted({record.cause or record.failure_mode for record in study.records})
+    causes = sorted({_cause(record) for record in study.records})
     entry_at = {who: at for at, who in enumerate(study.entries)}
     task_at = {task: at for at, task in enumerate(study.tasks)}
     cause_at = {cause: at for at, cause in enumerate(causes)}
@@ -31,7 +33,7 @@ def make(study: Study, put: Put) -> Page:
                 r.n_passed,
                 len(r.milestones),
                 "" if r.phases.agent is None else numbers.duration(r.phases.agent),
-                cause_at[r.cause or r.failure_mode],
+                cause_at[_cause(r)],
                 f"{r.job}/{r.trial}" if r.job else r.trial,
             ]
             for r in study.records[number : number + _SHARD]
@@ -60,3 +62,8 @@ def make(study: Study, put: Put) -> Page:
         nav="trials.html",
         scripts=("list.js", "trials.js"),
     )
+
+
+def _cause(record: Record) -> str:
+    parts = (record.cause or record.failure_mode, adjudicated.in_short(record))
+    return "; ".join(part for part in parts if part)
