@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from benchflow.base import numbers
 from benchflow.report.comparison_sentence import sentence
+from benchflow.report.figures import NOT_RANKED, of_parts
 from benchflow.site import charts
 from benchflow.site.page_model import (
     Block,
@@ -38,6 +39,7 @@ from benchflow.study.baselines import is_probe, said_of
 from benchflow.study.summary import Entry, Pair
 
 _SHOWN_PAIRS = 8
+_UNRANKED = "Nobody is ranked: too few tasks are shared, and the order says nothing."
 
 
 def make(study: Study, put: Put) -> Page:
@@ -124,16 +126,17 @@ def _tiers(study: Study) -> tuple[Block, ...]:
         "resolved",
         "Share of trials resolved",
         f"Thin line: {percent} interval for other tasks of the same kind. Thick "
-        "line: re-runs of the same tasks only, the one that is usually printed. Within a tier the "
-        "order says nothing.",
+        "line: re-runs of the same tasks only, the one that is usually printed. "
+        + ("Within a tier the order says nothing." if summary.ranked else _UNRANKED),
         charts.intervals(rows, "resolved, %", _domain(rows), "Share of trials resolved")
         if rows
         else "",
         table,
     )
+    said = tuple(nothing(one) for one in of_parts(summary))
     if not rows:
         return (table,)
-    return (figure, table) if figure.svg else (figure,)
+    return (figure, table, *said) if figure.svg else (figure, *said)
 
 
 def _interval(entry: Entry) -> dict[str, object]:
@@ -175,7 +178,7 @@ def tier_table(study: Study) -> Table:
         )
         for who in study.summary.unknown
     ]
-    return Table(
+    table = Table(
         "tiers",
         BOTH_KINDS,
         (
@@ -191,13 +194,16 @@ def tier_table(study: Study) -> Table:
         tuple(rows),
         tools=len(rows) > 8,
     )
+    if study.summary.ranked:
+        return table
+    return replace(table, columns=table.columns[1:], rows=tuple(row[1:] for row in table.rows))
 
 
 def _row(study: Study, entry: Entry) -> tuple[Cell, ...]:
     rate, outcomes = entry.rate, entry.outcomes
     half = rate.plus_minus if rate else None
     return (
-        Cell(entry.tier, numbers.MISSING if entry.tier is None else str(entry.tier), tone="tight"),
+        Cell(entry.tier, NOT_RANKED if entry.tier is None else str(entry.tier), tone="tight"),
         who_cell(study, entry.who),
         rate_cell(rate, entry.share),
         half_cell(half.total if half else None),
