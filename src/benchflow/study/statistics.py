@@ -129,12 +129,16 @@ def attempts(trials: Trials, level: float = 0.95, most: int = 10) -> dict[str, A
 def agent_or_model(trials: Trials, level: float = 0.95) -> AgentOrModel:
     """Differences between agents and between models, where the cells that were run allow it."""
     spellings: dict[str, list[str]] = {}
+    for record in trials.records:
+        named = spellings.setdefault(one_spelling(record.model), [])
+        if record.model not in named:
+            named.append(record.model)
+    # A model that is spelled in one way alone is shown so, not in the way that compares.
+    shown_as = {one: names[0] if len(names) == 1 else one for one, names in spellings.items()}
     cell_of: dict[tuple[str, str], list[str]] = {}
     for who, part in trials.by_entry.items():
         record = part.records[0]
-        shown = one_spelling(record.model) or "(no model)"
-        if record.model not in spellings.setdefault(shown, []):
-            spellings[shown].append(record.model)
+        shown = shown_as[one_spelling(record.model)] or "(no model)"
         cell_of.setdefault((record.agent, shown), []).append(who)
     table = {
         cell: trials.where(frozenset(names)).total() for cell, names in sorted(cell_of.items())

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
 from benchflow.base import numbers
 from benchflow.report.comparison_sentence import sentence
 from benchflow.report.figures import NOT_RANKED, of_parts
+from benchflow.results.records import Record
 from benchflow.site import charts
 from benchflow.site.page_model import (
     Block,
@@ -46,7 +48,7 @@ def make(study: Study, put: Put) -> Page:
     """The overview."""
     resolved, failed, errors = counts(study.records)
     sections = [
-        Section("numbers", "", (_numbers(study),)),
+        Section("numbers", "", (_numbers(study), *map(nothing, who_was_measured(study)))),
         under_way.section(study),
         Section("tiers", "Share of trials resolved", _tiers(study)),
         Section("supports", "What this data supports", _statements(study, decided=True)),
@@ -67,6 +69,36 @@ def make(study: Study, put: Put) -> Page:
         sections=tuple(section for section in sections if section.blocks),
         nav="index.html",
     )
+
+
+def who_was_measured(study: Study) -> tuple[str, ...]:
+    """Where nobody here can be chosen by name, that it is so, and who was measured instead."""
+    unnamed = [who for who in study.ranked if _is_unnamed(study.of_entry(who)[0])]
+    local = [who for who in study.ranked if _is_local(study.of_entry(who)[0])]
+    if not study.ranked or len(unnamed) + len(local) < len(study.ranked):
+        return ()
+
+    def told(names: list[str], what: str) -> list[str]:
+        n = sum(len(study.of_entry(who)) for who in names)
+        return [f"{numbers.plural(n, 'trial')} by {', '.join(names)} ({what})"] if names else []
+
+    measured = [
+        *told(unnamed, "connected from outside, its product not named"),
+        *told(local, "models served on the measuring machine itself"),
+    ]
+    return (
+        "No coding agent with a provider's model has been measured here by name yet, so these "
+        f"pages do not say which agent to choose. Measured were {'; '.join(measured)}.",
+    )
+
+
+def _is_unnamed(record: Record) -> bool:
+    return record.agent == "external" or "unnamed" in record.model.lower()
+
+
+def _is_local(record: Record) -> bool:
+    host = urlsplit(record.model).hostname if "://" in record.model else None
+    return host in ("127.0.0.1", "localhost", "::1")
 
 
 def _who(study: Study) -> str:

@@ -7,12 +7,15 @@ import json
 from benchflow.base import numbers
 from benchflow.results.model import Verdict
 from benchflow.results.records import Record
-from benchflow.site.page_model import Page, Section, TrialList
+from benchflow.site.page_model import Link, Page, Section, TrialList
 from benchflow.site.pages import adjudicated
 from benchflow.site.pages.common import Put
 from benchflow.site.study import Study
+from benchflow.site.urls import trial_page
 
 _SHARD = 10_000
+#: So many are linked to for who has no JavaScript.
+_WITHOUT_JAVASCRIPT = 500
 _ORDER = (Verdict.RESOLVED, Verdict.FAILED, Verdict.ERROR)
 
 
@@ -54,7 +57,12 @@ def make(study: Study, put: Put) -> Page:
                 "",
                 (
                     TrialList(
-                        "trials", tuple(shards), len(study.records), study.entries, study.tasks
+                        "trials",
+                        tuple(shards),
+                        len(study.records),
+                        study.entries,
+                        study.tasks,
+                        tuple(_link(record) for record in study.records[:_WITHOUT_JAVASCRIPT]),
                     ),
                 ),
             ),
@@ -62,6 +70,11 @@ def make(study: Study, put: Put) -> Page:
         nav="trials.html",
         scripts=("list.js", "trials.js"),
     )
+
+
+def _link(record: Record) -> Link:
+    said = (f"{record.verdict}: {record.task}", record.who, record.trial, _cause(record))
+    return Link(", ".join(part for part in said if part), trial_page(record.uid))
 
 
 def _cause(record: Record) -> str:
