@@ -90,6 +90,17 @@ def test_every_first_verdict_that_is_kept_beside_a_trial_is_told() -> None:
         assert first["resolved"] == (told["first"] == "resolved")
 
 
+def test_the_version_that_judged_is_the_one_that_the_verifier_wrote_down() -> None:
+    told = [*RESULTS.glob(f"*/*/*/{NAME}")]
+    assert len(told) == 7
+    for path in told:
+        verifier = json.loads((path.parent / "verifier/milestones.json").read_text())["task"]
+        (tried,) = json.loads((path.parents[1] / "benchflow.json").read_text())["tasks"]
+        later = json.loads(path.read_text())["verified_version"]
+        assert verifier["version"] == (later or tried["version"])
+        assert later != tried["version"]
+
+
 def test_claims_that_a_wrong_check_or_generator_denied_are_not_the_agents() -> None:
     found = over_claims(published().trials)
     (who,) = [who for who in found.claims if who.startswith("external")]

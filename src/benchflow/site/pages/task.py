@@ -196,8 +196,8 @@ def _about(records: Sequence[Record]) -> tuple[Block, ...]:
         ("Version", text(", ".join(sorted({r.task_version for r in records if r.task_version})))),
         ("Time of an expert", seconds_cell(None if expert is None else 60 * expert)),
     )
-    known = tuple((label, cell) for label, cell in items if cell.value)
-    return (Facts(known),) if known else ()
+    shown = tuple((label, cell) for label, cell in items if cell.value)
+    return (Facts(shown),) if shown else ()
 
 
 def _asked(records: Sequence[Record]) -> tuple[Block, ...]:
