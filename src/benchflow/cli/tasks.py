@@ -220,7 +220,7 @@ def _reviewed(task: Task) -> list[list[str]]:
         before = f" ({one.first} at first)" if one.first else ""
         faults = (f"{f.check} failed, the fault of the {f.fault}" for f in one.failures)
         blame = "".join(f"; {fault}" for fault in faults)
-        text = f"version {one.version}, {one.date}: {one.verdict}{before}, {one.minutes:g} min, "
+        text = f"version {one.versions}, {one.date}: {one.verdict}{before}, {one.minutes:g} min, "
         lines.append(["attempt", one_line(f"{text}{one.calls} commands{blame}", 400)])
     for attack in found.attacks:
         text = f"{attack.version}, {attack.date}: {attack.minutes:g} min, "
