@@ -376,7 +376,7 @@ def export_command(
     if sparse:
         click.echo(
             f"\nDo not train on these without --images: {', '.join(sparse)}. Harbor's docker "
-            "environment fills the holes of disk images, so right work can be judged too large and "
+            "environment fills the holes of disk images, so correct work can be judged too large and "
             "get 0. With --images it crosses as an archive that keeps them (docs/trainers.md).",
             err=True,
         )
