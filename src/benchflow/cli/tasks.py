@@ -376,8 +376,8 @@ def export_command(
     if sparse:
         click.echo(
             f"\nDo not train on these without --images: {', '.join(sparse)}. Harbor's docker "
-            "environment fills the holes of disk images, so correct work can be judged too large and "
-            "get 0. With --images it crosses as an archive that keeps them (docs/trainers.md).",
+            "environment fills the holes of disk images, so correct work can be judged too large "
+            "and get 0. With --images it crosses as an archive that keeps them (docs/trainers.md).",
             err=True,
         )
     click.echo(f"\nTry it: harbor run -p {below} --agent oracle", err=True)
