@@ -21,7 +21,7 @@ from benchflow.generators.generator import load as load_generator
 from benchflow.generators.instances import Instance, instances, private, split
 from benchflow.generators.spec import spec
 from benchflow.tasks import find, select
-from benchflow.tasks.catalogue import root
+from benchflow.tasks.catalogue import in_catalogue_or_drawn, root
 
 _PROBE = """
 import importlib.util, json, sys
@@ -311,3 +311,17 @@ def test_instances_are_read_as_one_generator() -> None:
     assert {instance.generator.name for instance in instances("repair/server#1..4", root())} == {
         "repair/server"
     }
+
+
+def test_a_drawn_task_is_known_by_the_name_that_results_have() -> None:
+    drawn = find("repair/server#77@2")
+    known = in_catalogue_or_drawn(drawn.name)
+    assert known is not None and known.path == drawn.path
+    assert in_catalogue_or_drawn("repair/dead-server") == find("repair/dead-server")
+    foreign = (
+        drawn.name.replace("-v", "-v999"),
+        drawn.name.replace("repair/", "repair/../"),
+        f"{drawn.name}{'9' * 5000}",
+        "repair/nothing",
+    )
+    assert [in_catalogue_or_drawn(name) for name in foreign] == [None] * 4

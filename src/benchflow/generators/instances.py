@@ -25,8 +25,8 @@ from benchflow.generators import write as writing
 from benchflow.generators.generator import HIGHEST_SEED, Generator, generators
 from benchflow.generators.spec import Spec, spec
 
-_REFERENCE = re.compile(r"([a-z0-9-]+/[a-z0-9-]+)#(\d+)(?:\.\.(\d+))?(?:@(\d+))?")
-_NAME = re.compile(r"([a-z0-9-]+/[a-z0-9-]+)-v(\d+)-l([1-5])-(\d+)")
+_REFERENCE = re.compile(r"([a-z0-9-]+/[a-z0-9-]+)#(\d{1,20})(?:\.\.(\d{1,20}))?(?:@(\d{1,20}))?")
+_NAME = re.compile(r"([a-z0-9-]+/[a-z0-9-]+)-v(\d{1,9})-l([1-5])-(\d{1,20})")
 _MOST = 1000  # instances by one reference
 _SECRET_BYTES = 16
 

@@ -58,6 +58,16 @@ def in_catalogue(name: str) -> Task | None:
         return None
 
 
+def in_catalogue_or_drawn(name: str) -> Task | None:
+    """As `in_catalogue`, or the task of exactly this name that a generator of it draws today."""
+    if (known := in_catalogue(name)) or not generators.is_reference(name):
+        return known
+    try:
+        return find(name)
+    except (UsageError, TaskError):
+        return None
+
+
 def select(patterns: list[str]) -> list[Task]:
     """Tasks by names, globs (`repair/*`), instances of generators (`repair/server#17`), or paths of
     any Harbor task folder, without repeats.

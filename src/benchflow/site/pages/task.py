@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Sequence
 
@@ -38,7 +39,8 @@ from benchflow.site.pages.common import (
 )
 from benchflow.site.study import Study, counts, share
 from benchflow.study.statistics import Refused
-from benchflow.tasks.catalogue import in_catalogue
+from benchflow.tasks.catalogue import in_catalogue_or_drawn
+from benchflow.tasks.model import Task
 
 #: So many milestones that everybody passed are folded away: they separate nobody.
 _FOLD_FROM = 8
@@ -185,7 +187,7 @@ def _experts(study: Study, task: str) -> tuple[Block, ...]:
 
 def _about(records: Sequence[Record]) -> tuple[Block, ...]:
     first = records[0]
-    known = in_catalogue(bare_name(first.task))
+    known = _known(bare_name(first.task))
     expert = first.expert_minutes or (known.expert_minutes if known else None)
     authors, reviewers = _credited(records)
     items = (
@@ -200,9 +202,15 @@ def _about(records: Sequence[Record]) -> tuple[Block, ...]:
     return (Facts(shown),) if shown else ()
 
 
+@functools.lru_cache(maxsize=4)
+def _known(name: str) -> Task | None:
+    """The task as it is here now: asked for several times a page, and a drawn one is composed."""
+    return in_catalogue_or_drawn(name)
+
+
 def _asked(records: Sequence[Record]) -> tuple[Block, ...]:
-    """The order in one line and letter by letter, as the catalogue here has it now."""
-    known = in_catalogue(bare_name(records[0].task))
+    """The order in one line and letter by letter, as the catalogue here has it now, or draws it."""
+    known = _known(bare_name(records[0].task))
     if known is None:
         return ()
     told = {r.task_version for r in records if r.task_version}
@@ -221,7 +229,7 @@ def _credited(records: Sequence[Record]) -> tuple[tuple[str, ...], tuple[str, ..
     last = max(records, key=lambda record: record.started_at)
     if last.authors or last.reviewers:
         return last.authors, last.reviewers
-    known = in_catalogue(bare_name(last.task))
+    known = _known(bare_name(last.task))
     return (known.authors, known.reviewers) if known else ((), ())
 
 
