@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import random
 import subprocess
 from dataclasses import dataclass, field
@@ -102,6 +101,6 @@ def files(root: Path, rng: random.Random) -> dict[str, str]:
         file.seek(rng.randrange(1 << 20, 20 << 20))
         file.write(rng.randbytes(100))
     made[str(holes.relative_to(root))] = hashlib.md5(holes.read_bytes()).hexdigest()
-    os.symlink(holes.name, folder / "link")
+    (folder / "link").symlink_to(holes.name)
     made[str((folder / "link").relative_to(root))] = made[str(holes.relative_to(root))]
     return made

@@ -15,8 +15,7 @@ def entry(name: str, mode: int, data: bytes = b"", device: tuple[int, int] = (0,
     path = name.encode() + b"\0"
     fields = [1, mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(path), 0]
     head = b"070701" + b"".join(b"%08X" % field for field in fields)
-    body = padded(head + path) + padded(data)
-    return body
+    return padded(head + path) + padded(data)
 
 
 def padded(data: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Whom the unit talks to: servers on the verifier's loopback, and a neighbour that has only IPv6."""
+"""Whom the unit talks to: servers on the verifier's loopback, and a neighbour with IPv6 alone."""
 
 from __future__ import annotations
 
