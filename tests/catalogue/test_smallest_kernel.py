@@ -81,7 +81,7 @@ def test_the_initramfs_is_one(
     parts: dict[str, ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = parts["initramfs"]
-    for name, data in (("busybox", b"b" * 999), ("probe", b"p" * 9999), ("probe32", b"n" * 777)):
+    for name, data in (("busybox", b"b" * 99_999), ("probe", b"p" * 9999), ("probe32", b"n" * 777)):
         (tmp_path / name).write_bytes(data)
     (tmp_path / "applets").write_text("busybox\nsh\nls\n")
     monkeypatch.setattr(made, "BENCH", tmp_path)
