@@ -11,10 +11,10 @@ tree=$build/linux objects=${OBJECTS:-$build/objects} out=${OUT:-/app/out}
 mkdir -p "$build" "$objects" "$out"
 
 # What no object of this kernel is made of; Kconfig files and Makefiles are all read.
-unused=(--wildcards --exclude='linux-source-6.1/arch/[!xK]*' --exclude='linux-source-6.1/Documentation/*/*')
-for folder in drivers/gpu drivers/media drivers/staging drivers/infiniband drivers/net/ethernet \
+unused=(--wildcards --exclude='linux-source-6.1/Documentation/*/*')
+for folder in 'arch/[!x]*' drivers/gpu drivers/media drivers/staging drivers/infiniband drivers/net/ethernet \
 	drivers/net/wireless drivers/usb drivers/iio drivers/scsi sound tools/testing tools/perf; do
-	unused+=(--exclude="linux-source-6.1/$folder/*.[ch]")
+	unused+=(--exclude="linux-source-6.1/$folder/*.[chS]")
 done
 if [ ! -e "$build/unpacked" ]; then
 	rm -rf "$tree"
