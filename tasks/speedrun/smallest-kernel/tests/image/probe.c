@@ -705,10 +705,10 @@ static void asks(const char *host, int port, const char *word)
 	int fd = MUST(socket(to.ss_family, SOCK_DGRAM, 0));
 	MUST(connect(fd, (void *)&to, length));
 	for (int n = 0; n < 10; n++) {
-		char answer[200] = "";
+		char answer[2000] = "";
 		struct pollfd back_there = { fd, POLLIN, 0 };
 		send(fd, word, strlen(word), 0);
-		if (poll(&back_there, 1, 1500) == 1 && read(fd, answer, 199) > 0) {
+		if (poll(&back_there, 1, 1500) == 1 && read(fd, answer, sizeof answer - 1) > 0) {
 			printf("%s\n", answer);
 			return;
 		}
