@@ -1,0 +1,501 @@
+"""smallest-kernel: does the kernel run what it is given, and in how few bytes?"""
+
+from __future__ import annotations
+
+import calendar
+import re
+import time
+
+import disks
+import draws
+import peers
+from unit import KERNEL, MOST_BYTES, PAR, card, lease_script
+
+from benchflow.boot import Disk, Image, check, milestone
+
+CALLS = ("threads", "epoll", "eventfd", "timerfd", "signalfd", "timers")
+FILES = ("unix", "shared", "mapped", "inotify", "locks")
+NIGHT = 8  # rounds of everything at once
+OFF = 15  # seconds in which it is off, or begins again [R21]
+
+
+@milestone("starts", weight=2, proves=["R1"], title="It starts what the loader gives it")
+def test_the_file_fits_into_the_partition(deliverable):
+    size = deliverable(KERNEL).stat().st_size
+    assert size <= MOST_BYTES, f"{size} bytes; the partition has {MOST_BYTES} [R1]"
+
+
+@check("starts", proves=["R2"])
+def test_the_first_program_of_a_packed_initramfs_runs(main):
+    main.switch_on().speaks("[R2] of an initramfs packed by gzip")
+
+
+@check("starts", proves=["R2"])
+def test_the_first_program_of_a_plain_initramfs_runs(starts):
+    unit = starts(packed=False, cpus=1, memory_mb=256)
+    unit.switch_on().speaks("[R2] of an initramfs that is not packed")
+    unit.off()
+
+
+@milestone("console", weight=1, requires=["starts"], proves=["R3"],
+           title="The serial line is a terminal")  # fmt: skip
+def test_a_shell_answers(unit, rng):
+    word = draws.word(rng)
+    assert unit.say(f"echo {word} | tr a-z A-Z") == word.upper(), "no shell answers [R3]"
+
+
+@check("console", proves=["R3"])
+def test_ctrl_c_ends_a_program(unit):
+    status = after_key(unit, "sleep 987", "\x03")
+    assert status == 130, f"status {status} of a program after Ctrl-C, not 130 [R3]"
+    assert "sleep 987" not in unit.say("ps"), "the program goes on after Ctrl-C [R3]"
+
+
+@check("console", proves=["R3"])
+def test_ctrl_z_stops_a_program_and_it_goes_on(unit):
+    status = after_key(unit, "sleep 986", "\x1a")
+    assert status in (146, 147, 148), f"status {status} of a program after Ctrl-Z, not 148 [R3]"
+    number = unit.say("pidof sleep").split()[0]
+    assert state(unit, number) == "T", "after Ctrl-Z the program is not stopped [R3]"
+    unit.machine.send(" bg %1\n")
+    unit.until(lambda: state(unit, number) == "S", 10, "program that goes on after bg [R3]")
+    unit.say(f"kill {number}")
+
+
+def after_key(unit, command: str, key: str) -> int:
+    """What the shell says of a program in the foreground after a key."""
+    mark = unit.machine.console.end
+    unit.machine.send(f" {command}\n")
+    time.sleep(1.5)
+    unit.machine.send(key)
+    time.sleep(0.5)
+    unit.machine.send(" echo status-$((4000+$?))-\n")
+    deadline = unit.machine.deadline(20)
+    while deadline.remaining() > 0:
+        if found := re.search(r"status-(4\d\d\d)-", unit.machine.console.since(mark)):
+            return int(found[1]) - 4000
+        time.sleep(0.1)
+    unit.machine.send("\x1c")
+    return -1
+
+
+def state(unit, number: str) -> str:
+    return unit.say(f"sed -n 's/^State:[^A-Z]*//p' /proc/{number}/status")[:1]
+
+
+@milestone("programs", weight=2, requires=["starts"], proves=["R4"], title="Programs and scripts")
+def test_scripts_are_run_by_what_they_name(unit, rng):
+    a, b = draws.word(rng), draws.word(rng)
+    unit.write("/tmp/outer", f"#!/tmp/inner {a}\nnot to be run\n")
+    unit.write("/tmp/inner", "#!/bin/sh\necho $# $1 $2 $3\n")
+    said = unit.say(f"chmod 755 /tmp/outer /tmp/inner; /tmp/outer {b}")
+    assert said == f"3 {a} /tmp/outer {b}", f"a script of a script: {said!r} [R4]"
+
+
+@check("programs", proves=["R4"])
+def test_a_pipeline_of_many_programs(unit, rng):
+    many = rng.randrange(2000, 4000)
+    said = unit.say(
+        f"seq {many} | sed s/7/x/g | grep -v x | sort -r | awk '{{s+=$1}}END{{print s}}'"
+    )
+    due = sum(n for n in range(1, many + 1) if "7" not in str(n))
+    assert said == str(due), f"{said!r}, not {due} [R4]"
+
+
+@check("programs", proves=["R6"])
+def test_what_is_mounted_can_be_read(unit):
+    kept = "grep -c ' /tmp tmpfs ' /proc/mounts"
+    own = unit.say(f"cat /proc/self/comm; ls /sys/class /dev | grep -c .; {kept}")
+    said = own.split()
+    assert said[0] == "cat" and int(said[1]) > 8 and said[2] == "1", f"{said} [R6]"
+    for device, due in (("/dev/zero", "00"), ("/dev/null", "")):
+        assert unit.say(f"head -c 1 {device} | xxd -p") == due, f"{device} [R6]"
+
+
+@milestone("calls", weight=3, requires=["starts"], proves=["R5"],
+           title="What programs ask of a kernel")  # fmt: skip
+def test_threads_events_and_timers(unit, seeds):
+    for part in CALLS:
+        unit.probe(part, seeds(), "[R5]")
+
+
+@check("calls", proves=["R5"])
+def test_sockets_memory_and_files(unit, seeds):
+    for part in FILES:
+        unit.probe(part, seeds(), "[R5]")
+
+
+@milestone("users", weight=2, requires=["starts"], proves=["R7"],
+           title="Users are kept from each other")  # fmt: skip
+def test_a_user_does_what_is_allowed(unit, rng):
+    said = somebody(unit, rng)[0]
+    assert said and set(said.values()) == {"done"}, f"what a user may do: {said} [R7]"
+
+
+@check("users", proves=["R7"])
+def test_a_user_does_not_do_what_is_not(unit, rng):
+    said = somebody(unit, rng)[1]
+    kept = {"EACCES", "EPERM"}
+    absent = {"open-memory": {"ENOENT", "ENXIO"}}
+    wrong = {name: got for name, got in said.items() if got not in kept | absent.get(name, set())}
+    assert len(said) == 21 and not wrong, f"what a user may not do: {wrong or said} [R7]"
+
+
+@check("users", proves=["R7"])
+def test_a_program_with_the_bit_runs_as_its_owner(unit, rng):
+    uid, whose = rng.randrange(1000, 9000), rng.randrange(10_000, 60_000)
+    unit.say(f"cp /init /tmp/id && chown {whose}:0 /tmp/id && chmod 4755 /tmp/id")
+    said = unit.say(f"probe as {uid} /tmp/id ids; chmod 755 /tmp/id; probe as {uid} /tmp/id ids")
+    assert said.split() == [str(uid), str(whose), str(uid), str(uid)], f"{said!r} [R7]"
+
+
+def somebody(unit, rng) -> list[dict[str, str]]:
+    """What a drawn user could do, and could not."""
+    said = unit.say(f"probe users {rng.randrange(1000, 30_000)} {rng.randrange(1000, 30_000)}", 30)
+    unit.say("rm -rf /tmp/users")
+    allowed, _, kept = said.partition("--\n")
+    return [dict(line.split("=", 1) for line in part.split()) for part in (allowed, kept)]
+
+
+@milestone("narrow", weight=1, requires=["starts"], proves=["R8"], title="32-bit programs run")
+def test_programs_of_32_bits(unit, seeds):
+    assert unit.say("xxd -s 4 -l 1 -p /bin/probe32") == "01"
+    for part in ("threads", "unix", "mapped"):
+        unit.probe(part, seeds(), "[R8]", program="probe32")
+
+
+@check("narrow", proves=["R8"])
+def test_more_calls_of_32_bits(unit, seeds):
+    for part in ("epoll", "timerfd", "signalfd", "timers", "locks", "inotify"):
+        unit.probe(part, seeds(), "[R8]", program="probe32")
+
+
+@milestone("processors", weight=2, requires=["starts"], proves=["R9"],
+           title="All of the machine is used")  # fmt: skip
+def test_two_processors_work_side_by_side(unit, seeds):
+    unit.probe("both", seeds(), "[R9] on two processors", seconds=90)
+
+
+@check("processors", proves=["R10"])
+def test_all_memory_is_there(unit, seeds):
+    seed, megabytes = seeds(), unit.megabytes * 88 // 100
+    said = unit.say(f"probe memory {seed} {megabytes}", 240)
+    due = f"memory {draws.total(draws.first(seed, megabytes * 256))}"
+    assert said == due, f"{megabytes} of {unit.megabytes} MiB: {said[:200]!r} [R10]"
+
+
+@milestone("clock", weight=1, requires=["starts"], proves=["R11"], title="It knows the time")
+def test_the_date_is_the_boards(main):
+    main.off()
+    early = time.time()
+    main.switch_on().speaks().up()
+    late = time.time()
+    base = calendar.timegm(time.strptime(main.when, "%Y-%m-%dT%H:%M:%S"))
+    before = time.time()
+    said = int(main.say("date +%s"))
+    least, most = base + before - late - 4, base + time.time() - early + 4
+    assert least <= said <= most, f"{said}, not within {least:.0f} and {most:.0f} [R11]"
+
+
+@check("clock", proves=["R11"])
+def test_its_seconds_are_as_long_as_ours(unit):
+    early, (first, late) = time.monotonic(), (uptime(unit), time.monotonic())
+    time.sleep(12)
+    before, (last, after) = time.monotonic(), (uptime(unit), time.monotonic())
+    least, most = (before - late) * 0.9 - 0.1, (after - early) * 1.1 + 0.1
+    assert least <= last - first <= most, f"{last - first:.1f} s of {before - early:.1f} [R11]"
+
+
+def uptime(unit) -> float:
+    return float(unit.say("cut -d' ' -f1 /proc/uptime"))
+
+
+@check("clock", proves=["R12"])
+def test_chance_differs_between_starts(unit, starts):
+    seen = unit.say("probe chance")
+    other = starts(cpus=2).up()
+    seen += "\n" + other.say("probe chance")
+    other.off()
+    values = [line.split()[-1] for line in seen.splitlines()]
+    assert len(values) == 8 and len(set(values)) == 8, f"{seen!r} [R12]"
+
+
+@milestone("disks", weight=1, requires=["starts"], proves=["R13"],
+           title="Disks and their partitions")  # fmt: skip
+def test_what_is_on_the_partitions(unit, drawn):
+    for path, at, due in drawn.places:
+        said = unit.say(f"dd if={path} bs=512 skip={at} count=8 2>/dev/null | md5sum").split()
+        assert said[:1] == [due], f"{path}, sector {at}: other bytes than were there [R13]"
+
+
+@check("disks", proves=["R13"])
+def test_what_is_written_is_on_the_disk(unit, drawn, rng):
+    for device, disk, number, part in (("vda", drawn.gpt, 0, "3"), ("vdb", drawn.mbr, 1, "6")):
+        first, sectors = disk.parts[part]
+        word, at = draws.word(rng, 40), rng.randrange(sectors)
+        unit.say(f"echo {word} | dd of=/dev/{device}{part} bs=512 seek={at} conv=sync,fsync")
+        copy = unit.machine.flatten(number)
+        found = Image(copy).bytes_at((first + at) * 512, 40)
+        copy.unlink()
+        assert found == word.encode(), f"{device}{part}, sector {at}: {found!r} [R13]"
+
+
+@milestone("files", weight=2, requires=["disks"], proves=["R14"], title="ext4 is read and written")
+def test_files_are_as_they_were_made(unit, drawn):
+    mounted(unit, "/dev/vda2")
+    for path, due in drawn.files.items():
+        said = unit.say(f"md5sum </mnt/'{path}'", 60).split()
+        assert said[:1] == [due], f"{path!r} has other content [R14]"
+
+
+@check("files", proves=["R14"])
+def test_rights_and_attributes_outlast_a_start(main, rng):
+    unit = main.up()
+    mounted(unit, "/dev/vda2")
+    name, value, uid = draws.strange_name(rng), draws.word(rng), rng.randrange(1000, 30_000)
+    unit.say(f"probe attributes /mnt/'{name}' {value} {uid}")
+    unit.say(f"mkdir /mnt/'{name}.d' && mv /mnt/'{name}' /mnt/'{name}.d/' && umount /mnt && sync")
+    unit.off()
+    mounted(unit.up(), "/dev/vda2")
+    said = unit.say(f"probe rights /mnt/'{name}.d/{name}' {uid}").split()
+    due = [f"user.drawn={value}", "read=done", "write=EACCES", "read=EACCES", "write=EACCES"]
+    assert said == due, f"{said}, not {due} [R14]"
+
+
+@check("files", proves=["R14"])
+def test_the_file_system_is_in_order(unit, drawn, rng):
+    mounted(unit, "/dev/vda2")
+    name, many = draws.strange_name(rng), rng.randrange(200, 400)
+    unit.say(f"mkdir /mnt/'{name}' && cd /mnt/'{name}' && for n in $(seq {many}); do echo $n >$n; "
+             "done; rm 1?; ln 2 two; cd / && umount /mnt && sync", 120)  # fmt: skip
+    copy = unit.machine.flatten(0)
+    disk = Image(copy)
+    problems, files = in_order(disk, disk.partition(2)), disk.ext4(disk.partition(2))
+    assert not problems, f"e2fsck: {problems[:300]} [R14]"
+    left = {str(n) for n in range(1, many + 1) if not 10 <= n <= 19} | {"two"}
+    assert set(files.listdir(f"/{name}")) == left, "other files than were left [R14]"
+    copy.unlink()
+
+
+def in_order(disk, part=None) -> str:
+    return (disk.ext4(part) if part else disk.ext4()).problems()
+
+
+def mounted(unit, device: str) -> None:
+    status = unit.code(f"grep -q ' /mnt ' /proc/mounts || mount -t ext4 {device} /mnt")
+    assert status == 0, f"mount -t ext4 {device}: status {status} [R14]"
+
+
+@milestone("power-cut", weight=2, requires=["files"], proves=["R15"],
+           title="What was safe is there after a power cut")  # fmt: skip
+def test_safe_records_are_there(starts, work, rng, seeds):
+    disk = disks.ext4(work / "cut.img", 64)
+    unit, seed = starts(name="cut", cpus=2, disks=[Disk(disk)]).up(), seeds()
+    safe = 0
+    for turn in range(2):
+        mounted(unit, "/dev/vda")
+        mark, more = unit.machine.console.end, rng.randrange(25, 60)
+        unit.machine.send(f" mkdir /mnt/{turn}; probe records {seed + turn} /mnt/{turn}\n")
+        deadline = unit.machine.deadline(120)
+        while safe < more and deadline.remaining() > 0:
+            safe = len(re.findall(r"safe \d+\n", unit.machine.console.since(mark)))
+            time.sleep(0.02)
+        unit.off()
+        assert safe >= more, f"{safe} of {more} records were written [R15]: {unit.end()}"
+        mounted(unit.up(), "/dev/vda")
+        said = unit.say(f"probe recalled {seed + turn} /mnt/{turn} {safe}", 120)
+        due = f"recalled {draws.total(draws.first(seed + turn, safe))}"
+        assert said == due, f"of {safe} records: {said[:200]!r} [R15]"
+        safe = 0
+    unit.say("umount /mnt && sync", 60)
+    unit.off()
+    problems = in_order(Image(unit.machine.flatten()))
+    assert not problems, f"e2fsck after it: {problems[:300]} [R15]"
+
+
+@milestone("network", weight=3, requires=["programs"], proves=["R16"],
+           title="Two networks")  # fmt: skip
+def test_an_address_by_dhcp(unit, net):
+    said = leased(unit, net)
+    assert said, f"{said!r} [R16]"
+
+
+@check("network", proves=["R16"])
+def test_tcp_both_ways(unit, net, loopback, rng, seeds):
+    leased(unit, net)
+    seed, many = seeds(), rng.randrange(20_000, 60_000)
+    said = unit.say(f"probe calls {seed} {net.host} {loopback.tcp} {many}", 120)
+    sent = b"".join(value.to_bytes(8, "little") for value in draws.first(seed, many))
+    assert said.split()[:1] == [draws.total(sent)], f"from the unit: {said!r} [R16]"
+    unit.say(f"probe serves {net.port} 2 >/dev/null 2>&1 &")
+    listens = f"netstat -ltn | grep -q :{net.port}"
+    unit.until(lambda: unit.code(listens) == 0, 20, "server that listens [R16]")
+    for size in (rng.randrange(1, 2000), rng.randrange(200_000, 500_000)):
+        data = rng.randbytes(size)
+        said = peers.ask(unit.machine.forward(net.port), data, 120)
+        assert said == draws.total(data), f"{size} bytes to the unit: {said!r} [R16]"
+
+
+@check("network", proves=["R16"])
+def test_udp(unit, net, loopback, rng):
+    leased(unit, net)
+    for size in (1, 700):
+        word = draws.word(rng, size)
+        said = unit.say(f"probe asks {net.host} {loopback.udp} {word}")
+        assert said == word[::-1], f"{said[:100]!r} [R16]"
+
+
+@check("network", proves=["R17"])
+def test_ipv6_on_the_other_card(unit, neighbour, rng):
+    name = cards(unit)[unit.six]
+    unit.say(f"ip link set {name} up; ip -6 addr replace {neighbour.guest}/64 dev {name}")
+    said = unit.run(f"for n in 1 2 3 4 5 6; do ping6 -c 1 -W 2 {neighbour.address} && break; "
+                    "sleep 1; done", 60)  # fmt: skip
+    assert said.status == 0 and neighbour.pings, f"no ping: {said.stdout[-200:]!r} [R17]"
+    for size in (3, 1100):
+        word = draws.word(rng, size)
+        got = unit.say(f"probe asks {neighbour.address} {neighbour.port} {word}")
+        assert got == word[::-1], f"UDP over IPv6: {got[:100]!r} [R17]"
+
+
+def cards(unit) -> dict[str, str]:
+    """The names of the cards, by their MAC."""
+    said = unit.say("for d in /sys/class/net/*; do echo $(cat $d/address) ${d##*/}; done")
+    return dict(line.split() for line in said.splitlines())
+
+
+def leased(unit, net) -> str:
+    """The address that was drawn, by DHCP; at once where it is there already."""
+    name = cards(unit).get(net.mac)
+    assert name, f"no card has {net.mac} [R16]"
+    if net.own not in unit.say(f"ifconfig {name}"):
+        unit.say(f"ifconfig lo 127.0.0.1 up; ifconfig {name} up")
+        said = unit.run(f"udhcpc -i {name} -n -q -t 5 -T 3 -s /bin/lease", 60).stdout
+        assert f"bound {net.own} " in said, f"DHCP on {name}: {said[-300:]!r} [R16]"
+    return net.own
+
+
+# -- ends -----------------------------------------------------------------------------------------
+
+
+@milestone("ends", weight=2, requires=["starts"], proves=["R21"],
+           title="Off, again, stuck and dead")  # fmt: skip
+def test_poweroff_switches_it_off(starts):
+    unit = starts(cpus=2).up()
+    unit.machine.shell.leave("poweroff -f")
+    unit.goes_off(OFF, "after poweroff -f [R21]")
+
+
+@check("ends", proves=["R21"])
+def test_reboot_starts_it_again(starts):
+    unit = starts(cpus=2).up()
+    unit.listen_from_now()
+    unit.machine.shell.leave("reboot -f")
+    unit.restarts(OFF, "after reboot -f [R21]")
+    unit.speaks("[R21] after reboot -f")
+    unit.off()
+
+
+@check("ends", proves=["R18", "R19"])
+def test_a_damaged_initramfs_is_said_and_it_starts_again(starts, rng):
+    seconds = rng.randrange(3, 6)
+    unit = starts(f"panic={seconds}", hurt=True).switch_on()
+    unit.hears("(?i)panic[^=]", 60, "[R18] of a damaged initramfs")
+    took = unit.restarts(seconds + OFF, f"with panic={seconds} [R19]")
+    assert took >= seconds - 1.5, f"it waited {took:.1f} s, not {seconds} [R19]"
+    assert unit.first_words not in unit.text, "a damaged initramfs was run [R18]"
+    unit.off()
+
+
+@check("ends", proves=["R18", "R19"])
+def test_the_end_of_the_first_program(starts):
+    unit = starts("ends=now").switch_on().speaks()
+    unit.hears("(?i)panic[^=]", 30, "[R18] when the first program has ended")
+    unit.stands(6, "without panic= [R19]")
+    unit.off()
+
+
+@check("ends", proves=["R20"])
+def test_the_watchdog(starts):
+    unit = starts(cpus=1, extra_args=["-device", "i6300esb"]).up()
+    unit.say("watchdog -t 1 -T 8 /dev/watchdog; sleep 1; pidof watchdog")
+    unit.stands(14, "while its watchdog is fed [R20]")
+    unit.say("kill -9 $(pidof watchdog)")
+    unit.restarts(40, "when its watchdog is not fed [R20]")
+    unit.off()
+
+
+@milestone("pressure", weight=3, requires=["files", "network", "calls", "narrow"], proves=["R22"],
+           title="Everything at once, and no memory left")  # fmt: skip
+def test_a_program_that_takes_all_memory_is_ended(starts, rng, seeds):
+    unit = starts(memory_mb=rng.randrange(150, 200), cpus=2).up()
+    for _ in range(2):
+        status = unit.code("probe hog >/dev/null 2>&1", 200)
+        assert status in (3, 137), f"a program that takes all memory: status {status} [R22]"
+        unit.probe("shared", seeds(), "[R22] afterwards")
+    unit.off()
+
+
+@check("pressure", proves=["R22", "R23"])
+def test_everything_at_once(starts, work, rng, net, loopback):
+    disk = disks.ext4(work / "night.img", 64)
+    unit = starts(
+        name="night", memory_mb=rng.randrange(180, 230), cpus=2, disks=[Disk(disk)],
+        extra_args=card(net), files=lease_script(),
+    ).up()  # fmt: skip
+    leased(unit, net)
+    mounted(unit, "/dev/vda")
+    asked = [(rng.choice((*CALLS, *FILES)), draws.seed(rng)) for _ in range(3 * NIGHT)]
+    words = [draws.word(rng) for _ in range(NIGHT)]
+    seed, many = draws.seed(rng), 3000
+    lanes = {
+        "parts": "; ".join(f"{'probe32' if n % 3 == 0 else 'probe'} {part} {value}"
+                           for n, (part, value) in enumerate(asked)),
+        "hogs": "; ".join(["probe hog; echo $?"] * 2),
+        "disk": "; ".join(f"for n in $(seq 20); do echo {word}$n >/mnt/{word}$n; done; sync; "
+                          f"cat /mnt/{word}* | wc -c; rm /mnt/{word}1*" for word in words),
+        "calls": "; ".join([f"probe calls {seed} {net.host} {loopback.tcp} {many}"] * NIGHT),
+    }  # fmt: skip
+    for name, script in lanes.items():
+        unit.write(f"/tmp/{name}.sh", script.replace("; ", "\n") + "\necho over\n")
+    for name in lanes:
+        unit.say(f"sh /tmp/{name}.sh >/tmp/{name}.out 2>/tmp/{name}.err &")
+    said = {}
+    for name in lanes:
+        unit.until(lambda name=name: unit.code(f"grep -q '^over' /tmp/{name}.out") == 0, 300,
+                   f"end of {name} among everything at once [R23]", every=2)  # fmt: skip
+        said[name] = unit.say(f"cat /tmp/{name}.out").splitlines()
+    sent = b"".join(value.to_bytes(8, "little") for value in draws.first(seed, many))
+    due = {
+        "parts": [draws.due(part, value) for part, value in asked],
+        "disk": [str(sum(len(f"{word}{n}\n") for n in range(1, 21))) for word in words],
+        "calls": [draws.total(sent)] * NIGHT,
+    }  # fmt: skip
+    for name, lines in due.items():
+        got = [line for line in said[name] if line][:-1]
+        assert got == lines, f"{name}, among everything at once: {got[:6]}, not {lines[:6]} [R23]"
+    assert set(said["hogs"][:-1]) <= {"3", "137", "Killed"}, f"hogs: {said['hogs']} [R22]"
+    unit.say("umount /mnt && sync", 60)
+    unit.off()
+    problems = in_order(Image(unit.machine.flatten()))
+    assert not problems, f"e2fsck afterwards: {problems[:300]} [R23]"
+
+
+# -- size -----------------------------------------------------------------------------------------
+
+
+@milestone(
+    "within-2",
+    weight=2,
+    requires=["console", "users", "processors", "clock", "power-cut", "ends", "pressure"],
+    proves=["R24"],
+    title="Within 2 times par",
+)
+def test_the_kernel_is_within_2_times_par(size):
+    assert size <= 2 * PAR, f"{size} bytes; 2 times par are {2 * PAR} [R24]"
+
+
+@milestone("within-par", weight=3, requires=["within-2"], proves=["R24"],
+           title="Within 1.25 times par")  # fmt: skip
+def test_the_kernel_is_within_1_25_times_par(size):
+    assert size <= int(1.25 * PAR), f"{size} bytes; 1.25 times par are {int(1.25 * PAR)} [R24]"

@@ -1,0 +1,163 @@
+"""A machine with the delivered kernel and an initramfs of the verifier's."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import draws
+import initramfs
+
+from benchflow.bench.ethernet import drawn_mac
+from benchflow.bench.guest import Guest
+from benchflow.boot import GuestError
+
+KERNEL = "/app/out/bzImage"
+MOST_BYTES = 4 << 20
+PAR = 1_844_224  # [R24] of the order
+STARTS = 60  # seconds until the first program has spoken [R1]
+
+
+LEASE = """#!/bin/sh
+case $1 in
+bound) ifconfig $interface $ip netmask $subnet up
+	route add default gw $router dev $interface
+	echo bound $ip $subnet $router ;;
+esac
+"""
+
+
+def lease_script() -> dict[str, bytes]:
+    """What udhcpc has done with a lease."""
+    return {"bin/lease": LEASE.encode()}
+
+
+@dataclass(frozen=True)
+class Net:
+    """The network of a card: the address that its DHCP server gives, and the verifier's."""
+
+    own: str
+    host: str
+    mac: str
+    port: int  # of a server in the guest
+
+    @classmethod
+    def draw(cls, rng: random.Random) -> Net:
+        net = f"10.{rng.randrange(1, 250)}.{rng.randrange(1, 250)}"
+        own = f"{net}.{rng.randrange(20, 200)}"
+        return cls(own, f"{net}.2", drawn_mac(), rng.randrange(1024, 60_000))
+
+
+def card(net: Net) -> list[str]:
+    """A card with a DHCP server, and the verifier's loopback behind it."""
+    whole = net.host.rpartition(".")[0] + ".0/24"
+    return [
+        "-netdev", f"user,id=drawn,ipv6=off,net={whole},host={net.host},dhcpstart={net.own},"
+        f"hostfwd=tcp:127.0.0.1:0-{net.own}:{net.port}",
+        "-device", f"virtio-net-pci,netdev=drawn,mac={net.mac}",
+    ]  # fmt: skip
+
+
+class Unit(Guest):
+    """`label` and `drawn` are of this run; the first program says what they come to."""
+
+    def __init__(self, machines, kernel: Path, folder: Path, name: str, rng: random.Random, *,
+                 words: str = "", packed: bool = True, files: dict[str, bytes] | None = None,
+                 hurt: bool = False, **spec) -> None:  # fmt: skip
+        self.label, self.drawn = draws.word(rng), draws.word(rng, 400)
+        data = initramfs.archive(self.drawn, files or {})
+        data = initramfs.packed(data) if packed else data
+        path = folder / f"{name}.initramfs"
+        path.write_bytes(initramfs.damaged(data, rng) if hurt else data)
+        given = f"{draws.word(rng)}={draws.word(rng)} label={self.label}"
+        machine = machines.create(
+            name, kernel=kernel, initrd=path, vga=False,
+            append=" ".join(filter(None, ["console=ttyS0", words, given])), **spec,
+        )  # fmt: skip
+        super().__init__(machine, "")
+        self._mark = 0
+
+    @property
+    def first_words(self) -> str:
+        """What the first program has to say."""
+        return f"first {self.label} {draws.total((self.label + self.drawn).encode())}"
+
+    @property
+    def text(self) -> str:
+        """The console since the last `switch_on`."""
+        return self.machine.console.since(self._mark)
+
+    def end(self) -> str:
+        return repr(self.text[-300:])
+
+    def switch_on(self) -> Unit:
+        self.listen_from_now()
+        self.machine.boot()
+        return self
+
+    def listen_from_now(self) -> None:
+        self._mark = self.machine.console.end
+
+    def hears(self, pattern: str, seconds: float, why: str) -> re.Match[str]:
+        """Wait for words on the console, panics or not; AssertionError where they do not come."""
+        deadline = self.machine.deadline(seconds)
+        while True:
+            late = deadline.remaining() <= 0 or not self.machine.alive
+            if found := re.search(pattern, self.text):
+                return found
+            assert not late, f"no /{pattern}/ in {seconds:g} s {why}; the console ends {self.end()}"
+            time.sleep(0.05)
+
+    def speaks(self, why: str = "[R2]") -> Unit:
+        """The first program has said its words."""
+        self.hears(re.escape(self.first_words), STARTS, why)
+        return self
+
+    def up(self) -> Unit:
+        """On, with a shell on its console; at once where it is so already."""
+        if not self.machine.alive:
+            self.switch_on().speaks()
+        try:
+            self.machine.attach(60)
+        except GuestError as error:
+            raise AssertionError(f"no shell on the console [R3]: {error}; {self.end()}") from None
+        return self
+
+    def off(self) -> None:
+        """Without power."""
+        if self.machine.alive:
+            self.machine.power_cut()
+
+    def probe(self, part: str, seed: int, why: str, *, program: str = "probe",
+              seconds: float = 60) -> None:  # fmt: skip
+        """A part says what was drawn for it."""
+        said = self.run(f"{program} {part} {seed}", seconds).stdout.strip()
+        due = draws.due(part, seed)
+        assert said == due, f"{program} {part}: said {said[:300]!r}, not {due!r} {why}"
+
+    def stands(self, seconds: float, why: str) -> None:
+        """It neither restarts nor switches itself off."""
+        boots, deadline = self.machine.boots, self.machine.deadline(seconds)
+        while deadline.remaining() > 0:
+            assert self.machine.alive, f"it switched itself off {why}"
+            assert self.machine.boots == boots, f"it restarted {why}"
+            time.sleep(0.2)
+
+    def restarts(self, seconds: float, why: str) -> float:
+        """Wait for a restart; the real seconds that it took."""
+        boots, since = self.machine.boots, time.monotonic()
+        deadline = self.machine.deadline(seconds)
+        while self.machine.boots == boots:
+            assert self.machine.alive, f"it switched itself off {why}"
+            assert deadline.remaining() > 0, f"no restart in {seconds:g} s {why}: {self.end()}"
+            time.sleep(0.05)
+        return time.monotonic() - since
+
+    def goes_off(self, seconds: float, why: str) -> None:
+        deadline = self.machine.deadline(seconds)
+        while self.machine.alive:
+            assert deadline.remaining() > 0, f"still on after {seconds:g} s {why}: {self.end()}"
+            time.sleep(0.05)
