@@ -109,7 +109,7 @@ cp --sparse=always "$field/unit.img" "$image"
 part() { sfdisk -J "$image" | python3 -c '
 import json, sys
 print(next(p["start"] for p in json.load(sys.stdin)["partitiontable"]["partitions"] if p["name"] == sys.argv[1]))' "$1"; }
-dd if="$work/slot" of="$image" bs=512 seek="$(part slot-a)" conv=notrunc,sparse status=none
+dd if="$work/slot" of="$image" bs=512 seek="$(part slot-a)" conv=notrunc status=none
 python3 - "$image" "$(part state)" "$s0" "$s1" <<'WRITE'
 import sys
 
