@@ -86,9 +86,7 @@ class Fleet:
         unit.restart()
         unit.runs(media.releases["low"])
         unit.add(secrets.token_hex(8))
-        found = self._moment()
-        unit.machine.close()
-        return found
+        return self._moment()
 
 
 def is_recalled(unit: Unit, media: Media, slot: str) -> None:
