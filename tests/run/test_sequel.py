@@ -160,7 +160,7 @@ def test_what_cannot_be_begun_from_is_told(top: Path, earlier: dict[str, Any]) -
     said = refused("run", "test/more", "-a", "nop", "--from-trial", nop)
     assert f"{nop} is failed" in said and "begin from another trial" in said
     said = refused("run", "test/more", "-a", "oracle", "--from-trial", own)
-    assert f"{own} is the work of scripted:agent, and oracle would go on with it" in said
+    assert f"{own} is the work of scripted:agent, and oracle would continue it" in said
     copy = top / "jobs" / "touched"
     shutil.copytree(top / "jobs" / "first", copy)
     touched = copy / earlier["scripted"]["name"] / "artifacts/app/out/words.txt"

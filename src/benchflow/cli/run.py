@@ -223,7 +223,7 @@ def command(
       benchflow run spin/appliance -a exploit:NAME                     an exploit; it should fail
       benchflow run spin/appliance -a variant:NAME                     honest; it should resolve
       benchflow run 'repair/*' -a claude-code -m anthropic/MODEL --checkpoints 10   see credit
-      benchflow run my/sequel -a oracle --from-trial JOB/TRIAL    go on with one's own work
+      benchflow run my/sequel -a oracle --from-trial JOB/TRIAL    continue one's own work
       benchflow run repair/dead-server -a external          waits for benchflow drive, or MCP
       benchflow run ./my-task -a scripted --script commands.txt
       benchflow run ./my-task --sandbox vm        loop devices, kernel modules, systemd

@@ -86,13 +86,12 @@ def begun_from(task: Task, named: str, jobs_dir: Path) -> Begun | None:
 
 
 def refuse_others(earlier: Earlier, agents: Iterable[AgentConfig]) -> None:
-    """Raise UsageError where another agent than that of the earlier trial is to go on with it."""
+    """Raise UsageError where another agent than that of the earlier trial is to continue it."""
     for each in agents:
         config: Mapping[str, Any] = each.model_dump(mode="json", exclude_defaults=True)
         if who(config) != earlier.who:
             raise UsageError(
-                f"{earlier.name} is the work of {earlier.who}, and {who(config)} would go on "
-                "with it",
+                f"{earlier.name} is the work of {earlier.who}, and {who(config)} would continue it",
                 hint="a sequel begins from the same agent's work, or from the authors': name that "
                 "agent and model, or leave --from-trial out",
             )
