@@ -184,6 +184,7 @@ def test_there_is_no_way_back(unit, media):
     unit.up()
     no_way_back(unit)
     is_recalled(unit, media, "b")
+    unit.whole(unit.status())
 
 
 @check("no-way-back", proves=["R6"])
@@ -215,6 +216,8 @@ def test_a_crash_changes_nothing(unit, media):
 def test_a_history(make, field, media, history):
     one = updated(make, history, field.result(history), media)
     try:
+        is_recalled(one, media, one.status()["slot"])
+        one.whole(one.status())
         refuses_the_old_key(one, media)
         no_way_back(one)
     finally:

@@ -110,12 +110,15 @@ def no_way_back(unit: Unit) -> None:
 
 
 def updated(make: Callable[[str, Moment], Unit], name: str, moment: Moment, media: Media) -> Unit:
-    """A unit of this history, after it took the recall by its own updater; its slot is checked."""
+    """A unit of this history, after it took the recall by its own updater."""
     unit = make(name, moment)
     unit.start(TRIAL_SECONDS)
     before = unit.status()
     unit.installs(media.path("recall"))
     unit.restart(TRIAL_SECONDS)
-    is_recalled(unit, media, "b" if before["slot"] == "a" else "a")
-    unit.whole(unit.status())
+    status = unit.runs(media.releases["recall"])
+    found = (status["slot"], status["floor"])
+    due = ("b" if before["slot"] == "a" else "a", str(RECALL))
+    same(found, due, "slot and floor after the confirmation of version 1000 [R3]")
+    unit.keeps()
     return unit
