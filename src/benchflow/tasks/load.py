@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
 import itertools
 import math
 import re
@@ -294,7 +293,7 @@ def _assemble(
         path=folder,
         name=f"{ours.topic}/{ours.name}",
         version=parsed.task.version,
-        digest=_digest(folder, sequel),
+        digest=sequels.with_recipe(digest_of(folder, SCORED_PARTS), sequel),
         is_benchflow=True,
         description=parsed.task.description,
         authors=(authors := tuple(author.name for author in parsed.task.authors)),
@@ -366,15 +365,6 @@ def _sequel(
     earlier = _load(where, may_be_sequel=False)
     problems += [Problem("task.toml", key, *found) for found in sequels.problems(earlier, folder)]
     return Sequel(earlier, told.place)
-
-
-def _digest(folder: Path, sequel: Sequel | None) -> str:
-    own = digest_of(folder, SCORED_PARTS)
-    if sequel is None:
-        return own
-    return hashlib.sha256(
-        f"{own} {sequels.recipe_digest(sequel.earlier.path)}".encode()
-    ).hexdigest()
 
 
 def _told_of(parsed: TaskFile) -> list[Contribution]:

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from benchflow.base import shell_pieces
 from benchflow.errors import TaskError, UsageError
 from benchflow.tasks.digest import digest_of, files_below
-from benchflow.tasks.model import Begun, Deliverable, Task
+from benchflow.tasks.model import Begun, Deliverable, Sequel, Task
 
 #: Of the build contexts; the first stage has the same name.
 FOLDER = "earlier"
@@ -67,6 +67,13 @@ def problems(earlier: Task, folder: Path) -> list[tuple[str, str]]:
 def recipe_digest(earlier: Path) -> str:
     """Names how the authors' earlier deliverable is made."""
     return digest_of(earlier, _RECIPE)
+
+
+def with_recipe(own: str, sequel: Sequel | None) -> str:
+    """A task's digest: of its `own` folder, and of what it begins from where it is a sequel."""
+    if sequel is None:
+        return own
+    return hashlib.sha256(f"{own} {recipe_digest(sequel.earlier.path)}".encode()).hexdigest()
 
 
 def delivered_digest(earlier: Task, folder: Path) -> str:
