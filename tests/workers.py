@@ -73,11 +73,11 @@ def _listed(folder: Path) -> Path:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One a processor, since machines that boot compute; half as many more if quick."""
+    """Half as many more as there are processors: a test waits half of its time, for machines that
+    boot as for others' limits."""
     processors = len(os.sched_getaffinity(0))
     gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 30
-    wanted = processors + (processors + 1) // 2 if config.getoption("quick") else processors
-    return max(1, min(wanted, gib // _GIB_A_WORKER))
+    return max(1, min(processors + (processors + 1) // 2, gib // _GIB_A_WORKER))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:

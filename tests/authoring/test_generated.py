@@ -11,12 +11,13 @@ import pytest
 from msgspec.structs import replace
 from test_gates import trial
 
-from benchflow.authoring import generated, static_gates
+from benchflow.authoring import generated, parts_tried, static_gates
 from benchflow.authoring.gate import Status
-from benchflow.authoring.generated import Tried
 from benchflow.authoring.last_stage import copied_last
+from benchflow.authoring.parts_tried import Kind, PartsTried
 from benchflow.cli.app import run
 from benchflow.generators import Generator, generators
+from benchflow.generators.companies import handed_out
 from benchflow.generators.generator import load
 from benchflow.generators.spec import chosen
 from benchflow.generators.write import explanation
@@ -77,29 +78,92 @@ def test_what_is_handed_out_has_to_earn_exactly_what_the_part_leaves_whole() -> 
     assert _alone(server, others[1:]) == "partitions fail though it does not break them"
 
 
-def test_a_record_lapses_with_the_part_and_only_with_it(copy: Path) -> None:
-    server = load(copy)
-    told = {
-        name: vars(Tried(generated.digest_of_part(server, name, root()), *well, "2026-11-28"))
-        for name, well in {
-            "shell-left": ("exact", "resolved"),
-            "key-left": ("exact", "resolved"),
-            "root-open": ("rights pass though it breaks them", "resolved"),
-        }.items()
-    }
-    (copy / "tried.json").write_text(json.dumps({"schema": 1, "parts": told}))
-    assert generated.holding(load(copy), root()) == {"shell-left", "key-left"}
+Note = Callable[..., None]
+
+
+@pytest.fixture
+def note(copy: Path) -> Note:
+    """Puts a trial of these parts, as they are now, into the record."""
+
+    def noted(kind: Kind, came_to: str, *names: str) -> None:
+        server = load(copy)
+        of_all = parts_tried.digests(server, root())
+        digests = {name: of_all[name] for name in names}
+        parts_tried.record(server, PartsTried(kind, digests, came_to, "2026-11-28"))
+
+    return noted
+
+
+def test_a_record_lapses_with_the_part_and_only_with_it(copy: Path, note: Note) -> None:
+    for name, came_to in {
+        "shell-left": "exact",
+        "key-left": "exact",
+        "root-open": "rights pass though it breaks them",
+    }.items():
+        note(Kind.HANDED_OUT, came_to, name)
+        note(Kind.ORACLE, "resolved", name)
+    assert parts_tried.holding(load(copy), root()) == {"shell-left", "key-left"}
     edit(copy / "parts/shell-left.toml", "4755", "4711")
-    assert generated.holding(load(copy), root()) == {"key-left"}
+    assert parts_tried.holding(load(copy), root()) == {"key-left"}
     edit(copy / "parts/key-left.toml", 'breaks = ["rights"]', 'breaks = ["rights", "login"]')
-    assert generated.holding(load(copy), root()) == set()
+    assert parts_tried.holding(load(copy), root()) == set()
+
+
+def test_two_companies_show_a_part_and_only_two_without_another_in_common(
+    copy: Path, note: Note
+) -> None:
+    note(Kind.ORACLE, "resolved", "key-left")
+    note(Kind.HANDED_OUT, "exact", "key-left", "timer-masked", "journal-left")
+    assert not parts_tried.holding(load(copy), root())
+    note(Kind.HANDED_OUT, "exact", "host-renamed", "key-left", "timer-masked")
+    assert not parts_tried.holding(load(copy), root())
+    note(Kind.HANDED_OUT, "rights pass though it breaks them", "key-left", "machine-id-cloned")
+    assert not parts_tried.holding(load(copy), root())
+    note(Kind.HANDED_OUT, "exact", "initramfs-hook", "key-left")
+    assert parts_tried.holding(load(copy), root()) == {"key-left"}
+    note(Kind.HANDED_OUT, "rights pass though it breaks them", "key-left")
+    assert not parts_tried.holding(load(copy), root())
+
+
+def test_what_is_wrong_in_company_is_a_finding_though_each_part_alone_is_right(
+    copy: Path, note: Note
+) -> None:
+    note(Kind.HANDED_OUT, "healthy fail though it does not break them", "key-left", "root-open")
+    for name in ("key-left", "root-open"):
+        note(Kind.HANDED_OUT, "exact", name)
+        note(Kind.ORACLE, "resolved", name)
+    server = load(copy)
+    assert parts_tried.holding(server, root()) == {"key-left", "root-open"}
+    found = generated.weak(server, parts_tried.digests(server, root()))
+    assert found[0] == "key-left, root-open: healthy fail though it does not break them"
+    assert "shell-left: not tried enough (oracle)" in found
+
+
+def test_what_is_due_is_tried_in_company_and_a_part_that_changed_alone(
+    copy: Path, note: Note
+) -> None:
+    server = load(copy)
+
+    def due(again: bool = False) -> list[tuple[str, ...]]:
+        of = parts_tried.digests(load(copy), root())
+        return generated.due_of(load(copy), Kind.HANDED_OUT, of, alone=False, again=again)
+
+    companies = handed_out(server)
+    assert due() == companies
+    of_all = parts_tried.digests(server, root())
+    for company in companies:
+        digests = {name: of_all[name] for name in company}
+        parts_tried.record(server, PartsTried(Kind.HANDED_OUT, digests, "exact", "2026-11-28"))
+    assert due() == [] and due(again=True) == companies
+    edit(copy / "parts/shell-left.toml", "4755", "4711")
+    assert due() == [("shell-left",)]
 
 
 def test_a_record_holds_in_the_next_version_of_the_generator(copy: Path) -> None:
-    before = generated.digest_of_part(load(copy), "shell-left", root())
+    before = parts_tried.digests(load(copy), root())["shell-left"]
     version = load(copy).version
     edit(copy / "generator.toml", f"version = {version}\n", f"version = {version + 1}\n")
-    assert generated.digest_of_part(load(copy), "shell-left", root()) == before
+    assert parts_tried.digests(load(copy), root())["shell-left"] == before
 
 
 Ask = Callable[..., tuple[int, str]]

@@ -7,7 +7,6 @@ fixed priority, so that it is the same on every host, whatever else goes on ther
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -23,7 +22,7 @@ from starting import Start
 from benchflow.boot.errors import GuestPanic
 from benchflow.boot.machine.deadline import RunQueue
 from benchflow.boot.machine.disks import Disk
-from benchflow.boot.machine.guest import DEAD_TIMER
+from benchflow.boot.machine.guest import DEAD_TIMER, TIMER_MISSED
 from benchflow.boot.machine.virtual_machine import Machine
 from benchflow.boot.observer import Observer
 from guests import SHELL_INIT, modules
@@ -33,23 +32,25 @@ pytestmark = pytest.mark.needs("qemu", "guests")
 QUIET = "console=ttyS0 quiet"
 TIMER_WORKS = "Calibrating delay loop"  # what the kernel says next
 WORDS = DEAD_TIMER.decode().replace("'", "'\\''")
-#: Has the processor for 200 ms of 203, whenever it is not stopped; at 50 the kernel finds another
-#: way to its timer.
+MISSED = TIMER_MISSED.decode()
+#: Has the processor for BUSY of BUSY + FREE milliseconds, whenever it is not stopped.
 RIVAL = """
 import os, signal, sys, time
-os.sched_setaffinity(0, {int(sys.argv[1])})
+place, busy, free = map(int, sys.argv[1:])
+os.sched_setaffinity(0, {place})
 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(2))
 os.kill(os.getpid(), signal.SIGSTOP)
 while True:
-    end = time.monotonic() + 0.2
+    end = time.monotonic() + busy / 1000
     while time.monotonic() < end: pass
-    time.sleep(0.003)
+    time.sleep(free / 1000)
 """
+SHARES, MOST = (10, 10), (200, 3)  # with 50 of 53 a tick comes through
 
 
-def panics(text: str) -> int:
-    """How many kernels panicked: "end Kernel panic" is the end of one, where it gets that far."""
-    return len(re.findall(f"(?<!end ){re.escape(DEAD_TIMER.decode())}", text))
+def starts(text: str) -> int:
+    """How many kernels began."""
+    return text.count("] Linux version ")
 
 
 class Notes(Observer):
@@ -70,27 +71,39 @@ def at_priority(threads: list[int], policy: int, priority: int) -> None:
 
 @contextmanager
 def starved(machine: Machine, until: int) -> Iterator[None]:
-    """Somebody else has the guest's processor from the kernel's first words on until it found a
-    timer, until so many starts were for nothing; what is left of it is the guest's alone."""
+    """Somebody else has half of the guest's processor up to the kernel's first words and nearly all
+    of it from there until it found a timer, until so many starts were for nothing; what is left of
+    it is the guest's alone."""
     over = threading.Event()
     watch, threads = machine._watch, machine._hardware.process.processors
     place = min(os.sched_getaffinity(0))
     for thread in threads:
         os.sched_setaffinity(thread, {place})
-    rival = subprocess.Popen([sys.executable, "-c", RIVAL, str(place)])
+    half, most = (
+        subprocess.Popen([sys.executable, "-c", RIVAL, *map(str, (place, *share))])
+        for share in (SHARES, MOST)
+    )
+    for each in (half, most):
+        os.waitid(os.P_PID, each.pid, os.WSTOPPED | os.WNOWAIT)
+
+    def run(rival: subprocess.Popen[bytes] | None) -> None:
+        for each in (half, most):
+            each.send_signal(signal.SIGCONT if each is rival else signal.SIGSTOP)
 
     def starve() -> None:
-        busy = False
+        now: subprocess.Popen[bytes] | None = None
         while not over.is_set() and watch.dead_timers < until:
             said = machine.console.since(watch.boot_start)
-            wanted = "Dynamic Preempt" in said and TIMER_WORKS not in said
-            if wanted != busy:
-                busy = wanted
-                at_priority(threads, *((os.SCHED_FIFO, 1) if busy else (os.SCHED_OTHER, 0)))
-                rival.send_signal(signal.SIGCONT if busy else signal.SIGSTOP)
+            wanted = half if "Dynamic Preempt" not in said else most
+            wanted = None if TIMER_WORKS in said else wanted
+            if wanted is not now:
+                now = wanted
+                at_priority(threads, *((os.SCHED_FIFO, 1) if now is most else (os.SCHED_OTHER, 0)))
+                run(now)
             time.sleep(0.01)
-        rival.kill()
-        rival.wait()
+        for each in (half, most):
+            each.kill()
+            each.wait()
         at_priority(threads, os.SCHED_OTHER, 0)
 
     starving = threading.Thread(target=starve)
@@ -102,6 +115,7 @@ def starved(machine: Machine, until: int) -> Iterator[None]:
         starving.join()
 
 
+@pytest.mark.alone
 @pytest.mark.needs("root")
 def test_a_busy_host_is_not_the_guests_fault(start: Start, shell_initrd: Path) -> None:
     for _ in range(12):  # the starving can begin too late, and a tick come through
@@ -111,7 +125,7 @@ def test_a_busy_host_is_not_the_guests_fault(start: Start, shell_initrd: Path) -
             shell = machine.attach(timeout=300)
         assert shell.run("echo up").stdout == "up\n"
         spoilt = [line for line in notes.lines if "host was so busy" in line]
-        assert len(spoilt) == panics(machine.console.text)
+        assert len(spoilt) == starts(machine.console.text) - 1
         if len(spoilt) == 2:
             break
     assert len(spoilt) == 2
@@ -127,7 +141,9 @@ def test_a_busy_host_is_not_the_guests_fault(start: Start, shell_initrd: Path) -
 
 def test_printing_the_words_once_is_another_start(start: Start, tmp_path: Path) -> None:
     marked = 'read word < /dev/vda; [ "$word" ] || { echo mark > /dev/vda; sync; '
-    init = f"{marked} echo '{WORDS}  Boot with apic=debug'; sleep 1000; }}\n{SHELL_INIT}"
+    panics = f"{marked} echo '{WORDS}  Boot with apic=debug'; sleep 1000; }}"
+    # A kernel that missed a timer and found it in another way is let be, in every start.
+    init = f"echo '{MISSED}'; sleep 1\n{panics}\n{SHELL_INIT}"
     disk = tmp_path / "disk.img"
     disk.write_bytes(bytes(1 << 20))
     machine = start(
@@ -137,9 +153,9 @@ def test_printing_the_words_once_is_another_start(start: Start, tmp_path: Path) 
     # In a session they are words as any others.
     told = shell.run(f"echo '{WORDS}'; sleep 1; echo still here").stdout
     assert told == f"{DEAD_TIMER.decode()}\nstill here\n"
-    # Unless others have most of this host as well.
-    assert machine._watch.dead_timers == 1
-    assert machine.boots == 2 - machine._watch.spoilt
+    # Others may have most of this host as well.
+    assert 1 <= machine._watch.dead_timers <= 1 + machine._watch.spoilt
+    assert machine.boots == 1 + machine._watch.dead_timers - machine._watch.spoilt
 
 
 #: A boot sector that counts its starts in the disk's second sector, waits six seconds in each of

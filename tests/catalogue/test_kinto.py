@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,13 @@ def test_the_limits_that_are_said_are_those_that_are_kept() -> None:
     service = helper("onboard/kinto", "service")
     assert "answers on TCP port 8888 within four minutes" in said
     assert (service.PORT, service.READY_SECONDS) == (8888, 240)
+    assert (service.ANSWER_SECONDS, service.MAIL_SECONDS) == (120, 60)
+    assert "a minute after what it is about" in said
     assert "within four minutes of power-on" in said and "guest.start(240)" in checks
     assert "switches the machine off within two" in said and "power_off(120)" in fixtures
-    assert "eight tests take ten minutes" in said and "DRAWN_TESTS = 8" in checks
+    assert "eight tests take ten minutes" in said and "DRAWN_TESTS, BROKEN = 8, 3" in checks
     assert "of 12,000 small ones" in (TASK / "environment/CHANGE.md").read_text()
-    assert "MANY = 10_040" in checks
+    assert "MANY = (10_040, 12_000)" in checks
 
 
 def test_a_site_s_settings_have_the_names_of_the_shown_ones() -> None:
@@ -61,6 +64,7 @@ def test_a_digest_is_that_of_the_change_request() -> None:
         ("read-settings", r"^umount.*"),
         ("kinto.service", r"^Restart=always"),
         ("run.py", r"^    wait_for\("),
+        ("run.py", r"^    import waitress$"),
         ("run.py", r"^    if create_user"),
         ("run.py", r" collection_digest$"),
     ],
@@ -77,3 +81,34 @@ def test_what_is_drawn_from_is_whole() -> None:
     assert told["versions"].items() <= pinned.items()
     assert all(name.startswith("tests/") and "::" in name for name in told["tests"])
     assert {name.split("/")[0] for name in told["sources"]} == {"kinto", "kinto-emailer"}
+
+
+def test_what_breaks_a_run_breaks_what_is_named_and_nothing_else(tmp_path: Path) -> None:
+    tests = tmp_path / "kinto/tests"
+    tests.mkdir(parents=True)
+    cases = "".join(f"    def test_{n}(self):\n        assert self.ready\n\n" for n in "abc")
+    (tests / "test_one.py").write_text(
+        "import unittest\n\nclass One(unittest.TestCase):\n"
+        f"    def setUp(self):\n        self.ready = True\n\n{cases}"
+    )
+    names = [f"tests/test_one.py::One::test_{n}" for n in "abc"]
+    broken = {names[0]: "word0", names[2]: "word2"}
+    path = tmp_path / "test_ours.py"
+    path.write_text(helper("onboard/kinto", "breaking").breaking(broken))
+    ask = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *names, str(path)]
+    done = subprocess.run(ask, cwd=tmp_path / "kinto", capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "2 failed, 2 passed" in done.stdout
+    assert "word0" in done.stdout and "word2" in done.stdout
+
+
+def test_a_changed_module_is_found_in_copies_and_in_nothing_else() -> None:
+    copied = helper("onboard/kinto", "copied")
+    names = [f"kinto/m{n}.py" for n in range(12)]
+    told = {"sources": {f"kinto/{n}": "same" for n in names}}
+    told["sources"]["kinto-emailer/src/kinto_emailer/__init__.py"] = "same"
+    copy = {f"/x/{name}": "same" for name in names} | {"/srv/kinto/kinto/m1.py": "else"}
+    assert copied.changed(copy, copy.__getitem__, told) == ""
+    copy["/x/kinto/m7.py"] = "else"
+    assert copied.changed(copy, copy.__getitem__, told) == "/x/kinto/m7.py"
+    plugin = {"/y/kinto_emailer/__init__.py": "else"}
+    assert copied.changed(plugin, plugin.__getitem__, told) == "/y/kinto_emailer/__init__.py"

@@ -181,13 +181,17 @@ def _assembled(
     whose: dict[str, Whose] = {}
     pairs: list[Pair] = []
     meant: dict[str, Meant] = {}
+    tasks: dict[str, Task | None] = {}
 
-    def put(first: str, second: str, task: Record, kind: Literal["real", "blank"]) -> None:
+    def put(first: str, second: str, record: Record, kind: Literal["real", "blank"]) -> None:
         two = [first, second]
         draw.shuffle(two)
-        made = _pair(next(ids), task, (two[0], two[1]), (sides[two[0]], sides[two[1]]))
+        if record.task not in tasks:
+            tasks[record.task] = _task_of(record)
+        by_side = sides[two[0]], sides[two[1]]
+        made = _pair(next(ids), record, tasks[record.task], (two[0], two[1]), by_side)
         pairs.append(made)
-        meant[made.id] = Meant(kind, task.task, made.sides)
+        meant[made.id] = Meant(kind, record.task, made.sides)
 
     for pair in chosen:
         shared = _shared([one.side for one in pair])
@@ -273,12 +277,13 @@ def _blank(like: Side) -> Side:
     return Side(tuple(Console(one.machine, (), one.seconds) for one in like.consoles))
 
 
-def _pair(id: str, record: Record, named: tuple[str, str], two: tuple[Side, Side]) -> Pair:
+def _pair(
+    id: str, record: Record, task: Task | None, named: tuple[str, str], two: tuple[Side, Side]
+) -> Pair:
     topic = record.topic or record.task.partition("/")[0]
     questions = [BY_TOPIC.get(topic, SHIP), MADE]
     if all(side.words for side in two):
         questions.append(DOCUMENTS)
-    task = _task_of(record)
     text = ""
     if task and (task.path / "instruction.md").is_file():
         text = (task.path / "instruction.md").read_text(encoding="utf-8")[:_MOST_INSTRUCTION]

@@ -1,28 +1,23 @@
-"""Gates of a generator: its draws, each of its parts alone, and instances of each level.
+"""Gates of a generator: its draws, its parts, and instances of each level.
 
-What was found of a part is kept in `tried.json` beside the generator, for as long as the task that
-has that part alone stays the same bytes, the generator's version aside: a part that is added makes
-no other one due again.
+What was found of parts is kept in `tried.json` beside the generator (`parts_tried`).
 """
 
 from __future__ import annotations
 
-import datetime
-import json
-import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from benchflow.authoring import gate_rules
+from benchflow.authoring import gate_rules, parts_tried
 from benchflow.authoring.check import check
 from benchflow.authoring.gate import GateResult, Status, judged
+from benchflow.authoring.parts_tried import GOOD, Kind
 from benchflow.authoring.trials import Trials
-from benchflow.base import atomic
 from benchflow.base.home import home
 from benchflow.base.numbers import plural
 from benchflow.errors import BenchflowError
-from benchflow.generators import Generator, Instance, files
+from benchflow.generators import Generator, Instance
+from benchflow.generators.companies import Company, handed_out, repaired
 from benchflow.generators.spec import Spec, chosen, spec
 from benchflow.generators.write import write
 from benchflow.results.model import Trial, Verdict
@@ -33,22 +28,6 @@ GATES = ("seeds", "parts", "sample")
 _SEEDS = 100
 AS_IT_CAME = "as-it-came"
 Report = Callable[[GateResult], None]
-
-
-@dataclass(frozen=True)
-class Tried:
-    """A part alone. `broken`: what handing in what was handed out earned; `repaired`: what the
-    oracle came to. Both are "" where it was not tried, "exact" and "resolved" where all is well."""
-
-    digest: str
-    broken: str
-    repaired: str
-    day: str
-
-    @property
-    def good(self) -> bool:
-        """Whether the part does what it says."""
-        return (self.broken, self.repaired) == ("exact", "resolved")
 
 
 def seeds(generator: Generator, tasks: Path) -> GateResult:
@@ -66,7 +45,8 @@ def seeds(generator: Generator, tasks: Path) -> GateResult:
                 findings.append(f"level {level}, seed {seed}: {error.message}")
         drawn |= {one.digest for one in found}
         seen |= {part.name for one in found for part in one.parts}
-        if found and _bytes(generator, found[0], tasks) != _bytes(generator, found[0], tasks):
+        twice = {parts_tried.digest(generator, one, tasks) for one in found[:1] * 2}
+        if len(twice) > 1:
             findings.append(f"level {level}: the same seed gave other bytes")
     count = len(generator.levels) * _SEEDS
     if len(drawn) < count and not findings:
@@ -82,31 +62,76 @@ def parts(
     names: Sequence[str],
     listener: Listener,
     *,
-    begin: Callable[[str], None] = lambda name: None,
+    begin: Callable[[str], None] = lambda what: None,
     again: bool = False,
 ) -> GateResult:
-    """Each of `names` alone: what is handed out earns exactly what the part leaves whole, and the
-    oracle resolves. What is recorded for the same bytes is taken, unless `again`."""
-    known = tried(generator)
-    findings, trials, ran = [], [], 0
-    for name in names or sorted(generator.parts):
-        digest = digest_of_part(generator, name, tasks)
-        before = known.get(name)
-        if again or before is None or before.digest != digest or not before.good:
-            begin(name)
-            before, found = _try(generator, name, digest, tasks, listener)
-            trials += found
-            ran += 1
-            if before:
-                _record(generator, name, before)
-        if before and not before.good:
-            findings += [
-                f"{name}: {what}"
-                for what, well in ((before.broken, "exact"), (before.repaired, "resolved"))
-                if what != well
-            ]
-    summary = f"{plural(len(names or generator.parts), 'part')} alone, {ran} run now"
-    return gate_rules.errors("parts", trials) or judged("parts", summary, findings)
+    """What is handed out earns exactly what the parts in it leave whole, and the oracle resolves:
+    of each of `names` alone; without names, of all parts, two companies of each
+    (`generators.companies`), and alone where a company came to anything else. What is recorded for
+    the same bytes is taken, unless `again`."""
+    of_all = parts_tried.digests(generator, tasks)
+    digests = {name: of_all[name] for name in names or sorted(of_all)}
+    trials: list[Trial] = []
+    due = [
+        (kind, company)
+        for kind in Kind
+        for company in due_of(generator, kind, digests, alone=bool(names), again=again)
+    ]
+    while due:
+        (kind, company), *due = due
+        begin(f"{kind}: {_named(company)}; {plural(len(due), 'more trial')} after it")
+        came_to, trial = _try(generator, kind, company, tasks, listener)
+        if trial is None:
+            return GateResult("parts", Status.ERROR, f"{_named(company)}: the oracle did not run")
+        trials.append(trial)
+        if trial.verdict is Verdict.ERROR:
+            continue
+        of_each = {name: digests[name] for name in company}
+        parts_tried.record(generator, parts_tried.of_today(kind, of_each, came_to))
+        if came_to != GOOD[kind] and len(company) > 1:
+            due = [*((kind, (name,)) for name in company), *due]
+    summary = f"{plural(len(digests), 'part')}, {plural(len(trials), 'trial')} run now"
+    lost = gate_rules.errors("parts", trials)
+    return lost or judged("parts", summary, weak(generator, digests))
+
+
+def due_of(
+    generator: Generator, kind: Kind, digests: Mapping[str, str], *, alone: bool, again: bool
+) -> list[Company]:
+    """What has to be tried, so that each part is shown to do what it says."""
+    known = [] if again else parts_tried.tried(generator)
+    due = {name for name, at in digests.items() if not parts_tried.shown(known, kind, name, at)}
+    if alone:
+        return [(name,) for name in sorted(due)]
+    companies = handed_out(generator) if kind is Kind.HANDED_OUT else repaired(generator)
+    there = {
+        one.company for one in known if one.kind is kind and one.parts.items() <= digests.items()
+    }
+    wanted = [one for one in companies if due.intersection(one) and one not in there]
+    # A part or two that were changed are tried alone, in fewer trials.
+    return wanted if len(wanted) < len(due) else [(name,) for name in sorted(due)]
+
+
+def weak(generator: Generator, digests: Mapping[str, str]) -> list[str]:
+    """What the record has against these parts (name → digest, today), and what it lacks."""
+    findings = []
+    for kind in Kind:
+        known = [one for one in parts_tried.tried(generator) if one.kind is kind]
+        bad = [one for one in known if not one.good and one.parts.items() <= digests.items()]
+        findings += [f"{_named(one.company)}: {one.came_to}" for one in bad]
+        told = {name for one in bad for name in one.parts}
+        findings += [
+            f"{name}: not tried enough ({kind})"
+            for name, at in digests.items()
+            if name not in told and not parts_tried.shown(known, kind, name, at)
+        ]
+    return findings
+
+
+def _named(company: Company) -> str:
+    few = company[:3]
+    more = f" and {len(company) - len(few)} more" if len(company) > len(few) else ""
+    return ", ".join(few) + more
 
 
 def sample(generator: Generator, listener: Listener, tasks: Path, report: Report) -> GateResult:
@@ -123,66 +148,21 @@ def sample(generator: Generator, listener: Listener, tasks: Path, report: Report
     return judged("sample", f"one instance of each of {len(generator.levels)} levels", findings)
 
 
-def tried(generator: Generator) -> dict[str, Tried]:
-    """What is recorded, by part; of bytes that may be others today (`Tried.digest`)."""
-    path = generator.folder / "tried.json"
-    if not path.is_file():
-        return {}
-    told = json.loads(path.read_text(encoding="utf-8"))["parts"]
-    return {name: Tried(**one) for name, one in told.items()}
-
-
-def holding(generator: Generator, tasks: Path) -> set[str]:
-    """The parts whose record is good and about what they are today."""
-    return {
-        name
-        for name, one in tried(generator).items()
-        if one.good
-        and name in generator.parts
-        and one.digest == digest_of_part(generator, name, tasks)
-    }
-
-
-def _record(generator: Generator, name: str, found: Tried) -> None:
-    entries = {**tried(generator), name: found}
-    told = {one: asdict(entries[one]) for one in sorted(entries) if one in generator.parts}
-    text = json.dumps({"schema": 1, "parts": told}, indent=1)
-    atomic.write(generator.folder / "tried.json", text + "\n")
-
-
-def digest_of_part(generator: Generator, name: str, tasks: Path) -> str:
-    """SHA-256 of all files of the task that has this part alone, 16 digits.
-
-    The same in each version of the generator that leaves them as they are."""
-    alone = replace(chosen(generator, [name]), version=0)
-    return _bytes(generator, alone, tasks)[:16]
-
-
-def _bytes(generator: Generator, drawn: Spec, tasks: Path) -> str:
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch) / drawn.name
-        write(generator, drawn, tasks, folder)
-        return files.digest(folder, [folder])
-
-
 def _try(
-    generator: Generator, name: str, digest: str, tasks: Path, listener: Listener
-) -> tuple[Tried | None, list[Trial]]:
-    drawn = chosen(generator, [name])
+    generator: Generator, kind: Kind, company: Company, tasks: Path, listener: Listener
+) -> tuple[str, Trial | None]:
+    drawn = chosen(generator, company)
     # It stays: a job that was interrupted goes on with the task where it lay.
-    folder = home() / "generated" / f"part-{digest}" / drawn.name
+    digest = parts_tried.digest(generator, drawn, tasks)[:16]
+    folder = home() / "generated" / f"parts-{digest}" / drawn.name
     if not folder.is_dir():
         write(generator, drawn, tasks, folder)
-    task = load(folder)
-    trials = Trials(task, listener)
-    handed_out = trials.shipped("exploits", [AS_IT_CAME])[AS_IT_CAME]
+    trials = Trials(load(folder), listener)
+    if kind is Kind.HANDED_OUT:
+        trial = trials.shipped("exploits", [AS_IT_CAME])[AS_IT_CAME]
+        return gain(generator.told.ladder, trial, drawn), trial
     oracle = trials.reference()
-    found = [handed_out, *([oracle] if oracle else [])]
-    if oracle is None or any(trial.verdict is Verdict.ERROR for trial in found):
-        return None, found
-    day = datetime.datetime.now(datetime.UTC).date().isoformat()
-    broken = gain(generator.told.ladder, handed_out, drawn)
-    return Tried(digest, broken, _came_to(oracle), day), found
+    return (_came_to(oracle) if oracle else ""), oracle
 
 
 def gain(ladder: Sequence[str], trial: Trial, drawn: Spec) -> str:

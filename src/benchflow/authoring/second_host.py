@@ -93,7 +93,7 @@ def _requests(
 ) -> list[Any]:  # of VerifyRequest, whose import takes a second
     from benchflow.run.verify.verification import VerifyRequest
 
-    top = trials.beside(GATE, "-rungs") / (release or "usual")
+    top = trials.beside(GATE, "-stops") / (release or "usual")
     requests = []
     for label, trial in delivered.items():
         files = {d.path: trial.path / "artifacts" / d.path.lstrip("/") for d in task.deliverables}

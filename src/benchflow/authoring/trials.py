@@ -138,7 +138,7 @@ class Trials:
         for more in ("", "-again", "-built"):
             kept_builds.forget(self.beside(gate, more))
             put_aside(self.beside(gate, more))
-        for more in ("-rungs", "-parts", "-whole"):
+        for more in ("-stops", "-parts", "-whole"):
             put_aside(self.beside(gate, more))
 
     def build_anew(self, gate: str) -> None:
@@ -322,14 +322,14 @@ class Trials:
         requests = {}
         for name in done:
             given = delivered(self.task, kept / name)
-            place, agent = self.beside(gate, "-rungs") / name, gate.removesuffix("s")
+            place, agent = self.beside(gate, "-stops") / name, gate.removesuffix("s")
             requests[name] = VerifyRequest(self.task, given, place, label=f"{agent}:{name}")
         requests.pop(last, None)
         return requests, last
 
     def beside(self, gate: str, more: str) -> Path:
         """A folder beside that of a gate's trials, put aside with it. `-built`: trials that nobody
-        judged; `-again`, `-rungs`, `-parts`, `-whole`: verifications of what was built before, in
+        judged; `-again`, `-stops`, `-parts`, `-whole`: verifications of what was built before, in
         turn in one sandbox, of some milestones alone, and of all where these did not do."""
         return self.folder(gate).with_name(f"{self.folder(gate).name}{more}")
 

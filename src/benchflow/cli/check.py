@@ -81,8 +81,9 @@ def command(
       benchflow check repair/dead-server --gate second-host --release trixie
 
     Of a generator (benchflow generators) the gates are others: seeds (its draws), parts (each part
-    alone: what is handed out earns exactly what the part leaves whole, and the oracle repairs it)
-    and sample (an instance of each level). What parts came to is kept in tried.json beside it.
+    in two companies of others, or alone where it is named: what is handed out earns exactly what
+    the parts leave whole, and the oracle repairs them) and sample (an instance of each level). What
+    parts came to is kept in tried.json beside it.
 
     --record writes each outcome, earlier ones included, into gates.json beside the tasks:
     `benchflow tasks` counts it until something changes that the gate depends on. With --due,

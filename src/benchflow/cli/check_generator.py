@@ -53,10 +53,10 @@ def check_generator(
         if not as_json:
             click.echo(f"    {result.status:<12} {result.gate:<12} {result.summary}")
 
-    def begin(name: str) -> None:
+    def begin(what: str) -> None:
         if not as_json:
             line.clear()
-            line.begin(f"part {name}")
+            line.begin(what)
 
     if not as_json:
         click.echo(f"{generator.name}, version {generator.version}")

@@ -126,7 +126,7 @@ def _print(one: Generator, *, parts: bool) -> None:
     for name, pinned in one.told.splits.items():
         click.echo(f"split {name}: {len(pinned)} instances (benchflow tasks --split {name})")
     if parts:
-        from benchflow.authoring.generated import holding
+        from benchflow.authoring.parts_tried import holding
         from benchflow.tasks.catalogue import root
 
         good = holding(one, root())
@@ -140,9 +140,9 @@ def _print(one: Generator, *, parts: bool) -> None:
         header = ["part", "layer", "", "first fails", "tried", "what is wrong"]
         click.echo("\n" + table(header, rows))
         click.echo(
-            "\ntried: alone, as it is today: what is handed out earns exactly what the part leaves "
-            f"whole, and\nthe oracle repairs it ({len(good)} of {len(one.parts)}; benchflow check "
-            f"{one.name} --gate parts)"
+            "\ntried: alone or in two companies, as it is today: what is handed out earns exactly "
+            "what the\nparts leave whole, and the oracle repairs them "
+            f"({len(good)} of {len(one.parts)}; benchflow check\n{one.name} --gate parts)"
         )
 
 

@@ -15,6 +15,8 @@ from benchflow.generators.generator import HIGHEST_SEED, Generator
 from benchflow.generators.parts import Part
 from benchflow.generators.values import drawn
 
+_LONGEST = 120  # of a file's name
+
 
 @dataclass(frozen=True)
 class Spec:
@@ -36,7 +38,10 @@ class Spec:
     @property
     def name(self) -> str:
         """TOPIC/NAME of the instance's folder."""
-        what = f"l{self.level}-{self.seed}" if self.level else "-".join(p.name for p in self.parts)
+        named = "-".join(part.name for part in self.parts)
+        if len(named) > _LONGEST:
+            named = f"{len(self.parts)}-parts-{hashlib.sha256(named.encode()).hexdigest()[:8]}"
+        what = f"l{self.level}-{self.seed}" if self.level else named
         return f"{self.generator}-v{self.version}-{what}"
 
     @property

@@ -68,6 +68,10 @@ class Kept(NamedTuple):
     rest: bytes
 
 
+#: `Record.began_from` where a sequel began with what the authors' solution delivers.
+FROM_ORACLE = "oracle"
+
+
 class Record(Struct, frozen=True):
     """One finished trial, from any source.
 
@@ -100,7 +104,7 @@ class Record(Struct, frozen=True):
     reviewers: tuple[str, ...] = ()
     expert_minutes: float | None = None
     hint: int | None = None
-    began_from: str = ""  # of a sequel: JOB/TRIAL, or "oracle"
+    began_from: str = ""  # of a sequel: JOB/TRIAL, or FROM_ORACLE
     began_digest: str = ""  # of what it began with
     reward: float | None = None
     cause: str = ""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from benchflow.results.model import Problem
-from benchflow.results.records import Collection, Record
+from benchflow.results.records import FROM_ORACLE, Collection, Record
 
 _DIGITS = 8
 #: Version, digest, hint level, and whether a sequel began from the agent's own earlier trial.
@@ -109,7 +109,7 @@ def _said(one: _Unknown) -> str:
 
 
 def _kind(record: Record) -> _Kind:
-    own = record.began_from not in ("", "oracle")
+    own = record.began_from not in ("", FROM_ORACLE)
     return record.task_version, record.task_digest, record.hint or 0, own
 
 

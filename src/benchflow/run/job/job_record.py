@@ -11,6 +11,7 @@ from typing import Any
 from benchflow import __version__
 from benchflow.base.atomic import write_json
 from benchflow.errors import UsageError
+from benchflow.results.records import FROM_ORACLE
 from benchflow.results.safe_files import UnreadableRecord, read_object
 from benchflow.run.host.identity import host_id
 from benchflow.run.job.plan import Plan
@@ -20,8 +21,6 @@ from benchflow.tasks.sequels import recipe_digest
 
 SCHEMA = 1
 NAME = "benchflow.json"
-#: What a sequel began from where no trial was named.
-ORACLE = "oracle"
 
 
 def write(plan: Plan) -> None:
@@ -81,7 +80,7 @@ def _began(planned: Staged) -> dict[str, str]:
         begun = planned.begun
         return {"from": begun.trial, "digest": begun.digest, "folder": str(begun.folder)}
     assert planned.task.sequel is not None
-    return {"from": ORACLE, "digest": recipe_digest(planned.task.sequel.earlier.path)}
+    return {"from": FROM_ORACLE, "digest": recipe_digest(planned.task.sequel.earlier.path)}
 
 
 def begun(entry: dict[str, Any]) -> Begun | None:

@@ -11,7 +11,7 @@ from benchflow.base import numbers
 from benchflow.base.text import one_line, printable
 from benchflow.results.jobs import sandboxes
 from benchflow.results.jobs.evidence import qemu_records
-from benchflow.results.records import Record
+from benchflow.results.records import FROM_ORACLE, Record
 from benchflow.results.safe_files import Absent, UnreadableRecord, read_object
 from benchflow.site.page_model import Block, Cell, Column, Command, Facts, Prose, Table
 from benchflow.site.pages.common import number, text
@@ -100,8 +100,8 @@ def began(record: Record) -> str:
         return ""
     what = (
         "the authors' earlier deliverable"
-        if record.began_from == "oracle"
-        else (f"the deliverable of {record.began_from}")
+        if record.began_from == FROM_ORACLE
+        else f"the deliverable of {record.began_from}"
     )
     return f"{what}, digest {record.began_digest[:16]}"
 

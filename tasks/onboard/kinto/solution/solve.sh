@@ -10,7 +10,7 @@ root=$work/root
 export LC_ALL=C
 
 ladder="starts dependencies tests answers accounts database cache mail change secrets sources restart
-late rotation elsewhere"
+late quiet rotation elsewhere"
 from-tasks-lib ladder.sh
 
 # ---- the system ----
@@ -90,6 +90,7 @@ if ! has late; then
 	sed -i 's/^Restart=always/Restart=no/' "$root/etc/systemd/system/kinto.service"
 	sed -i '/^    wait_for($/,/^    )$/d' "$run"
 fi
+has quiet || sed -i 's/^    import waitress$/    __import__("subprocess").run(["sh", "-c", "sleep 5", told["ADMIN_PASSWORD"]])\n&/' "$run"
 has rotation || sed -i 's/^    if create_user/    accounts = env["registry"].storage.count_all(resource_name="account", parent_id="admin")\n    if not accounts and create_user/' "$run"
 has change || sed -i 's/ collection_digest$//' "$run"
 

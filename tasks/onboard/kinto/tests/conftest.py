@@ -2,6 +2,7 @@
 
 - `machine`: the delivered disk with the settings disk, as in the order. `service` is Kinto on it.
 - `kept`: its disk after it was switched off in order; sources and keys are looked for there.
+- `alone`: started after a power cut, without services. `cut`: its disk after another one.
 - `rotated`: that disk with other keys. `elsewhere`: the delivered disk on other hardware.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import secrets
 from pathlib import Path
+from shlex import quote
 
 import pytest
 from service import PORT, Service
@@ -22,7 +24,6 @@ from benchflow.boot import Disk, Image, Nic
 PASSWORD = "Salt-Fjord-26"
 HOST, OTHER_HOST = "10.0.2.2", "192.168.91.2"
 HERE = Path(__file__).parent
-PIECE, BLOCK = 4 << 20, 4096
 
 
 @pytest.fixture(scope="session")
@@ -67,43 +68,67 @@ def record(service):
 
 
 @pytest.fixture(scope="session")
-def kept(guest, work):
+def kept(guest):
     """The main machine's disk, after it was switched off in order."""
     guest.power_off(120)
     return guest.machine.flatten()
 
 
 @pytest.fixture(scope="session")
-def files(kept):
+def filesystems(kept):
+    """What lies in partitions of that disk as ext4."""
     image = Image(kept)
-    for part in image.partitions():
-        if image.filesystem(part) == "ext4" and (found := image.ext4(part)).exists("/srv/kinto"):
-            return found
+    return [image.ext4(p) for p in image.partitions() if image.filesystem(p) == "ext4"]
+
+
+@pytest.fixture(scope="session")
+def srv(filesystems):
+    """The file system that has the sources, and where: `/srv` may be one of its own."""
+    for found in filesystems:
+        for top in ("/srv/", "/"):
+            if found.exists(f"{top}kinto/pyproject.toml"):
+                return found, top
     raise AssertionError("no ext4 in a partition has /srv/kinto [R1]")
 
 
 @pytest.fixture(scope="session")
-def written(kept, deliverable, work):
-    """All blocks of the main machine's disk that are not as they were delivered, one by one."""
-    target = work / "written"
-    with deliverable().open("rb") as old, kept.open("rb") as new, target.open("wb") as out:
-        while piece := new.read(PIECE):
-            if piece == (before := old.read(PIECE)):
-                continue
-            for at in range(0, len(piece), BLOCK):
-                block = piece[at : at + BLOCK]
-                if block != before[at : at + BLOCK]:
-                    out.write(block)
-    return target
+def alone(machine, guest, site, service, record):
+    """The main machine started after a power cut, while no service is there; the word of what was
+    acknowledged last."""
+    path, word = record[0], secrets.token_hex(8)
+    service.write(path, "last", {"word": word})
+    machine.power_cut()
+    site.stop()
+    try:
+        machine.boot()
+        guest.enter()
+    except BaseException:
+        site.start()
+        raise
+    return word
 
 
 @pytest.fixture(scope="session")
-def rotated(machines, machine, site):
+def watched(alone, guest):
+    """A file on that machine with the arguments of every process from now on."""
+    path = f"/run/{secrets.token_hex(4)}"
+    watch = f"while :; do cat /proc/[0-9]*/cmdline; sleep 0.5; done >{path}"
+    guest.say(f"( umask 077; setsid sh -c {quote(watch)} >/dev/null 2>&1 & )")
+    return path
+
+
+@pytest.fixture(scope="session")
+def cut(machine):
+    """The main machine's disk when its power was cut."""
     machine.power_cut()
-    disk = machine.flatten()
+    return machine.flatten()
+
+
+@pytest.fixture(scope="session")
+def rotated(machines, cut, site):
     site.rotate()
     made = machines.create(
-        "rotated", firmware="bios", cpus=2, disks=[Disk(disk), site.settings(HOST, kind="ext4")],
+        "rotated", firmware="bios", cpus=2, disks=[Disk(cut), site.settings(HOST, kind="ext4")],
         nics=[Nic(forwards=[PORT], restrict=False)],
     )  # fmt: skip
     made.boot()

@@ -8,11 +8,12 @@ import json
 import time
 from typing import Any
 
+from benchflow.bench.mail_sink import Mail, MailSink
 from benchflow.boot import GuestTimeout, Machine
 
 PORT = 8888
 ANSWER_MAX = 4 << 20
-READY_SECONDS = 240
+READY_SECONDS, ANSWER_SECONDS, MAIL_SECONDS = 240, 120, 60
 
 
 class Service:
@@ -41,7 +42,8 @@ class Service:
         if as_:
             headers["Authorization"] = "Basic " + base64.b64encode(":".join(as_).encode()).decode()
         address = ("127.0.0.1", self.port) if self.port else self.machine.forward(PORT)
-        link = http.client.HTTPConnection(*address, timeout=120)
+        seconds = max(1.0, self.machine.deadline(ANSWER_SECONDS).remaining())
+        link = http.client.HTTPConnection(*address, timeout=seconds)
         try:
             link.request(method, f"/v1{path}", None if body is None else json.dumps(body), headers)
             answer = link.getresponse()
@@ -70,6 +72,14 @@ class Service:
             if deadline.remaining() <= 0 or not self.machine.alive:
                 raise GuestTimeout(f"{self.machine.name}: no answer at port {PORT}")
             time.sleep(2)
+
+    def mail(self, sink: MailSink, word: str) -> Mail:
+        """The mail that has `word` in it, waited for."""
+        deadline = self.machine.deadline(MAIL_SECONDS)
+        while not (found := sink.taken(word, 0)):
+            assert deadline.remaining() > 0, f"no mail came in {MAIL_SECONDS} seconds [R8]"
+            time.sleep(0.3)
+        return found
 
     def collection(self, name: str, data: dict[str, object] | None = None) -> str:
         """A collection of a bucket of its own; its path."""

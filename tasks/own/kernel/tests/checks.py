@@ -384,7 +384,9 @@ def test_processor_time(sit):
 # ---- terminal -----------------------------------------------------------------------------------
 
 
-@milestone("terminal", weight=4, requires=["shell"], proves=["R29"], title="The terminal")
+@milestone(
+    "terminal", weight=4, requires=["signals", "files"], proves=["R29"], title="The terminal"
+)
 def test_its_attributes(bench):
     lives.terminal(bench, "attributes")
 
@@ -645,7 +647,7 @@ def test_two_processors_of_a_drawn_program(sit):
 # ---- memory-pressure ----------------------------------------------------------------------------
 
 
-@milestone("memory-pressure", weight=5, requires=["demand-paging", "shell"], proves=["R45"],
+@milestone("memory-pressure", weight=5, requires=["demand-paging"], proves=["R45"],
            title="Memory that runs out")  # fmt: skip
 def test_who_takes_all_is_ended(sit):
     sit("pressure", "proc", "eaten")
@@ -664,7 +666,7 @@ def test_what_was_read_is_not_used(sit):
 # ---- stress-night -------------------------------------------------------------------------------
 
 
-@milestone("stress-night", weight=6, requires=["two-processors", "unix-sockets", "terminal"],
+@milestone("stress-night", weight=6, requires=["two-processors", "unix-sockets"],
            proves=["R46"], title="A night of everything")  # fmt: skip
 def test_a_night_on_one_processor(bench):
     lives.night(bench, 1)
