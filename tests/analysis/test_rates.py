@@ -10,7 +10,13 @@ from scipy import stats
 
 from benchflow.analysis.estimate import NotEnoughData, Outcomes
 from benchflow.analysis.passk import pass_k
-from benchflow.analysis.rates import bootstrap_rate, noise_of, rate
+from benchflow.analysis.rates import (
+    MORE_THAN_ALL,
+    TRIED_ONCE,
+    bootstrap_rate,
+    noise_of,
+    rate,
+)
 
 from .simulate import TRUE_RATE, in_generators, outcomes
 
@@ -75,8 +81,6 @@ def test_tasks_that_are_all_or_nothing_do_not_make_re_runs_certain() -> None:
     assert found.rerun_only is not None
     assert found.rerun_only.low < 0.4 < found.rerun_only.high
     assert found.plus_minus.rerun == pytest.approx((1 - 0.025 ** (1 / 25)) / 2)
-    once = rate(some([2, 1, 0, 0], [2, 1, 1, 1]))
-    assert once.plus_minus.rerun == pytest.approx((1 - 0.025 ** (1 / 2)) / 2)
     solved = rate(some([5] * 20, [5] * 20))
     assert solved.rerun_only is not None
     assert solved.plus_minus.rerun == pytest.approx(solved.rerun_only.half_width)
@@ -88,6 +92,35 @@ def test_one_attempt_a_task_cannot_tell_re_run_noise() -> None:
     result = rate(some([1, 0, 1], [1, 1, 1]))
     assert result.rerun_only is None
     assert result.noise.tasks is None
+    assert result.parts_unknown == TRIED_ONCE
+
+
+def test_one_task_tried_twice_says_nothing_of_the_re_runs_of_all_others() -> None:
+    """As in results/: 21 tasks, of which one was tried twice, with equal outcomes."""
+    found = rate(some([2] + [1] * 13 + [0] * 7, [2] + [1] * 20))
+    assert found.parts_unknown == TRIED_ONCE
+    assert found.rerun_only is None
+    assert (found.plus_minus.rerun, found.plus_minus.tasks) == (None, None)
+    assert found.plus_minus.total > 0.2
+    assert rate(some([2, 1, 2, 0, 1], [2, 2, 2, 1, 1])).parts_unknown == ""
+
+
+def test_no_part_exceeds_the_whole() -> None:
+    larger = rate(some([2, 3, 3, 2], [5, 5, 5, 5]))
+    assert larger.parts_unknown == MORE_THAN_ALL
+    assert (larger.noise.rerun, larger.noise.tasks, larger.rerun_only) == (None, None, None)
+    generator = np.random.default_rng(11)
+    told = 0
+    for _ in range(300):
+        trials = generator.integers(1, 5, size=5)
+        found = rate(some(generator.binomial(trials, 0.5).tolist(), trials.tolist()))
+        if found.plus_minus.rerun is not None:
+            told += 1
+            assert found.plus_minus.rerun <= found.plus_minus.total
+            assert found.parts_unknown == ""
+        else:
+            assert found.parts_unknown in (TRIED_ONCE, MORE_THAN_ALL)
+    assert 50 < told < 290
 
 
 def test_too_little_data_is_refused() -> None:

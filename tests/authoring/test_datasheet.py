@@ -81,3 +81,11 @@ def test_an_export_has_it_and_is_the_same_twice(task: Task, tmp_path: Path) -> N
     (folder,) = dataset.write([task], tmp_path / "out").folders
     assert (folder / "DATASHEET.md").read_text() == datasheet(task)
     assert dataset.write([task], tmp_path / "out").folders == [folder]
+
+
+def test_a_verdict_that_later_checks_gave_names_both_versions() -> None:
+    text = datasheet(find("own/kernel"))
+    both = ("1.1.0, verified again at 1.1.1", "1.1.1, verified again at 1.1.2")
+    for versions in both:
+        assert f"| {versions} | 2026-11-28 | attempt |" in section(text, "Attempts and attacks")
+        assert f"| {versions} | external |" in section(text, "Measured trials")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.authoring.written_lamp import SIGNED, incremental, written
-from tests.run.plain import gates, write
+from tests.run.plain import BENCHFLOW, gates, hear, write
 
 from benchflow.base.home import home
 
@@ -120,3 +125,36 @@ def test_what_was_touched_where_it_lies_stands_for_nothing(task: Path, how: str)
     another_check(task, '"warm"')
     found = gates(task, "oracle")["oracle"]
     assert found["summary"] == "resolved 0 of 2 times", "both were built again"
+
+
+@pytest.mark.needs("time")
+def test_what_was_cut_off_is_built_again(task: Path) -> None:
+    """An exploit that was under way when its gate was stopped has shown nothing."""
+    seconds = f"5.{os.getpid():07}"  # no other program of this host sleeps for as long
+    write(
+        task / "exploits" / "slow.sh",
+        f"#!/bin/sh\necho switched > /app/lamp.img\nsleep {seconds}\n",
+    )
+    with (task / "task.toml").open("a") as manifest:
+        manifest.write(
+            '[[metadata.benchflow.exploits]]\nscript = "slow"\nallowed = ["switched"]\n'
+            'why = "so much is honest"\n'
+        )
+    command = [BENCHFLOW, "check", str(task), "--gate", "exploits"]
+    with subprocess.Popen(command, preexec_fn=hear, stdout=subprocess.DEVNULL) as check:
+        deadline = time.monotonic() + 120
+        while not sleeps(seconds) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        check.send_signal(signal.SIGINT)
+    assert check.returncode == 130
+    found = gates(task, "exploits")["exploits"]
+    assert (found["status"], found["findings"]) == ("passed", [])
+
+
+def sleeps(seconds: str) -> bool:
+    wanted = f"sleep\0{seconds}\0".encode()
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has ended
+            if wanted in path.read_bytes():
+                return True
+    return False

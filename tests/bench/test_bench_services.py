@@ -16,7 +16,8 @@ from tests.needs import needs
 from benchflow.bench.mail_sink import MailSink
 from benchflow.bench.postgresql_server import PostgreSQL
 from benchflow.bench.redis_server import Redis
-from benchflow.boot.errors import ToolMissing, VerifierBroken
+from benchflow.bench.service_guard import stored
+from benchflow.boot.errors import GuestOverrun, ToolMissing, VerifierBroken
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +109,87 @@ def test_what_a_guest_made_runs_with_its_rights(postgresql: PostgreSQL) -> None:
     assert postgresql.rows("SELECT 1") == [["1"]]
 
 
+@pytest.fixture
+@needs("psql", "initdb", "root")
+def own() -> Iterator[PostgreSQL]:
+    """One that a test may have ended for good."""
+    made = PostgreSQL()
+    yield made
+    made.close()
+
+
+def test_rows_without_end_are_the_guests(
+    postgresql: PostgreSQL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchflow.bench.postgresql_server._ROWS_SECONDS", 3)
+    url = postgresql.url("127.0.0.1")
+    for name, view in (
+        ("slow", "SELECT pg_sleep(1000)::text AS word"),
+        ("many", "SELECT repeat('x', 1000) AS word FROM generate_series(1, 1000000)"),
+        ("long", "SELECT repeat('x', 100000000) AS word"),
+    ):
+        assert psql(url, f"CREATE VIEW {name} AS {view}").returncode == 0
+        with pytest.raises(AssertionError, match=f"refuses 'SELECT word FROM {name}'"):
+            postgresql.rows(f"SELECT word FROM {name}")
+    noisy = (
+        "CREATE FUNCTION say() RETURNS text LANGUAGE plpgsql AS "
+        "'BEGIN LOOP RAISE WARNING $$%$$, repeat($$x$$, 100000); END LOOP; END'"
+    )
+    assert psql(url, noisy).returncode == 0
+    with pytest.raises(AssertionError, match="refuses"):
+        postgresql.rows("SELECT say()")
+    assert postgresql.rows("SELECT 1") == [["1"]]
+    assert postgresql.sessions() == 0
+
+
+STORE = "CREATE TABLE junk AS SELECT repeat(md5(i::text), 30) FROM generate_series(1, 99999999) i"
+
+
+def test_who_fills_the_disk_has_failed(own: PostgreSQL, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchflow.bench.service_guard.DISK_MAX", 256 << 20)
+    assert psql(own.url("127.0.0.1"), STORE).returncode == 2, "the server is gone"
+    for ask in (own.rows, own.query):
+        with pytest.raises(GuestOverrun, match="clients made postgres take over 256 MiB of disk"):
+            ask("SELECT 1")
+    own.stop()
+    with pytest.raises(GuestOverrun):
+        own.start()
+    assert stored(own.folder)[0] < 1 << 30
+    assert not [one for one in Path("/proc").glob("[0-9]*/cwd") if own.folder in points_to(one)]
+
+
+def points_to(link: Path) -> list[Path]:
+    try:
+        there = link.readlink()
+    except OSError:
+        return []
+    return [there, *there.parents]
+
+
+def test_memory_is_bounded_for_each_and_for_all(
+    own: PostgreSQL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hoard = "SELECT length(array_agg(repeat('x', 1000))::text) FROM generate_series(1, (10^7)::int)"
+    refused = psql(own.url("127.0.0.1"), hoard)
+    assert "out of memory" in refused.stderr
+    assert own.rows("SELECT 1") == [["1"]]
+    monkeypatch.setattr("benchflow.bench.service_guard.MEMORY_MAX", 128 << 20)
+    assert psql(own.url("127.0.0.1"), hoard).returncode == 2
+    with pytest.raises(GuestOverrun, match="128 MiB of memory"):
+        own.query("SELECT 1")
+
+
+def test_files_are_counted(own: PostgreSQL, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchflow.bench.service_guard.FILES_MAX", stored(own.folder)[1] + 200)
+    tables = (
+        "DO $$ BEGIN FOR i IN 1..2000 LOOP EXECUTE format('CREATE TABLE t%s (n int)', i); "
+        "COMMIT; END LOOP; END $$"
+    )
+    assert psql(own.url("127.0.0.1"), tables).returncode == 2
+    with pytest.raises(GuestOverrun, match="files"):
+        own.query("SELECT 1")
+
+
 def redis_cli(redis: Redis, password: str, *words: str) -> str:
     done = subprocess.run(
         ["redis-cli", "-u", f"redis://127.0.0.1:{redis.port}/0", *words],
@@ -165,6 +247,27 @@ def test_mail_is_taken_from_who_logs_in(sink: MailSink) -> None:
     with smtplib.SMTP("127.0.0.1", sink.port, timeout=20) as client:
         client.ehlo()
         assert client.mail("a@own.example")[0] == 530
+
+
+def test_what_is_no_mail_is_taken_as_it_is(sink: MailSink) -> None:
+    mail(sink, sink.user, sink.password, "word")
+    for head in ("Content-Type: text/plain; charset=none-such", "Content-Type: ;;", "To: <@,:;\0>"):
+        broken = f"{head}\n\nnonce-{len(sink.mails)} \xff\n".encode("latin-1")
+        with smtplib.SMTP("127.0.0.1", sink.port, timeout=20) as client:
+            client.login(sink.user, sink.password)
+            client.sendmail("a@own.example", ["b@own.example"], broken)
+        assert sink.taken(f"nonce-{len(sink.mails) - 1}", seconds=0) is sink.mails[-1]
+    assert len(sink.mails) == 4
+
+
+def test_mails_together_are_bounded(sink: MailSink, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchflow.bench.mail_sink.SIZES_MAX", 3000)
+    for _ in range(3):
+        mail(sink, sink.user, sink.password, "x" * 900 + "\n" + "y" * 900)
+        if len(sink.mails) == 2:
+            break
+    with pytest.raises(smtplib.SMTPDataError, match="full"):
+        mail(sink, sink.user, sink.password, "one more")
 
 
 def test_after_the_end_nobody_listens() -> None:

@@ -88,6 +88,14 @@ def test_an_error_is_a_sentence_and_a_hint(
     assert hint in done.stderr
 
 
+@pytest.mark.parametrize("verb", ["drive", "arena", "rate"])
+def test_a_verb_alone_is_answered_by_its_help(verb: str, tmp_path: Path) -> None:
+    done = benchflow(verb, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"Usage: benchflow {verb} ")
+    assert "error:" not in done.stderr and "hint:" not in done.stderr and done.stdout == ""
+
+
 def test_an_error_is_json_where_json_was_asked_for(tmp_path: Path) -> None:
     done = benchflow("results", "nothing", "--json", cwd=tmp_path)
     fault = json.loads(done.stdout)["error"]

@@ -159,6 +159,7 @@ def test_an_image_that_cannot_be_built_is_an_error_and_not_a_failure(tmp_path: P
     ("arguments", "message", "hint"),
     [
         (["-a", "oralce"], "no agent 'oralce'", "did you mean oracle?"),
+        (["-a", "claude-code"], "the agent claude-code has no model", "--model PROVIDER/NAME"),
         (["-a", "no.such:Agent"], "no agent 'no.such:Agent'", "no.such"),
         (["-a", "ladder"], "which milestone?", "--stop-after MILESTONE"),
         (["-a", "exploit:x"], "task has no exploit 'x'", "it has: none"),

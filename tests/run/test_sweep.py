@@ -190,7 +190,8 @@ def test_a_killed_sweep_goes_on(sweep: Path, everything: bool) -> None:
     ("old", "new", "said"),
     [
         ("attempts = 2", "attempts = 0", "attempts"),
-        ("attempts = 2", "atempts = 2", "atempts"),
+        ("attempts = 2", "atempts = 2", "did you mean attempts?"),
+        ("[[entry]]", "[[entrys]]", "did you mean entry?"),
         ("[[entry]]", "[[entry", "line"),
         ('"nop"', '"nopp"', "did you mean nop"),
         ("./test/words", "./no/such", "no/such"),

@@ -129,9 +129,9 @@ def test_filters_and_sorting_are_in_the_address(opened: Browser, site: Path, stu
         tab.goto("about:blank")
         tab.goto(address)
         assert tab.locator("tbody tr:visible").count() == 1
-        tab.goto((site / "tasks.html").as_uri() + "#tasks.sort=-3")
+        tab.goto((site / "tasks.html").as_uri() + "#tasks.sort=-8")
         tab.wait_for_selector('th[aria-sort="descending"]')
-        trials = [int(t) for t in tab.locator("tbody tr td:nth-of-type(3)").all_inner_texts()]
+        trials = [int(t) for t in tab.locator("tbody tr td:nth-of-type(8)").all_inner_texts()]
         assert trials == sorted(trials, reverse=True) and len(trials) == len(study.tasks)
 
 

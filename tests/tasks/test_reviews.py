@@ -68,3 +68,12 @@ def test_those_of_the_catalogue_can_be_read(name: str) -> None:
     found = reviews.read(root() / name)
     known = {"container/oci-base", "repair/dead-server", "spin/appliance"}
     assert found.attempts or name not in known
+
+
+def test_an_attempt_counts_for_the_version_that_judged_it_again() -> None:
+    found = reviews.read(root() / "own/kernel")
+    assert [one.versions for one in found.attempts] == [
+        "1.1.0, verified again at 1.1.1",
+        "1.1.1, verified again at 1.1.2",
+    ]
+    assert [len(found.at(version).attempts) for version in ("1.1.0", "1.1.1", "1.1.2")] == [1, 2, 1]

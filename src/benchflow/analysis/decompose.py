@@ -93,9 +93,7 @@ def decompose(table: Mapping[tuple[str, str], Outcomes], level: float = 0.95) ->
         raise NotEnoughData("one agent and one model")
     if not cells.connected:
         groups = "; ".join(", ".join(part) for part in cells.parts)
-        raise NotEnoughData(
-            f"agents and models cannot be told apart: no run links these groups: {groups}"
-        )
+        raise NotEnoughData(f"no run links these groups: {groups}")
     order = list(table)
     agent_of = [cells.agents.index(agent) for agent, _ in order]
     model_of = [cells.models.index(model) for _, model in order]

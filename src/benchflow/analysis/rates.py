@@ -21,6 +21,10 @@ from benchflow.analysis.cluster import (
 )
 from benchflow.analysis.estimate import Estimate, Floats, NotEnoughData, Outcomes
 
+#: Why the parts of an error are not told apart.
+TRIED_ONCE = "half of the tasks or more were tried once"
+MORE_THAN_ALL = "re-runs alone would come to more than the whole, as happens with few tasks"
+
 
 @dataclass(frozen=True)
 class Noise:
@@ -28,7 +32,8 @@ class Noise:
 
     `rerun`: the same tasks run again. `tasks`: other tasks of the same kind, each run without end.
     `total`: other tasks run as often as these were; total² = rerun² + tasks².
-    `rerun` is None when no task was run twice: then it cannot be told apart.
+    `rerun` and `tasks` are None where the parts cannot be told apart: where half of the tasks or
+    more were run once, or re-runs alone would come to more than the total.
     """
 
     rerun: float | None
@@ -44,12 +49,14 @@ class Rate:
     the intervals, which are cut at 0 and 1 where these are not. Where nothing varies (between
     tasks; between the trials of any task) the error is 0 and the half width that of
     `cluster.no_spread`. Without spread between tasks the part of `tasks` is not known.
+    `parts_unknown`: why the parts are not told apart; empty where they are.
     """
 
     total: Estimate
     rerun_only: Estimate | None
     noise: Noise
     plus_minus: Noise
+    parts_unknown: str = ""
 
 
 def rate(outcomes: Outcomes, level: float = 0.95) -> Rate:
@@ -61,7 +68,11 @@ def rate(outcomes: Outcomes, level: float = 0.95) -> Rate:
     """
     found = ratio(outcomes.successes, outcomes.trials, outcomes.units)
     noise = noise_of(outcomes)
+    unit = "generators" if outcomes.generators else "tasks"
     wide = t_quantile(level, found.freedom)
+    low, high = plain_interval(found, level)
+    total = _estimate(outcomes, found.value, low, high, level, f"t over {unit} (ratio)")
+    whole = wide * noise.total if noise.total else (high - low) / 2
     rerun_only, half = None, None
     if noise.rerun is not None:
         half = normal_quantile(level) * noise.rerun
@@ -71,11 +82,11 @@ def rate(outcomes: Outcomes, level: float = 0.95) -> Rate:
             low, high = no_spread(found.value, repeated, level)
             half = (high - low) / 2
         rerun_only = _estimate(outcomes, found.value, low, high, level, "normal, re-run noise only")
-    unit = "generators" if outcomes.generators else "tasks"
-    low, high = plain_interval(found, level)
-    whole = wide * noise.total if noise.total else (high - low) / 2
+        if half > whole:
+            noise, rerun_only, half = Noise(None, None, noise.total), None, None
+    unknown = "" if noise.rerun is not None else _why_unknown(outcomes)
     return Rate(
-        total=_estimate(outcomes, found.value, low, high, level, f"t over {unit} (ratio)"),
+        total=total,
         rerun_only=rerun_only,
         noise=noise,
         plus_minus=Noise(
@@ -83,7 +94,18 @@ def rate(outcomes: Outcomes, level: float = 0.95) -> Rate:
             tasks=wide * noise.tasks if noise.tasks is not None and noise.total else None,
             total=whole,
         ),
+        parts_unknown=unknown,
     )
+
+
+def _why_unknown(outcomes: Outcomes) -> str:
+    return MORE_THAN_ALL if _mostly_repeated(outcomes) else TRIED_ONCE
+
+
+def _mostly_repeated(outcomes: Outcomes) -> bool:
+    """A task that was run once is given the others' re-run noise: that is a guess where it is
+    given to most."""
+    return 2 * int((outcomes.trials > 1).sum()) > len(outcomes.trials)
 
 
 def noise_of(outcomes: Outcomes) -> Noise:
@@ -92,7 +114,7 @@ def noise_of(outcomes: Outcomes) -> Noise:
     n_tasks, total_trials = len(trials), float(trials.sum())
     total = ratio(successes, trials, outcomes.units).error
     repeated = trials > 1
-    if not repeated.any():
+    if not _mostly_repeated(outcomes):
         return Noise(rerun=None, tasks=None, total=total)
     share = successes / trials
     variance = np.zeros(n_tasks)
@@ -100,6 +122,8 @@ def noise_of(outcomes: Outcomes) -> Noise:
     # A task that was run once says nothing of its own re-run noise: it gets the others' mean.
     variance[~repeated] = variance[repeated].mean()
     rerun = float(np.sqrt((trials * variance).sum()) / total_trials)
+    if total and rerun > total:
+        return Noise(rerun=None, tasks=None, total=total)
     return Noise(rerun=rerun, tasks=float(np.sqrt(max(total**2 - rerun**2, 0.0))), total=total)
 
 

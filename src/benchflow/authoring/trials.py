@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from benchflow.authoring import kept_builds, told_apart
 from benchflow.authoring.built import delivered
 from benchflow.authoring.meaning import key
-from benchflow.authoring.meaning.rest import rest_of
+from benchflow.authoring.meaning.kept import meaning_of
 from benchflow.authoring.whole_jobs import (
     by_argument,
     end_now,
@@ -66,14 +66,14 @@ class Trials:
         self.listener = listener
         #: Gates whose trials were built before and have only been verified again.
         self.built_before: set[str] = set()
-        #: Gates for whose trials nothing stands that was built before.
+        #: Gates of which no earlier build stands.
         self.anew: set[str] = set()
 
     @functools.cached_property
     def parts(self) -> dict[str, str]:
         """What every trial's answer depends on, by name (`meaning.key`)."""
         if self.task.is_benchflow:
-            return key.parts_of(self.task.path)
+            return meaning_of(self.task.path).parts
         # It is run where it lies, so its jobs end with that place.
         return {"task": self.task.digest, "place": str(self.task.path)}
 
@@ -85,7 +85,7 @@ class Trials:
     @functools.cached_property
     def rest(self) -> str:
         """What else an answer depends on, beside `key` (`meaning.rest`)."""
-        return rest_of(self.task.path) if self.task.is_benchflow else ""
+        return meaning_of(self.task.path).rest if self.task.is_benchflow else ""
 
     @functools.cached_property
     def scripts(self) -> str:

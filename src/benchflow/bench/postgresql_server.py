@@ -18,6 +18,9 @@ local all postgres peer map=bench
 host all all 127.0.0.1/32 scram-sha-256
 """
 _FIELD = "\x1f"
+#: Of what a query prints, and of what psql needs to hold it.
+_ROWS_MAX, _MEMORY_MAX = 32 << 20, 256 << 20
+_ROWS_SECONDS = 50
 
 
 def _folders() -> list[str]:
@@ -56,6 +59,7 @@ class PostgreSQL(LocalService):
             "password_encryption": "scram-sha-256",
             "fsync": "off",
             "max_connections": "60",
+            "max_wal_size": "128MB",
         }
         given = [part for key, value in settings.items() for part in ("-c", f"{key}={value}")]
         self.launch(
@@ -86,17 +90,20 @@ class PostgreSQL(LocalService):
     def rows(self, sql: str) -> list[list[str]]:
         """The same in the database of the user, with the user's rights.
 
-        Raises AssertionError where it is refused: a guest may have dropped a table, or set another
-        password; VerifierBroken where the server is not there.
+        Raises AssertionError where it is refused or does not end: a guest may have dropped a table,
+        set another password, or made a view of rows without end; GuestOverrun where guests had the
+        server ended; VerifierBroken where it is not there.
         """
         with contextlib.suppress(VerifierBroken):
-            return self._psql(sql, "-d", self.url("127.0.0.1"))
+            bounded = f"?options=-c%20statement_timeout%3D{_ROWS_SECONDS}s"
+            return self._psql(sql, "-d", self.url("127.0.0.1") + bounded)
         self.query("SELECT 1")
         raise AssertionError(f"the database refuses {sql[:60]!r}")
 
     def _psql(self, sql: str, *where: str) -> list[list[str]]:
         ask = (program("psql", *_folders()), "-XqAt", "-F", _FIELD, "-v", "ON_ERROR_STOP=1")
-        said = self.run_tool([*ask, *where], text=sql)
+        bounds = (f"--data={_MEMORY_MAX}", f"--fsize={_ROWS_MAX}")
+        said = self.run_tool([*ask, *where], text=sql, bounds=bounds)
         return [line.split(_FIELD) for line in said.splitlines()]
 
     def sessions(self) -> int:

@@ -10,7 +10,6 @@ import secrets
 import subprocess
 
 from benchflow.bench.local_service import LocalService, program
-from benchflow.boot.errors import VerifierBroken
 
 #: What has to be in the verifier's image.
 PACKAGES = ("redis-server",)
@@ -45,7 +44,7 @@ class Redis(LocalService):
         return f"redis://:{self.password}@{host}:{self.port}/{database}"
 
     def ask(self, *words: str) -> list[str]:
-        """The lines of an answer. Raises VerifierBroken where there is none."""
+        """The lines of an answer. Raises what `broken` says where there is none."""
         done = subprocess.run(
             [program("redis-cli"), "-h", "127.0.0.1", "-p", str(self.port), "--user", _OWN, *words],
             capture_output=True,
@@ -55,7 +54,7 @@ class Redis(LocalService):
         )
         said = done.stdout.decode("utf-8", "replace")
         if done.returncode or said.startswith(("ERR", "NOAUTH", "WRONGPASS")):
-            raise VerifierBroken(f"redis-cli {words[0]} ended with {done.returncode}: {said[:200]}")
+            raise self.broken(f"redis-cli {words[0]} ended with {done.returncode}: {said[:200]}")
         return said.splitlines()
 
     def calls(self, command: str) -> int:

@@ -126,6 +126,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return status if isinstance(status, int) else 0
     except click.exceptions.Exit as error:
         return error.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message(), file=sys.stderr)  # the help: nothing was done
+        return error.exit_code
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "benchflow"
         return _say(given, error.format_message(), f"see {where} --help", error.exit_code, error)

@@ -13,7 +13,7 @@ from benchflow.base.numbers import duration
 from benchflow.base.text import one_line
 from benchflow.cli.live import finished_line
 from benchflow.results.jobs.progress_events import Phase
-from benchflow.results.jobs.verdict import NO_REWARD
+from benchflow.results.jobs.verdict import CANCELLED, NO_REWARD
 from benchflow.run.live.progress import Board, TrialState
 
 _CLEAR = "\r\x1b[2K"
@@ -94,7 +94,7 @@ def _came_to(trial: TrialState) -> str:
     result = trial.result
     if result is None:
         return finished_line(trial)
-    if "CancelledError" in (result.cause, result.exception):
+    if CANCELLED in (result.cause, result.exception):
         return "stopped; it is run again"
     if result.cause == NO_REWARD and not result.exception:
         return f"built in {duration(result.phases.total)}"

@@ -220,7 +220,7 @@ def _reviewed(task: Task) -> list[list[str]]:
         before = f" ({one.first} at first)" if one.first else ""
         faults = (f"{f.check} failed, the fault of the {f.fault}" for f in one.failures)
         blame = "".join(f"; {fault}" for fault in faults)
-        text = f"version {one.version}, {one.date}: {one.verdict}{before}, {one.minutes:g} min, "
+        text = f"version {one.versions}, {one.date}: {one.verdict}{before}, {one.minutes:g} min, "
         lines.append(["attempt", one_line(f"{text}{one.calls} commands{blame}", 400)])
     for attack in found.attacks:
         text = f"{attack.version}, {attack.date}: {attack.minutes:g} min, "
@@ -348,12 +348,23 @@ def export_command(
         hub=layout == "hf",
         on_progress=lambda line: click.echo(line, err=True),
     )
+    sparse = [
+        one.name
+        for one in tasks
+        if one.name not in made.images and any(d.max_stored_mb < d.max_mb for d in one.deliverables)
+    ]
     if as_json:
         named = {
             name: {one.role: one.reference for one in pair} for name, pair in made.images.items()
         }
         print_json(
-            {"schema": 1, "exported": made.folders, "images": named, "missing": made.missing}
+            {
+                "schema": 1,
+                "exported": made.folders,
+                "images": named,
+                "missing": made.missing,
+                "holes_are_filled": sparse,
+            }
         )
         return
     for path in made.folders:
@@ -362,6 +373,13 @@ def export_command(
         click.echo(f"not in the registry: {reference} (--push sends it)", err=True)
     if there:
         click.echo(f"{there} of {len(tasks)} were there already, with the same content", err=True)
+    if sparse:
+        click.echo(
+            f"\nDo not train on these without --images: {', '.join(sparse)}. Harbor's docker "
+            "environment fills the holes of disk images, so correct work can be judged too large "
+            "and get 0. With --images it crosses as an archive that keeps them (docs/trainers.md).",
+            err=True,
+        )
     click.echo(f"\nTry it: harbor run -p {below} --agent oracle", err=True)
 
 

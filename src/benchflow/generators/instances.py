@@ -100,7 +100,7 @@ def instances(reference: str, tasks: Path) -> list[Instance]:
     if last < first or last - first >= _MOST:
         raise UsageError(
             f"{reference}: {first}..{last} is no range of at most {_MOST:,} seeds",
-            hint="write the smaller seed first",
+            hint="write the smaller seed first" if last < first else "name several ranges",
         )
     level = int(found[4] or generator.told.default_level)
     return [Instance(generator, level, seed) for seed in range(first, last + 1)]

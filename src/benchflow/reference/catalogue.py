@@ -306,7 +306,7 @@ def _reviews(task: Task) -> str:
 def _attempted(one: Attempt) -> str:
     first = f", at first {one.first}" if one.first else ""
     lines = [
-        f"- *Blind attempt* at {one.version} ({one.date}) by {one.who}: {one.verdict}{first}, "
+        f"- *Blind attempt* at {one.versions} ({one.date}) by {one.who}: {one.verdict}{first}, "
         f"reward {one.reward:g}, {one.minutes:g} minutes, {plural(one.calls, 'call')}"
     ]
     lines += [

@@ -78,6 +78,7 @@ DOCUMENTS: dict[str, dict[str, str]] = {
         "exported": "the folders that were written",
         "images": "task → `agent`, `verifier`: references by digest, as in its task.toml",
         "missing": "images that the registry lacks (without `--push`)",
+        "holes_are_filled": "tasks not to train on without images: correct work may come too large",
     },
     "check": {"tasks": "name → [GateResult]"},
     "check --matrix": {"tasks": "name → `requirements`, `checks` (`check`, `milestone`, `proves`)"},

@@ -55,8 +55,9 @@ def limits(found: Findings) -> Section:
             f"{who} {plus_minus(rate.plus_minus.total)}" for who, rate in rates.items()
         )
         said.append(
-            f"no generators are recorded, but some tasks' names agree up to the first dot: taken "
-            f"as {n} generators, ± other tasks would be {shown}"
+            "versions of one task, and tasks whose names agree up to the first dot, count as tasks "
+            "of their own, though they may be much alike: with one unit for all that are, which "
+            f"leaves {n}, ± other tasks would be {shown}"
         )
     if not said and table is None:
         return Section("", essential=False)

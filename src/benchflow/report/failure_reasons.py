@@ -45,6 +45,7 @@ def over_claims(found: Findings) -> Section:
             "Where no declaration was recorded, a run that ended by its own decision stands for "
             "one: an upper bound, since an agent may also stop because it gives up."
         )
+    notes += [part.left_out] if part.left_out else []
     notes += [f"{who}: not known ({why})" for who, why in part.refused.items()]
     return Section(
         "Over-claiming: done, said the agent; not done, said the verifier",

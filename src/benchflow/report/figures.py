@@ -6,6 +6,10 @@ import math
 
 from benchflow.analysis.estimate import Estimate
 from benchflow.base.numbers import MISSING, dollars, percent, plural
+from benchflow.study.summary import Summary
+
+#: Instead of a tier, where others have one.
+NOT_RANKED = "not ranked"
 
 
 def span(low: float, high: float) -> str:
@@ -39,3 +43,26 @@ def basis(n_tasks: int, n_trials: int, n_errors: int, method: str, seed: int | N
     tail = "" if seed is None else f", seed {seed}"
     counts = (plural(n_tasks, "task"), plural(n_trials, "trial"), plural(n_errors, "error"))
     return f"{', '.join(counts)}; {method}{tail}."
+
+
+def of_parts(summary: Summary) -> tuple[str, ...]:
+    """Whose ± is not told apart into tasks and re-runs, and why; what a bound for re-runs is."""
+    why: dict[str, list[str]] = {}
+    bound = []
+    for entry in summary.entries:
+        if entry.rate is None:
+            continue
+        if entry.rate.parts_unknown:
+            why.setdefault(entry.rate.parts_unknown, []).append(entry.who)
+        elif entry.rate.noise.rerun == 0:
+            bound.append(entry.who)
+    said = [
+        f"How much of the ± of {', '.join(names)} is due to re-runs is unknown: {reason}."
+        for reason, names in why.items()
+    ]
+    if bound:
+        said.append(
+            f"No task's attempts differ for {', '.join(bound)}: the ± of re-runs is the most that "
+            "may have gone unseen, and no part of a sum."
+        )
+    return tuple(said)

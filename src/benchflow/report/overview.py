@@ -33,11 +33,11 @@ def short(found: Findings) -> Section:
         lost = len({(one.a, one.b) for one in found.changes if not one.decided})
         ranked = sum(entry.tier is not None for entry in summary.entries)
         some = f"{ranked} of " if 0 < ranked < len(summary.entries) else ""
-        others = " (the others share too few tasks with them)" if some else ""
-        said.append(
-            f"{some}{len(summary.entries)} agents and models form {_tiers(tiers)}{others}: "
-            + _supported(decided, len(summary.pairs), lost)
-        )
+        others = " (the others share too few tasks with them to be ranked)" if some else ""
+        form = f"{some}{len(summary.entries)} agents and models form {_tiers(tiers)}{others}"
+        if not summary.ranked and summary.alone:
+            form = f"nobody is ranked: {_alone(summary.alone)}; between the others"
+        said.append(f"{form}: {_supported(decided, len(summary.pairs), lost)}")
     effects = found.agent_or_model.effects
     if not isinstance(effects, Refused) and effects.agents and effects.models:
         most = [100 * float(abs(one.effect).max()) for one in (effects.agents, effects.models)]
@@ -72,6 +72,11 @@ def _supported(decided: int, pairs: int, lost: int) -> str:
         return f"the difference is supported{often}"
     often = f", {lost} of them not under every reading of the trials" if lost else ""
     return f"{decided} of {pairs:,} differences {'is' if decided == 1 else 'are'} supported{often}"
+
+
+def _alone(names: tuple[str, ...]) -> str:
+    each = "shares" if len(names) == 1 else "each share"
+    return f"{', '.join(names)} {each} fewer than two tasks with anybody else"
 
 
 def _tiers(n: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchflow.base.numbers import MISSING, percent, plural, points
 from benchflow.report.comparison_sentence import sentence
-from benchflow.report.figures import span, with_span
+from benchflow.report.figures import NOT_RANKED, of_parts, span, with_span
 from benchflow.report.section import Section, Table
 from benchflow.study.findings import Findings
 from benchflow.study.summary import Entry, Pair
@@ -30,11 +30,12 @@ def rates(found: Findings) -> Section:
     """Entries with the three noises apart."""
     level = f"{100 * found.summary.level:.0f} %"
     example = found.summary.entries[0].rate
+    tiered = found.summary.ranked
     return Section(
         "Share of trials resolved",
         table=Table(
             (
-                "tier",
+                *(("tier",) if tiered else ()),
                 "agent and model",
                 "resolved",
                 "± other tasks",
@@ -45,23 +46,17 @@ def rates(found: Findings) -> Section:
                 "trials",
                 "errors",
             ),
-            tuple(_entry(entry) for entry in found.summary.entries),
-            frozenset({0, 1}),
+            tuple(_entry(entry, tiered) for entry in found.summary.entries),
+            frozenset({0, 1} if tiered else {0}),
         ),
         notes=(
             f"± other tasks ({level}): how far the figure may move on other tasks of the same "
             "kind, run as often. Its two parts: the choice of tasks, as if each were run without "
             "end, and re-runs of the very same tasks, which is the ± that tables usually print. "
-            "total² = tasks² + re-runs² in standard errors. The data tells nobody within a tier "
-            "apart: its order says nothing.",
-            *(
-                [
-                    "Where the part of re-runs exceeds the whole, so few tasks do not tell them "
-                    "apart."
-                ]
-                if any(_turned(entry) for entry in found.summary.entries)
-                else []
-            ),
+            "total² = tasks² + re-runs² in standard errors."
+            + " The data tells nobody within a tier apart: its order says nothing."
+            * tiered,
+            *of_parts(found.summary),
             *(
                 [f"Method: {example.total.method}; re-runs: {example.rerun_only.method}."]
                 if example and example.rerun_only
@@ -189,17 +184,13 @@ def attempts(found: Findings) -> Section:
     )
 
 
-def _turned(entry: Entry) -> bool:
-    return entry.rate is not None and (entry.rate.noise.rerun or 0) > entry.rate.noise.total
-
-
 def _need(pair: Pair) -> tuple[str, str]:
     if pair.need is None or pair.need.tasks is None:
         return MISSING, MISSING
     return f"{pair.need.tasks:,}", str(pair.need.attempts) if pair.need.attempts else "none"
 
 
-def _entry(entry: Entry) -> tuple[str, ...]:
+def _entry(entry: Entry, tiered: bool) -> tuple[str, ...]:
     rate, outcomes = entry.rate, entry.outcomes
     widths = [MISSING, MISSING, MISSING]
     between = MISSING
@@ -208,7 +199,7 @@ def _entry(entry: Entry) -> tuple[str, ...]:
         widths = [MISSING if one is None else f"{100 * one:.1f}" for one in parts]
         between = span(rate.total.low, rate.total.high)
     return (
-        MISSING if entry.tier is None else str(entry.tier),
+        *(((NOT_RANKED if entry.tier is None else str(entry.tier)),) if tiered else ()),
         entry.who,
         percent(entry.share, 2),
         *widths,

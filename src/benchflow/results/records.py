@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
+from benchflow.results.adjudication import Adjudication
 from benchflow.results.jobs.unfinished import Unfinished
 from benchflow.results.model import Check, Host, Phases, Problem, Usage, Verdict
 
@@ -126,6 +127,7 @@ class Record(Struct, frozen=True):
     evidence: dict[str, Path] = {}
     host: Host = Host()
     kept: Kept | None = None
+    adjudication: Adjudication | None = None
 
     @property
     def who(self) -> str:

@@ -6,6 +6,7 @@ their own, too, which is said, until somebody who knows better joins them (`sett
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -43,6 +44,11 @@ def apart(records: Iterable[Record]) -> tuple[Record, ...]:
         else replace(record, task=name)
         for record in everything
     )
+
+
+def bare_name(task: str) -> str:
+    """The name without what `apart` adds to tell versions, contents, hints and beginnings."""
+    return re.split("[@#]| [+]", task, maxsplit=1)[0]
 
 
 class _Unknown(NamedTuple):

@@ -179,6 +179,8 @@ class TrialList(Struct, frozen=True):
     n_trials: int
     entries: tuple[str, ...]
     tasks: tuple[str, ...]
+    #: The first of them, for who has no JavaScript.
+    first: tuple[Link, ...] = ()
 
 
 Block = Table | Figure | Prose | Facts | Ladder | Console | Trajectory | Command | TrialList

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from benchflow.analysis.compare import all_pairs
 from benchflow.analysis.rates import Rate, rate
 from benchflow.base.numbers import plural
+from benchflow.results.versions import bare_name
 from benchflow.study.arrays import Trials
 from benchflow.study.failures import DOUBTED, label
 
@@ -90,7 +91,9 @@ class Change:
 
 
 IF_ERRORS = "trials whose tests said nothing are taken as errors"
-IF_GENERATORS = "tasks whose names agree up to the first dot come from one generator"
+IF_GENERATORS = (
+    "versions of one task, and tasks whose names agree up to the first dot, are one unit"
+)
 #: Fewer are not worth a look: with 8 an interval of 95 % covers 92.6 %, with 4 it covers 90 %.
 MIN_GENERATORS = 8
 
@@ -120,7 +123,8 @@ def changes(trials: Trials, pairs: Mapping[tuple[str, str], bool], level: float)
 
 
 def by_name(trials: Trials, level: float = 0.95) -> tuple[int, dict[str, Rate]] | None:
-    """The rates if tasks whose names agree up to the first dot had one generator (a.easy, a.hard).
+    """The rates if tasks whose names agree up to the first dot had one generator (a.easy, a.hard),
+    and so the versions of one task.
 
     How many such generators, and the rates; None where generators are recorded or no names agree.
     """
@@ -138,7 +142,7 @@ def _stems(trials: Trials) -> dict[str, str]:
     """Task → its name up to the first dot; empty where that makes no generators worth a look."""
     if trials.in_generators:
         return {}
-    stems = {task: task.split(".", 1)[0] for task in trials.tasks}
+    stems = {task: bare_name(task).split(".", 1)[0] for task in trials.tasks}
     return stems if MIN_GENERATORS <= len(set(stems.values())) < len(stems) else {}
 
 

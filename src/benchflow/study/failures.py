@@ -1,7 +1,8 @@
 """Why trials failed: the phase that was reached × the proximate cause, from rules alone.
 
 The rules below are tried from top to bottom and the first that holds names the cause; they read
-class names, statuses and counts, never free text. No language model judges anything here.
+class names, statuses, counts and whose fault a review put down, never free text. No language model
+judges anything here.
 """
 
 from __future__ import annotations
@@ -70,7 +71,19 @@ def _finding(*names: str) -> Callable[[Evidence], bool]:
     return lambda seen: seen.finding in names
 
 
+def _cleared(seen: Evidence) -> bool:
+    found = seen.record.adjudication
+    return found is not None and found.clears_agent
+
+
 RULES = (
+    Rule(
+        "not-the-agent",
+        "adjudicated: not the agent's fault",
+        "`adjudication.json`: what failed was put on the check, the instruction, the generator or "
+        "the verifier, and on the agent nothing",
+        _cleared,
+    ),
     Rule(
         "unreadable-tests",
         "the tests gave no readable result",

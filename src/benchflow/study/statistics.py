@@ -19,6 +19,7 @@ from benchflow.analysis.horizon import Horizon, horizon
 from benchflow.analysis.passk import pass_k
 from benchflow.analysis.rasch import Rasch, flags, rasch
 from benchflow.analysis.skills import SkillEffects, skill_effects
+from benchflow.results.model import Verdict
 from benchflow.results.records import Record
 from benchflow.study.arrays import Trials, one_spelling
 
@@ -57,12 +58,26 @@ class AgentOrModel:
 @dataclass(frozen=True)
 class OverClaims:
     """Per agent and model. `declared`: what was counted is a declaration of the agent; otherwise
-    that its run ended by itself, the nearest thing recorded."""
+    that its run ended by itself, the nearest thing recorded. `cleared`: failed trials that an
+    adjudication put on the check, the instruction, the generator or the verifier: no claim of
+    theirs was wrong, so they are in no share."""
 
     claims: dict[str, Claims]
     refused: dict[str, str]
     declared: dict[str, bool]
     unknown: dict[str, int]
+    cleared: dict[str, int]
+
+    @property
+    def left_out(self) -> str:
+        """A sentence on `cleared`; empty where there are none."""
+        n = sum(self.cleared.values())
+        if not n:
+            return ""
+        were = "1 failed trial is" if n == 1 else f"{n} failed trials are"
+        return (
+            f"{were} left out of all claims: an adjudication found that the agent was not at fault."
+        )
 
 
 @dataclass(frozen=True)
@@ -114,12 +129,16 @@ def attempts(trials: Trials, level: float = 0.95, most: int = 10) -> dict[str, A
 def agent_or_model(trials: Trials, level: float = 0.95) -> AgentOrModel:
     """Differences between agents and between models, where the cells that were run allow it."""
     spellings: dict[str, list[str]] = {}
+    for record in trials.records:
+        named = spellings.setdefault(one_spelling(record.model), [])
+        if record.model not in named:
+            named.append(record.model)
+    # A model that is spelled in one way alone is shown so, not in the way that compares.
+    shown_as = {one: names[0] if len(names) == 1 else one for one, names in spellings.items()}
     cell_of: dict[tuple[str, str], list[str]] = {}
     for who, part in trials.by_entry.items():
         record = part.records[0]
-        shown = one_spelling(record.model) or "(no model)"
-        if record.model not in spellings.setdefault(shown, []):
-            spellings[shown].append(record.model)
+        shown = shown_as[one_spelling(record.model)] or "(no model)"
         cell_of.setdefault((record.agent, shown), []).append(who)
     table = {
         cell: trials.where(frozenset(names)).total() for cell, names in sorted(cell_of.items())
@@ -138,13 +157,17 @@ def over_claims(trials: Trials, level: float = 0.95) -> OverClaims:
     refused: dict[str, str] = {}
     declared: dict[str, bool] = {}
     unknown: dict[str, int] = {}
+    cleared: dict[str, int] = {}
     for who, part in trials.by_entry.items():
         said = [r.said_done for r in part.records]
         declared[who] = sum(one is not None for one in said) * 2 > len(said)
         if not declared[who]:
             said = [r.ended_itself for r in part.records]
-        rows = [i for i, one in enumerate(said) if one is not None]
-        unknown[who] = len(said) - len(rows)
+        not_its_own = [_cleared(r) for r in part.records]
+        cleared[who] = sum(not_its_own)
+        known = [i for i, clear in enumerate(not_its_own) if not clear]
+        rows = [i for i in known if said[i] is not None]
+        unknown[who] = len(known) - len(rows)
         try:
             found[who] = claims(
                 [bool(said[i]) for i in rows],
@@ -156,7 +179,13 @@ def over_claims(trials: Trials, level: float = 0.95) -> OverClaims:
             )
         except (NotEnoughData, ValueError) as error:
             refused[who] = str(error) if rows else "nothing was recorded of how its runs ended"
-    return OverClaims(found, refused, declared, unknown)
+    return OverClaims(found, refused, declared, unknown, cleared)
+
+
+def _cleared(record: Record) -> bool:
+    """Whether it failed, and an adjudication put nothing of that on the agent."""
+    found = record.adjudication
+    return record.verdict is Verdict.FAILED and found is not None and found.clears_agent
 
 
 def behaviours(trials: Trials, level: float = 0.95) -> Behaviours:
@@ -210,7 +239,10 @@ def _values(trials: Trials, measure: str) -> tuple[Floats, np.ndarray]:
     values = np.array([np.nan if one is None else float(one) for one in said], dtype=float)
     # How a run ended is not known where the tests, not the agent, broke down: of failures such
     # trials are no part.
-    return values, everything if measure == ENDED_ITSELF else ~trials.resolved & ~np.isnan(values)
+    if measure == ENDED_ITSELF:
+        return values, everything
+    own = np.array([not _cleared(r) for r in trials.records], dtype=bool)
+    return values, ~trials.resolved & ~np.isnan(values) & own
 
 
 def difficulty(trials: Trials, level: float = 0.95) -> Difficulty | Refused:

@@ -18,7 +18,8 @@ _NO_RATE = dict.fromkeys(("total", "rerun_only", "noise", "plus_minus"))
 
 @dataclass(frozen=True)
 class Entry:
-    """One agent and model. `rate` is None below two tasks. `tier` counts from 1, the best."""
+    """One agent and model. `rate` is None below two tasks. `tier` counts from 1, the best; None for
+    all where nobody is ranked."""
 
     who: str
     tier: int | None
@@ -53,6 +54,17 @@ class Summary:
     unknown: tuple[str, ...]
     level: float
 
+    @property
+    def ranked(self) -> bool:
+        """Whether any order is made of the entries."""
+        return any(entry.tier is not None for entry in self.entries)
+
+    @property
+    def alone(self) -> tuple[str, ...]:
+        """Those who share two tasks or more with nobody else."""
+        compared = {name for pair in self.pairs for name in (pair.a, pair.b)}
+        return tuple(entry.who for entry in self.entries if entry.who not in compared)
+
 
 def summarize(table: Collection, level: float = 0.95) -> Summary:
     """Raises UsageError when there is no trial that counts."""
@@ -70,8 +82,11 @@ def summarize_trials(trials: Trials, level: float = 0.95) -> Summary:
     ranked = {who: outcomes[who] for who in comparable([*outcomes], [*compared])}
     if len(ranked) > 1 or len(outcomes) == 1:
         among = {pair: one for pair, one in compared.items() if ranked.keys() >= {*pair}}
-        for number, tier in enumerate(tiers(ranked, level, among), 1):
-            tier_of.update(dict.fromkeys(tier, number))
+        found = tiers(ranked, level, among)
+        # One tier of a part of them orders nobody, and a 1 beside its members alone reads as best.
+        if len(found) > 1 or len(ranked) == len(outcomes):
+            for number, tier in enumerate(found, 1):
+                tier_of.update(dict.fromkeys(tier, number))
     return Summary(
         entries=tuple(
             Entry(who, tier_of.get(who), one, _rate(one, level)) for who, one in outcomes.items()

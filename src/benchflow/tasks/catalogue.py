@@ -116,7 +116,9 @@ def _named(pattern: str) -> list[str]:
                 f"{pattern} is a generator, and draws tasks from seeds",
                 hint=f"name a task of it: '{pattern}#1' (benchflow generators {pattern})",
             )
-        close = difflib.get_close_matches(pattern, known, n=1, cutoff=0.4)
+        topics = [f"{topic}/*" for topic in sorted({name.partition("/")[0] for name in known})]
+        among = topics if "*" in pattern else known
+        close = difflib.get_close_matches(pattern, among, n=1, cutoff=0.4)
         hint = f"did you mean {close[0]}?" if close else "see benchflow tasks"
         raise UsageError(f"no task {pattern!r}", hint=hint)
     return matching

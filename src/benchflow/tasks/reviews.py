@@ -42,16 +42,24 @@ class Failure(BaseModel):
 class Attempt(_Strict):
     """Blind: who tried saw the instruction and a shell, nothing else.
 
-    `verdict` is the one after adjudication, `first` the one before where they differ; `reward` is
-    that of `verdict`.
+    `version` is the one that was tried. `verdict` is the one after adjudication, `first` the one
+    before where they differ; `reward` is that of `verdict`. `verified_version`: the later one whose
+    checks gave `verdict`, where the same deliverable was verified again with them.
     """
 
     verdict: Literal["resolved", "failed"]
     first: Literal["resolved", "failed", "error"] | None = None
+    verified_version: Annotated[str, StringConstraints(pattern=r"^\d+\.\d+\.\d+$")] | None = None
     reward: float = Field(ge=0, le=1)
     minutes: float = Field(gt=0)
     calls: int = Field(ge=1)
     failures: tuple[Failure, ...] = ()
+
+    @property
+    def versions(self) -> str:
+        """The version that was tried, and the one that judged it again."""
+        again = f", verified again at {self.verified_version}" if self.verified_version else ""
+        return f"{self.version}{again}"
 
 
 class Attack(_Strict):
@@ -80,9 +88,10 @@ class Reviews:
     attacks: tuple[Attack, ...] = ()
 
     def at(self, version: str) -> Reviews:
-        """Those of one version of the task."""
+        """Those of one version of the task: an attempt at an earlier one is among them where its
+        deliverable was judged by the checks of this one."""
         return Reviews(
-            tuple(one for one in self.attempts if one.version == version),
+            tuple(one for one in self.attempts if version in (one.version, one.verified_version)),
             tuple(one for one in self.attacks if one.version == version),
         )
 

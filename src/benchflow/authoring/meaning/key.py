@@ -83,9 +83,14 @@ def parts_of(
     if earlier := told(folder)["metadata"]["benchflow"].get("sequel"):
         parts["earlier"] = recipe_digest(earlier_folder(folder, earlier["of"]))[:8]
     parts["task.toml"] = _short(told(folder))
-    parts["libraries"] = _short({name: metadata.version(name) for name in _LIBRARIES})
+    parts["libraries"] = _short(library_versions())
     parts["packages"] = _short(_packages(folder))
     return parts
+
+
+def library_versions() -> dict[str, str]:
+    """The distributions whose sources travel with `boot`, and which version is installed here."""
+    return {name: metadata.version(name) for name in _LIBRARIES}
 
 
 def reached(

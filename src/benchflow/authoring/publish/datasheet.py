@@ -181,7 +181,7 @@ def _attempts(task: Task) -> str:
         before = f" ({one.first} before adjudication)" if one.first else ""
         faults = "; ".join(f"{f.check}: fault of the {f.fault}" for f in one.failures)
         told = f"{one.verdict}{before}, {one.minutes:g} min, {plural(one.calls, 'command')}"
-        rows.append([one.version, str(one.date), "attempt", told, faults])
+        rows.append([one.versions, str(one.date), "attempt", told, faults])
     for attack in found.attacks:
         told = f"{len(attack.held)} held, {len(attack.worked)} worked and were stopped"
         rows.append([attack.version, str(attack.date), "attack", told, "; ".join(attack.worked)])
@@ -214,13 +214,19 @@ def _trials(task: Task) -> str:
     folder = task.path.parents[2] / "results"
     again = f"benchflow report {folder.name}/"
     rows = [
-        [one.task_version, one.agent, one.model, one.verdict, _reward(one.reward), again]
+        [_versions(one), one.agent, one.model, one.verdict, _reward(one.reward), again]
         for one in _records(folder)
         if one.task == task.name
     ]
     header = ["version", "agent", "model", "verdict", "reward", "command"]
     about = "" if rows else "None.\n\n"
     return f"## Measured trials\n{about}" + _table(header, rows)
+
+
+def _versions(record: Record) -> str:
+    found = record.adjudication
+    later = found.verified_version if found else ""
+    return f"{record.task_version}, verified again at {later}" if later else record.task_version
 
 
 def _reward(reward: float | None) -> str:

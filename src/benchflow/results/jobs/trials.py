@@ -144,8 +144,11 @@ def read_trial(path: Path, names: Mapping[str, str] | None = None) -> tuple[Tria
 def is_built(trial: Trial) -> bool:
     """Whether what a trial delivered could be judged, though nobody did: its job verifies nothing.
 
-    A script that did not end well has delivered, too; a fault of the infrastructure's has not.
+    A script that did not end well has delivered, too; a fault of the infrastructure's has not, nor
+    has what was cut off as its job was stopped.
     """
+    if trial.exception == verdict.CANCELLED:
+        return False
     fault = first_fault(trial.path)
     judged, _ = verdict.decide({"reward": 0.0}, trial.exception, fault[0] if fault else "")
     return judged is not Verdict.ERROR

@@ -64,6 +64,8 @@ IN_THE_AGENTS_SANDBOX = (
     "the verifier works in the agent's sandbox, and found it so that it left no reward"
 )
 
+#: The cause of a trial that was under way when its job was stopped.
+CANCELLED = "CancelledError"
 #: The cause of a trial that a budget ended: it counts.
 BUDGET_EXHAUSTED = "BudgetExhausted"
 

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from benchflow.results import adjudication
+from benchflow.results.adjudication import Adjudication
 from benchflow.results.jobs import metered, task_facts
 from benchflow.results.jobs.layout import Layout, folders_in, read_planned, sorted_out
 from benchflow.results.jobs.lock import is_held
@@ -195,12 +197,21 @@ def _record(job: _Job, trial: Trial, task: TaskFacts, problems: list[Problem]) -
         trajectories=paths,
         evidence=trial.evidence,
         host=trial.host,
+        adjudication=_adjudicated(trial.path, problems),
     )
     if job.keeper is None or not job.trajectories:
         return record
     checks = {milestone.id: milestone.checks for milestone in trial.milestones}
     seen = found.steps() if found else iter(())
     return replace(record, kept=job.keeper.keep(record, checks, seen))
+
+
+def _adjudicated(trial: Path, problems: list[Problem]) -> Adjudication | None:
+    try:
+        return adjudication.told(trial)
+    except UnreadableRecord as error:
+        problems.append(Problem(trial / adjudication.NAME, str(error)))
+        return None
 
 
 def trajectories_in(trial: Path) -> tuple[Path, ...]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchflow.base.text import one_line
+from benchflow.results import adjudication
 from benchflow.results.impossible import amounts
 from benchflow.results.jobs import host
 from benchflow.results.jobs.ladder import STATUSES
@@ -116,6 +117,7 @@ def _record(path: Path, data: Any) -> Record:
         usage=usage(line.get("n_input_tokens"), line.get("n_output_tokens"), line.get("cost_usd")),
         started_at=word(line.get("started_at"), 40),
         host=host.of(mapping(line.get("host"))),
+        adjudication=adjudication.of(mapping(line.get("adjudication"))),
     )
 
 

@@ -73,6 +73,7 @@ def _harbors(text: str, model: str | None, request: RunRequest) -> AgentConfig:
 
     from benchflow.run.job.layers import layered
 
+    name = text
     options: dict[str, Any] = {key: _value(v) for key, v in request.agent_options.items()}
     wanted = options.pop("layer", "")
     if wanted != "none" and (wanted or request.sandbox in _OURS):
@@ -94,7 +95,26 @@ def _harbors(text: str, model: str | None, request: RunRequest) -> AgentConfig:
             if "No module named" in hint:
                 hint += "; is its folder on PYTHONPATH? PYTHONPATH=. benchflow run …"
         raise UsageError(f"no agent {text!r}", hint=hint) from error
-    return _metered(config, request) if request.gateway else config
+    if not request.gateway:
+        return config
+    _has_model(name, config, request)
+    return _metered(config, request)
+
+
+def _has_model(name: str, config: AgentConfig, request: RunRequest) -> None:
+    """An agent that is installed in the sandbox has nothing there to log in with but a model's."""
+    from harbor.agents.factory import AgentFactory
+    from harbor.agents.installed.base import BaseInstalledAgent
+
+    kind = AgentFactory.get_agent_class_from_config(config)
+    if config.model_name or request.agent_env or ":" in name:
+        return
+    if issubclass(kind, BaseInstalledAgent):
+        raise UsageError(
+            f"the agent {name} has no model",
+            hint="--model PROVIDER/NAME, or --model scripted/FILE to try without one; with a "
+            "login of its own: --no-gateway --agent-env KEY=VALUE",
+        )
 
 
 def _metered(config: AgentConfig, request: RunRequest) -> AgentConfig:

@@ -12,6 +12,7 @@ from benchflow.errors import TaskError, UsageError
 from benchflow.gateway.config import Config
 from benchflow.results.jobs import lock
 from benchflow.results.jobs.trials import is_built, read_job, read_trial
+from benchflow.results.jobs.verdict import CANCELLED
 from benchflow.results.model import Job, Problem, Verdict
 from benchflow.results.safe_files import UnreadableRecord, read_object
 from benchflow.run.job import engine as engines
@@ -30,9 +31,6 @@ from benchflow.tasks import Task, load, stage
 
 if TYPE_CHECKING:
     from harbor.models.job.config import JobConfig
-
-#: The cause of a trial that was under way when its job was stopped.
-CANCELLED = "CancelledError"
 
 
 def start(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +19,11 @@ from benchflow.run.ray_engine.placing import Demand
 
 #: Pieces of a folder that are on their way at once: the driver takes them as it writes them.
 _UNDER_WAY = 8
+_CONNECT_SECONDS = 10
+_START = (
+    "ray start --head --port 6379 here, ray start --address HEAD:6379 on each other node; "
+    "--address names the head where Ray does not find it"
+)
 
 
 class Lost(Exception):
@@ -58,6 +64,17 @@ class Placed:
             ray.cancel(self._generator, force=False)
 
 
+def _is_there(address: str) -> None:
+    """Raises InfrastructureError where nothing listens at HOST:PORT: Ray would wait for minutes."""
+    host, colon, port = address.rpartition(":")
+    if not colon or "//" in address or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise InfrastructureError(f"nothing listens at {address}: {error}", hint=_START) from error
+
+
 class Cluster:
     """A connection to a cluster. Of one process, once; not of its main thread, where Ray would take
     over the signal that stops a job."""
@@ -69,9 +86,12 @@ class Cluster:
             import ray
         except ImportError as error:
             raise MissingTool(
-                "Ray is not installed", hint="uv pip install 'benchflow[ray]', on each node too"
+                "Ray is not installed",
+                hint="~/.cache/benchflow/tools/uv/bin/uv sync --frozen --inexact --no-dev "
+                "--extra ray, on each node too (docs/scale.md)",
             ) from error
         logging.getLogger("ray").setLevel(logging.ERROR)
+        _is_there(address)
         try:
             ray.init(
                 address=address,
@@ -82,9 +102,7 @@ class Cluster:
             )
         except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
             raise InfrastructureError(
-                f"no Ray cluster answers at {address!r}: {_told(error)}",
-                hint="ray start --head --port 6379 here, ray start --address HEAD:6379 on each "
-                "other node; --address names the head where Ray does not find it",
+                f"no Ray cluster answers at {address!r}: {_told(error)}", hint=_START
             ) from error
         self._ray = ray
         self._play = ray.remote(_play)

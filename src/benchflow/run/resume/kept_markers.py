@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from benchflow.results.jobs import metered
 from benchflow.results.jobs.trials import read_trial
-from benchflow.results.jobs.verdict import PROVIDER_FAULTS
+from benchflow.results.jobs.verdict import CANCELLED, PROVIDER_FAULTS
 from benchflow.results.model import Verdict
 from benchflow.results.safe_files import UnreadableRecord
 from benchflow.run.live.journal_writer import agent_seconds
@@ -100,7 +100,7 @@ class Keeping:
         if kept is None or kept.ended is None:
             return
         raised = event.result.exception_info
-        if raised is not None and raised.exception_type == "CancelledError":
+        if raised is not None and raised.exception_type == CANCELLED:
             return
         # A model that failed ended the agent's work: verifying that again would help nobody. Harbor
         # finds it in what the agent printed, the gateway in the calls.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import tomllib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -107,6 +108,19 @@ def lock_of(name: str, jobs_dir: Path) -> Path:
     return jobs_dir / f".{name}.sweep"
 
 
+def _told(problem: dict[str, Any]) -> tuple[str, str]:
+    """What is wrong, and what to do about it."""
+    *_, last = at = [str(part) for part in problem["loc"]]
+    key, see = ".".join(at), "docs/sweeps.md has all keys"
+    if problem["type"] == "missing":
+        return f"{key} is missing", "add [[entry]] with agent = …" if last == "entry" else see
+    if problem["type"] != "extra_forbidden":
+        return f"{key}: {problem['msg']}", see
+    known = {key for table in _Table.__subclasses__() for key in table.model_fields}
+    close = difflib.get_close_matches(last, sorted(known), n=1)
+    return f"{key} is no key here", f"did you mean {close[0]}?" if close else see
+
+
 def read_file(path: Path) -> SweepFile:
     """The sweep in a TOML file. Raises UsageError that names the key and what is wrong with it."""
     try:
@@ -117,9 +131,8 @@ def read_file(path: Path) -> SweepFile:
     try:
         found = SweepFile.model_validate({"name": path.stem, **data})
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{path}: {key}: {first['msg']}", hint="see docs/sweeps.md") from error
+        message, hint = _told(dict(error.errors()[0]))
+        raise UsageError(f"{path}: {message}", hint=hint) from error
     # Paths of tasks are meant from where the file lies.
     tasks = [str(path.parent / t) if t.startswith(("./", "../")) else t for t in found.tasks]
     return found.model_copy(update={"tasks": tasks})

@@ -17,6 +17,7 @@ from benchflow.errors import UsageError
 from benchflow.gateway.config import Budget, Config
 from benchflow.results.jobs import lock
 from benchflow.results.jobs.trials import read_job
+from benchflow.results.jobs.verdict import CANCELLED
 from benchflow.results.model import Job, Problem, Trial, Verdict
 from benchflow.results.safe_files import UnreadableRecord, read_object
 from benchflow.run import fitness
@@ -299,7 +300,7 @@ def missing(sweep: Sweep, engine: str = "") -> Iterator[Plan]:
 
 def _judged(job: Job) -> list[Trial]:
     """The finished trials of a job; Harbor writes a result for those that were stopped, too."""
-    return [trial for trial in job.trials if trial.cause != jobs.CANCELLED]
+    return [trial for trial in job.trials if trial.cause != CANCELLED]
 
 
 def _goes_on(job: Job, sweep: Sweep) -> bool:

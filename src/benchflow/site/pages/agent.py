@@ -100,6 +100,13 @@ def _noise(entry: Entry | None) -> tuple[Block, ...]:
     if entry is None or entry.rate is None:
         return ()
     noise = entry.rate.noise
+    if entry.rate.parts_unknown:
+        return (
+            nothing(
+                f"The standard error is {numbers.plus_minus(noise.total)} points. How much of it "
+                f"is due to re-runs of the same tasks is unknown: {entry.rate.parts_unknown}."
+            ),
+        )
     rows = (
         ("re-runs", "the same tasks run again", noise.rerun),
         ("tasks", "other tasks of the same kind, each run without end", noise.tasks),

@@ -112,6 +112,8 @@ def _claims(study: Study) -> Iterator[Block]:
             for who, one in found.claims.items()
         )
         yield Table("claims", "Intervals for other tasks.", columns, rows)
+    if found.left_out:
+        yield nothing(found.left_out)
     for why, names in by_reason(found.refused):
         yield nothing(f"{names}: {why}.")
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
 from benchflow.base import numbers
 from benchflow.report.comparison_sentence import sentence
+from benchflow.report.figures import NOT_RANKED, of_parts
+from benchflow.results.records import Record
 from benchflow.site import charts
 from benchflow.site.page_model import (
     Block,
@@ -38,13 +41,14 @@ from benchflow.study.baselines import is_probe, said_of
 from benchflow.study.summary import Entry, Pair
 
 _SHOWN_PAIRS = 8
+_UNRANKED = "Nobody is ranked: too few tasks are shared, and the order says nothing."
 
 
 def make(study: Study, put: Put) -> Page:
     """The overview."""
     resolved, failed, errors = counts(study.records)
     sections = [
-        Section("numbers", "", (_numbers(study),)),
+        Section("numbers", "", (_numbers(study), *map(nothing, who_was_measured(study)))),
         under_way.section(study),
         Section("tiers", "Share of trials resolved", _tiers(study)),
         Section("supports", "What this data supports", _statements(study, decided=True)),
@@ -65,6 +69,36 @@ def make(study: Study, put: Put) -> Page:
         sections=tuple(section for section in sections if section.blocks),
         nav="index.html",
     )
+
+
+def who_was_measured(study: Study) -> tuple[str, ...]:
+    """Where nobody here can be chosen by name, that it is so, and who was measured instead."""
+    unnamed = [who for who in study.ranked if _is_unnamed(study.of_entry(who)[0])]
+    local = [who for who in study.ranked if _is_local(study.of_entry(who)[0])]
+    if not study.ranked or len(unnamed) + len(local) < len(study.ranked):
+        return ()
+
+    def told(names: list[str], what: str) -> list[str]:
+        n = sum(len(study.of_entry(who)) for who in names)
+        return [f"{numbers.plural(n, 'trial')} by {', '.join(names)} ({what})"] if names else []
+
+    measured = [
+        *told(unnamed, "connected from outside, its product not named"),
+        *told(local, "models served on the measuring machine itself"),
+    ]
+    return (
+        "No coding agent with a provider's model has been measured here by name yet, so these "
+        f"pages do not say which agent to choose. Measured were {'; '.join(measured)}.",
+    )
+
+
+def _is_unnamed(record: Record) -> bool:
+    return record.agent == "external" or "unnamed" in record.model.lower()
+
+
+def _is_local(record: Record) -> bool:
+    host = urlsplit(record.model).hostname if "://" in record.model else None
+    return host in ("127.0.0.1", "localhost", "::1")
 
 
 def _who(study: Study) -> str:
@@ -124,16 +158,17 @@ def _tiers(study: Study) -> tuple[Block, ...]:
         "resolved",
         "Share of trials resolved",
         f"Thin line: {percent} interval for other tasks of the same kind. Thick "
-        "line: re-runs of the same tasks only, the one that is usually printed. Within a tier the "
-        "order says nothing.",
+        "line: re-runs of the same tasks only, the one that is usually printed. "
+        + ("Within a tier the order says nothing." if summary.ranked else _UNRANKED),
         charts.intervals(rows, "resolved, %", _domain(rows), "Share of trials resolved")
         if rows
         else "",
         table,
     )
+    said = tuple(nothing(one) for one in of_parts(summary))
     if not rows:
         return (table,)
-    return (figure, table) if figure.svg else (figure,)
+    return (figure, table, *said) if figure.svg else (figure, *said)
 
 
 def _interval(entry: Entry) -> dict[str, object]:
@@ -175,7 +210,7 @@ def tier_table(study: Study) -> Table:
         )
         for who in study.summary.unknown
     ]
-    return Table(
+    table = Table(
         "tiers",
         BOTH_KINDS,
         (
@@ -191,13 +226,16 @@ def tier_table(study: Study) -> Table:
         tuple(rows),
         tools=len(rows) > 8,
     )
+    if study.summary.ranked:
+        return table
+    return replace(table, columns=table.columns[1:], rows=tuple(row[1:] for row in table.rows))
 
 
 def _row(study: Study, entry: Entry) -> tuple[Cell, ...]:
     rate, outcomes = entry.rate, entry.outcomes
     half = rate.plus_minus if rate else None
     return (
-        Cell(entry.tier, numbers.MISSING if entry.tier is None else str(entry.tier), tone="tight"),
+        Cell(entry.tier, NOT_RANKED if entry.tier is None else str(entry.tier), tone="tight"),
         who_cell(study, entry.who),
         rate_cell(rate, entry.share),
         half_cell(half.total if half else None),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -225,7 +225,7 @@ def _behaviour(study: Study) -> Iterator[Block]:
                     text(measure),
                     who_cell(study, who),
                     Cell(value, shown(value)),
-                    Cell([low, high], f"{shown(low)} to {shown(high)}"),
+                    _bounds(low, high, shown),
                     Cell(effects.decided()[at], "yes" if effects.decided()[at] else "open"),
                 )
             )
@@ -244,6 +244,12 @@ def _behaviour(study: Study) -> Iterator[Block]:
         yield Table("behaviour", caption, columns, tuple(rows))
     if silent:
         yield nothing("Not told: " + "; ".join(silent) + ".")
+
+
+def _bounds(low: float, high: float, shown: Callable[[float], str]) -> Cell:
+    if np.isnan(low) or np.isnan(high):
+        return Cell(None, "unknown: too few tasks in common")
+    return Cell([low, high], f"{shown(low)} to {shown(high)}")
 
 
 def _factor(value: float) -> str:

@@ -9,10 +9,12 @@ from benchflow.base import numbers
 from benchflow.people.said_words import lines
 from benchflow.results.model import Verdict
 from benchflow.results.records import Record
+from benchflow.results.versions import bare_name
 from benchflow.site.page_model import (
     Block,
     Cell,
     Column,
+    Command,
     Facts,
     Link,
     Page,
@@ -47,19 +49,21 @@ def index(study: Study, put: Put) -> Page:
     columns = (
         Column("task", "Task"),
         Column("topic", "Topic"),
-        Column("share", "Resolved", numeric=True),
-        Column("trials", "Trials", numeric=True),
-        Column("errors", "Errors", numeric=True),
+        Column("solvers", "Resolved by", help="agents and models, at least once"),
+        Column("best", "Who came furthest", help="and the next three columns are of these trials"),
+        Column("share", "Its trials resolved", numeric=True),
         Column(
             "milestones",
-            "Milestones passed",
+            "Its milestones passed",
             numeric=True,
             help="mean share of milestones or tests",
         ),
+        Column("agent", "Its time", numeric=True, help="median"),
+        Column("trials", "All trials", numeric=True),
+        Column("errors", "Errors", numeric=True),
         Column("difficulty", "Difficulty", numeric=True, help="logits (Rasch); 0 is the mean task"),
         Column("flag", "", help="what the task does not do"),
         Column("expert", "Expert's time", numeric=True),
-        Column("agent", "Agent's time", numeric=True, help="median"),
     )
     rows = tuple(_index_row(study, task) for task in study.tasks)
     return Page(
@@ -98,17 +102,30 @@ def _divided(study: Study) -> tuple[Block, ...]:
 def _index_row(study: Study, task: str) -> tuple[Cell, ...]:
     records = study.counted(task)
     expert = next((r.expert_minutes for r in records if r.expert_minutes), None)
+    # What six attempts of a tiny model came to says nothing of a task that another resolved.
+    per = _by_entry(records)
+    best = max(per, key=lambda who: (share(per[who]) or 0, _mean_milestones(per[who]) or 0))
+    solvers = sum(any(r.verdict is Verdict.RESOLVED for r in each) for each in per.values())
     return (
         text(task, study.at.task(task)),
         text(next((r.topic for r in records if r.topic), "")),
-        share_cell(share(records)),
+        text(f"{solvers} of {len(per)}"),
+        who_cell(study, best),
+        share_cell(share(per[best])),
+        share_cell(_mean_milestones(per[best])),
+        seconds_cell(median(r.phases.agent for r in per[best])),
         number(len(records)),
         number(counts(records)[2]),
-        share_cell(_mean_milestones(records)),
         *_difficulty(study, task),
         seconds_cell(None if expert is None else 60 * expert),
-        seconds_cell(median(r.phases.agent for r in records)),
     )
+
+
+def _by_entry(records: Sequence[Record]) -> dict[str, list[Record]]:
+    found: dict[str, list[Record]] = {}
+    for record in records:
+        found.setdefault(record.who, []).append(record)
+    return found
 
 
 def _difficulty(study: Study, task: str) -> tuple[Cell, Cell]:
@@ -141,6 +158,7 @@ def make(study: Study, task: str, put: Put) -> Page:
             section
             for section in (
                 Section("about", "", _about(counted)),
+                Section("asked", "What it asks", _asked(counted)),
                 Section("attempts", "Attempts", (_attempts(study, task),)),
                 Section(
                     "milestones", _milestones_title(records), _milestones(study, task, records)
@@ -167,19 +185,34 @@ def _experts(study: Study, task: str) -> tuple[Block, ...]:
 
 def _about(records: Sequence[Record]) -> tuple[Block, ...]:
     first = records[0]
-    expert = first.expert_minutes
+    known = in_catalogue(bare_name(first.task))
+    expert = first.expert_minutes or (known.expert_minutes if known else None)
     authors, reviewers = _credited(records)
     items = (
         ("Topic", text(first.topic)),
-        ("Skills", text(", ".join(first.skills))),
+        ("Skills", text(", ".join(first.skills or (known.skills if known else ())))),
         ("Authors", text(", ".join(authors))),
         ("Reviewed by", text(", ".join(reviewers))),
         ("Version", text(", ".join(sorted({r.task_version for r in records if r.task_version})))),
         ("Time of an expert", seconds_cell(None if expert is None else 60 * expert)),
-        ("Median time of agents", seconds_cell(median(r.phases.agent for r in records))),
     )
-    known = tuple((label, cell) for label, cell in items if cell.value)
-    return (Facts(known),) if known else ()
+    shown = tuple((label, cell) for label, cell in items if cell.value)
+    return (Facts(shown),) if shown else ()
+
+
+def _asked(records: Sequence[Record]) -> tuple[Block, ...]:
+    """The order in one line and letter by letter, as the catalogue here has it now."""
+    known = in_catalogue(bare_name(records[0].task))
+    if known is None:
+        return ()
+    told = {r.task_version for r in records if r.task_version}
+    other = f", while these trials are of {', '.join(sorted(told))}" * (
+        bool(told) and told != {known.version}
+    )
+    paths = [known.path / "instruction.md", *sorted(known.path.glob("steps/*/instruction.md"))]
+    whole = "\n\n".join(path.read_text(encoding="utf-8") for path in paths if path.is_file())
+    said = Prose(((f"{known.description} (Version {known.version} of the catalogue{other}.)",),))
+    return (said, Command("The whole instruction, as the agent gets it", whole))
 
 
 def _credited(records: Sequence[Record]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -188,7 +221,7 @@ def _credited(records: Sequence[Record]) -> tuple[tuple[str, ...], tuple[str, ..
     last = max(records, key=lambda record: record.started_at)
     if last.authors or last.reviewers:
         return last.authors, last.reviewers
-    known = in_catalogue(last.task)
+    known = in_catalogue(bare_name(last.task))
     return (known.authors, known.reviewers) if known else ((), ())
 
 

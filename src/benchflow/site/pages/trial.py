@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from msgspec import to_builtins
+
 from benchflow.base import numbers
 from benchflow.results.model import Verdict
 from benchflow.results.records import Record
@@ -20,6 +22,7 @@ from benchflow.site.page_model import (
     Section,
     Step,
 )
+from benchflow.site.pages import adjudicated
 from benchflow.site.pages.common import OVERVIEW, Put, number, seconds_cell
 from benchflow.site.pages.hosts import of_trial
 from benchflow.site.pages.machines import versions
@@ -50,7 +53,7 @@ def make(at: Addresses, tried: Cell, record: Record, put: Put) -> Page:
         title=record.task,
         tone=record.verdict.value,
         kicker=record.trial,
-        lede=_lede(at, record),
+        lede=(*_lede(at, record), *filter(None, (adjudicated.in_lede(record),))),
         crumbs=(OVERVIEW, Link(record.task, at.task(record.task))),
         sections=tuple(section for section in sections if section.blocks),
         nav="trials.html",
@@ -113,6 +116,8 @@ def _headline(record: Record) -> Facts:
 
 
 def _why(record: Record) -> Iterator[Block]:
+    if said_by_review := adjudicated.paragraphs(record):
+        yield Prose(tuple((said,) for said in said_by_review), "note")
     parts = [record.cause, record.cause_message]
     said = ": ".join(part for part in parts if part)
     if said:
@@ -121,7 +126,8 @@ def _why(record: Record) -> Iterator[Block]:
         yield Prose(((f"{whose}: {said}",),), "note")
     if record.failure_mode and record.failure_mode not in ("unset", record.cause):
         yield Prose(((f"The source calls it: {record.failure_mode}.",),), "note")
-    if record.said_done and record.verdict is Verdict.FAILED:
+    cleared = record.adjudication is not None and record.adjudication.clears_agent
+    if record.said_done and record.verdict is Verdict.FAILED and not cleared:
         yield Prose((("The agent said that it was done. The verifier disagrees.",),), "note")
 
 
@@ -203,6 +209,7 @@ def _about(record: Record) -> dict[str, object]:
         "cause_message": record.cause_message,
         "failure_mode": record.failure_mode,
         "said_done": record.said_done,
+        "adjudication": to_builtins(record.adjudication),
         "hint": record.hint,
         "began_from": record.began_from,
         "began_digest": record.began_digest,
