@@ -186,13 +186,15 @@ class Trials:
             return self._stopped(names)
         return {**self._stopped(lower), last: whole}
 
-    def _verified_in_turn(self, gate: str, shared: Trial, names: Sequence[str]) -> dict[str, Trial]:
+    def _verified_in_turn(
+        self, gate: str, shared: Trial, names: Sequence[str], a_core: int
+    ) -> dict[str, Trial]:
         """Each by itself, the last as the sandbox's own trial. Where a script failed, it is the
         last, and those after it have none."""
         if shared.verdict is Verdict.ERROR:
             return dict.fromkeys(names, shared)
         below, last = self._in_turn(gate, shared, names)
-        verified = self.verified(list(below.values()), a_core=HALF_BUILT_A_CORE)
+        verified = self.verified(list(below.values()), a_core=a_core)
         return {**dict(zip(below, verified, strict=True)), last: shared}
 
     def _stopped(self, names: list[str]) -> dict[str, Trial]:
@@ -218,7 +220,7 @@ class Trials:
         shared = by_argument(trials, ["*"]).get("*")
         if shared is None:
             return found
-        return {**found, **self._verified_in_turn(gate, shared, in_turn)}
+        return {**found, **self._verified_in_turn(gate, shared, in_turn, a_core)}
 
     def common(self, exploits: list[Exploit], folder: Path) -> dict[str, Trial]:
         """The common exploits that were written to `folder`, by name."""
