@@ -25,6 +25,7 @@ CHECKS = f"""from benchflow.boot import milestone
 def test_lit(machine):
     assert machine.login("root", "").run("cat /lamp").stdout == "on"
     print({SAID!r})
+    print({" ".join(f"word-{n}" for n in range(60))!r})
 """
 FRAME = (
     ' printf "\\n%s[\\n" "$((1+2))"; ( eval "$__b" ) </dev/null 2>&1; set -- $?; '
