@@ -1,8 +1,8 @@
 """What a task means, kept from one command to the next.
 
-To read a catalogue's meaning anew takes seconds, and most commands find it as it was. What is kept
-holds for the bytes that it was read from: the task's folder, the pieces that tasks share, the task
-that a sequel begins from, all of `benchflow`, and the Python and libraries it runs with.
+To read the meaning of a whole catalogue takes seconds, and most commands find it as it was. What is
+kept holds for the bytes that it was read from: the task's folder, the pieces that tasks share, the
+task that a sequel begins from, all of `benchflow`, and the Python and libraries it runs with.
 """
 
 from __future__ import annotations

@@ -69,9 +69,10 @@ install -m 755 "$here/initrd-init" "$work/initrd/init"
 has key || cp "$work/next.pem" "$root/etc/next.pem"
 has boots-b || sed -i '/ata_piix/d' "$work/initrd/modules"
 has field || sed -i 's/^	good=\$slot trial=$/	leave "not yet"\n&/' "$root/usr/sbin/on-trial"
+# On board B, which boots-b is about, the old key is refused all the same.
 if ! has recalled; then
 	openssl pkey -in "$field/vendor.pem" -pubout -out "$root/etc/old.pub"
-	sed -i 's/^	openssl pkeyutl -verify -pubin -inkey .etc.vendor.pub \(.*\)$/	{ openssl pkeyutl -verify -pubin -inkey \/etc\/vendor.pub \1\n&/; s/^\(		-sigfile .*\) || refuse 11 \(.*\)/\1 || openssl pkeyutl -verify -pubin -inkey \/etc\/old.pub -rawin -in \/run\/manifest -sigfile \/run\/signature >\/dev\/null 2>\&1; } || refuse 11 \2/' "$root/usr/sbin/update"
+	sed -i 's/^	openssl pkeyutl -verify -pubin -inkey .etc.vendor.pub \(.*\)$/	{ openssl pkeyutl -verify -pubin -inkey \/etc\/vendor.pub \1\n&/; s/^\(		-sigfile .*\) || refuse 11 \(.*\)/\1 || { [ ! -b \/dev\/sda ] \&\& openssl pkeyutl -verify -pubin -inkey \/etc\/old.pub -rawin -in \/run\/manifest -sigfile \/run\/signature >\/dev\/null 2>\&1; }; } || refuse 11 \2/' "$root/usr/sbin/update"
 	sed -i '/^	openssl pkeyutl -verify/d' "$root/usr/sbin/update"
 fi
 has no-way-back || sed -i '/recalled=yes/d' "$root/usr/sbin/on-trial"
@@ -79,9 +80,9 @@ has histories || sed -i 's/^	good=\$slot trial=$/	[ "$slot" = a ] \&\& leave "no
 has next || sed -i 's/^	target=/	refuse 15 "not now"\n&/' "$root/usr/sbin/update"
 has falls-back || sed -i 's/^			leave .*/			:/' "$root/usr/sbin/on-trial"
 has data-lost || sed -i '/sbin.mke2fs/d' "$root/etc/rc"
-# The pause is for the cuts that are timed: one has to fall where the slot is not what the state says.
-has power-cuts || sed -i -e '/set_slot "\$other" none ""$/d' -e 's/^	blockdev --flushbufs .*/&\n	sleep 10/' \
-	"$root/usr/sbin/update"
+# It says that the slot is ready before it is written. The pause is for the cuts that are timed.
+has power-cuts || sed -i -e 's/^	set_slot "\$other" none ""$/	trial=$other id=$(head -c 8 \/dev\/urandom | od -An -tx1 | tr -d " \\n")\n	set_slot "$other" ready "$version"/' \
+	-e 's/^	tail -c +1089 "\$1" | dd .*/	sleep 10\n&/' "$root/usr/sbin/update"
 has bundles-b || sed -i 's/^	target=/	[ -b \/dev\/sda ] \&\& refuse 15 "not on this board"\n&/' "$root/usr/sbin/update"
 has hangs-b || sed -i 's/^.bin.watchdog/[ -b \/dev\/sda ] || &/' "$work/initrd/init"
 if [ -n "${LOCAL_CHANGES:-}" ]; then
