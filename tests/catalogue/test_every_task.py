@@ -13,7 +13,8 @@ from benchflow.tasks import Task, find, names
 #: Oracles in whose scripts some milestones have no place of their own.
 ENTWINED = ("container/oci-base", "from-source/tiny-linux")
 #: How an oracle asks, in front of a milestone's work, whether it is to do it.
-ASKS = (r"^has {} \|\|", r"\bhas {}\b", r"^reached {}$")
+#: `broken` of speedrun/smallest-kernel asks by `has "$1"`, and fails where it would break nothing.
+ASKS = (r"^has {} \|\|", r"\bhas {}\b", r"^reached {}$", r"^broken {} \S+ '")
 
 
 @pytest.fixture(params=names())

@@ -94,7 +94,7 @@ def test_the_initramfs_is_one(
     assert b"p" * 100 not in made.damaged(data, random.Random(1))
 
 
-@pytest.mark.needs("sfdisk", "mkfs.ext4")
+@pytest.mark.needs("sandbox", "sfdisk", "mkfs.ext4")
 @pytest.mark.parametrize("seed", range(3))
 def test_disks_have_the_partitions_that_were_drawn(
     parts: dict[str, ModuleType], tmp_path: Path, seed: int
