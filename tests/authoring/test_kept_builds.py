@@ -145,6 +145,7 @@ def test_what_was_cut_off_is_built_again(task: Path) -> None:
         deadline = time.monotonic() + 120
         while not sleeps(seconds) and time.monotonic() < deadline:
             time.sleep(0.1)
+        assert sleeps(seconds), "the exploit was never under way"
         check.send_signal(signal.SIGINT)
     assert check.returncode == 130
     found = gates(task, "exploits")["exploits"]

@@ -10,6 +10,7 @@ import pytest
 from tests.authoring.written_lamp import ANEW, CHECKS, written
 from tests.run.plain import write
 
+from benchflow.authoring.meaning import kept as kept_meaning
 from benchflow.authoring.meaning.kept import Meaning, meaning_of
 from benchflow.authoring.meaning.key import parts_of
 from benchflow.authoring.meaning.rest import rest_of
@@ -62,3 +63,26 @@ def test_a_broken_file_is_written_again(task: Path, text: str) -> None:
     kept().write_text(text)
     assert meaning_of(task) == before
     assert json.loads(kept().read_text())["parts"] == before.parts
+
+
+def test_what_cannot_be_kept_is_read_all_the_same(task: Path) -> None:
+    (home() / "meanings").write_text("no folder")
+    assert meaning_of(task) == anew(task)
+
+
+def test_what_was_edited_while_it_was_read_is_not_kept(
+    task: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bytes of before would stand for what was read after."""
+
+    def edited(folder: Path) -> str:
+        write(folder / "tests/more.py", "A = 1\n")
+        return rest_of(folder)
+
+    monkeypatch.setattr(kept_meaning, "rest_of", edited)
+    meaning_of(task)
+    assert not (home() / "meanings").exists()
+    monkeypatch.setattr(kept_meaning, "rest_of", rest_of)
+    monkeypatch.setattr(kept_meaning, "_changes", dict)
+    meaning_of(task)
+    assert not (home() / "meanings").exists()

@@ -21,7 +21,7 @@ import urllib.request
 
 from benchflow.bench.guest import until
 from benchflow.bench.http_files import HttpFiles
-from benchflow.bench.lanes import Lane
+from benchflow.bench.lanes import Lane, Step
 from benchflow.boot import milestone
 
 @milestone("kernel", proves=["R1"])
@@ -29,7 +29,7 @@ def test_kernel_starts(machine, metric):
     machine.boot().expect_kernel()
     metric("boots", machine.boots)
     assert until(machine, lambda: machine.alive, 60, "life")
-    with Lane({"served": served}, lambda: None) as lane:
+    with Lane({"served": Step(served)}, lambda: None) as lane:
         assert lane.result("served") == b"content"
 
 def served():

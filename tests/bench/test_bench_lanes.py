@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from benchflow.bench.lanes import Aside, Lane, Lanes, Steps, waits
+from benchflow.bench.lanes import Aside, Lane, Lanes, Step, Steps, waits
 from benchflow.boot import GuestError, GuestExited, GuestTimeout, Machine, VerifierBroken
 
 
@@ -19,7 +19,7 @@ def test_a_lane_does_its_steps_in_order_beside_the_caller() -> None:
         done.append("first")
         return "said"
 
-    steps = {"first": first, "second": lambda: done.append("second")}
+    steps = {"first": Step(first), "second": Step(lambda: done.append("second"))}
     with Lane(steps, lambda: done.append("closed")) as lane:
         assert done == [], "the caller was made to wait"
         go.set()
@@ -27,20 +27,23 @@ def test_a_lane_does_its_steps_in_order_beside_the_caller() -> None:
     assert done == ["first", "second", "closed"]
 
 
-def test_a_step_that_fails_ends_its_lane() -> None:
+def test_a_step_that_fails_ends_those_that_come_after_it_and_no_other() -> None:
     done: list[str] = []
 
     def broken() -> None:
         raise GuestTimeout("no prompt")
 
-    steps = {"good": lambda: done.append("good"), "broken": broken,
-             "later": lambda: done.append("later")}  # fmt: skip
+    def does(name: str, *after: str) -> Step:
+        return Step(lambda: done.append(name), after)
+
+    steps = {"good": does("good"), "broken": Step(broken, ("good",)),
+             "later": does("later", "broken"), "other": does("other", "good")}  # fmt: skip
     with Lane(steps, lambda: None) as lane:
-        lane.result("good")
+        lane.result("other")
         for name in ("broken", "later"):
             with pytest.raises(GuestTimeout, match="no prompt"):
                 lane.result(name)
-    assert done == ["good"]
+    assert done == ["good", "other"]
 
 
 def test_a_lane_that_is_left_ends_what_is_under_way() -> None:
@@ -50,9 +53,12 @@ def test_a_lane_that_is_left_ends_what_is_under_way() -> None:
         began.set()
         assert off.wait(10), "the machine was not switched off"
 
-    with Lane({"waits": under_way, "later": lambda: done.append("later")}, off.set):
+    steps = {"waits": Step(under_way), "later": Step(lambda: done.append("later"))}
+    with Lane(steps, off.set) as lane:
         assert began.wait(10)
     assert done == []
+    with pytest.raises(GuestExited, match="later: the machine was switched off before"):
+        lane.result("later")
 
 
 def test_work_aside_gives_its_result_or_its_error_to_all_who_ask() -> None:

@@ -7,7 +7,6 @@ import gzip
 import re
 import shutil
 import subprocess
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -17,12 +16,11 @@ import pytest
 from tests.catalogue import checkers
 from tests.needs import needs
 
-from benchflow.boot import GuestTimeout
 from benchflow.boot.inspect import ed25519
 from benchflow.tasks import Task, find
 
 TASK = Path(__file__).parents[2] / "tasks/embedded/ab-update"
-HELPERS = ("bundle", "media", "unit", "lane", "dead", "power", "delivered")
+HELPERS = ("bundle", "media", "unit", "dead", "power", "delivered")
 TOOLS = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
 MIB = 1 << 20
 
@@ -267,57 +265,3 @@ def test_a_sector_is_torn_on_a_copy(
     assert (sector == bytes(512)) is (kind == 0)
     assert (sector[:256] == b"a" * 256) is (kind >= 2) and sector[256:] != b"a" * 256
     assert (sector[256:] == b"b" * 256) is (kind == 3)
-
-
-def test_a_lane_does_its_steps_in_order_beside_the_caller(helpers: dict[str, ModuleType]) -> None:
-    go, done = threading.Event(), []
-
-    def first() -> str:
-        assert go.wait(10)
-        done.append("first")
-        return "said"
-
-    step = helpers["lane"].Step
-    steps = {"first": step(first), "second": step(lambda: done.append("second"))}
-    with helpers["lane"].Lane(steps, lambda: done.append("closed")) as lane:
-        assert done == [], "the caller was made to wait"
-        go.set()
-        assert lane.result("second") is None and lane.result("first") == "said"
-    assert done == ["first", "second", "closed"]
-
-
-def test_a_step_that_fails_ends_what_needs_it_and_nothing_else(
-    helpers: dict[str, ModuleType],
-) -> None:
-    done: list[str] = []
-
-    def broken() -> None:
-        raise GuestTimeout("no prompt")
-
-    step = helpers["lane"].Step
-    steps = {
-        "good": step(lambda: done.append("good")),
-        "broken": step(broken, ("good",)),
-        "later": step(lambda: done.append("later"), ("broken",)),
-        "apart": step(lambda: done.append("apart"), ("good",)),
-    }
-    with helpers["lane"].Lane(steps, lambda: None) as lane:
-        lane.result("apart")
-        for name in ("broken", "later"):
-            with pytest.raises(GuestTimeout, match="no prompt"):
-                lane.result(name)
-    assert done == ["good", "apart"]
-
-
-def test_a_lane_that_is_left_ends_what_is_under_way(helpers: dict[str, ModuleType]) -> None:
-    off, began, done = threading.Event(), threading.Event(), []
-
-    def waits() -> None:
-        began.set()
-        assert off.wait(10), "the machine was not switched off"
-
-    step = helpers["lane"].Step
-    steps = {"waits": step(waits), "later": step(lambda: done.append("later"))}
-    with helpers["lane"].Lane(steps, off.set):
-        assert began.wait(10)
-    assert done == []

@@ -16,7 +16,7 @@ from tests.needs import needs
 from benchflow.boot.inspect import ed25519
 from benchflow.tasks import Task, find
 
-HELPERS = ("bundle", "media", "unit", "lane", "fleet", "power")
+HELPERS = ("bundle", "media", "unit", "fleet", "power")
 PKCS8 = bytes.fromhex("302e020100300506032b657004220420")
 OLD, NEXT = bytes(range(32)), bytes(range(1, 33))
 

@@ -19,7 +19,7 @@ from benchflow.tasks.digest import files_below
 
 TASK = Path(__file__).parents[2] / "tasks/spin/rpm-kickstart"
 HELPERS = ("rpms", "metadata", "publisher", "hashes", "bench", "rootfs",
-           "second", "refusals", "known", "closure", "aside", "packed")  # fmt: skip
+           "second", "refusals", "known", "closure", "packed")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -180,18 +180,6 @@ def test_a_repository_of_a_run_has_all_that_is_offered(
             metadata.Repository(tmp_path / "again", openpgp.Key.stranger(bytes(32)))
     finally:
         served.close()
-
-
-def test_what_fails_aside_fails_whoever_asks(helpers: dict[str, ModuleType]) -> None:
-    aside = helpers["aside"].Aside
-    assert aside(lambda: 7).result() == 7
-    failed = aside(lambda: 1 // 0)
-    depths = []
-    for _ in range(2):
-        with pytest.raises(ZeroDivisionError) as caught:
-            failed.result()
-        depths.append(len(caught.traceback))
-    assert depths[0] == depths[1]
 
 
 def test_the_letter_names_the_password_and_the_sizes() -> None:

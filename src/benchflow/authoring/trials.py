@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from benchflow.authoring import kept_builds, told_apart
 from benchflow.authoring.built import delivered
 from benchflow.authoring.meaning import key
-from benchflow.authoring.meaning.kept import meaning_of
+from benchflow.authoring.meaning.kept import Meaning, of_task
 from benchflow.authoring.whole_jobs import (
     by_argument,
     end_now,
@@ -70,22 +70,23 @@ class Trials:
         self.anew: set[str] = set()
 
     @functools.cached_property
+    def _meaning(self) -> Meaning:
+        return of_task(self.task)
+
+    @property
     def parts(self) -> dict[str, str]:
         """What every trial's answer depends on, by name (`meaning.key`)."""
-        if self.task.is_benchflow:
-            return meaning_of(self.task.path).parts
-        # It is run where it lies, so its jobs end with that place.
-        return {"task": self.task.digest, "place": str(self.task.path)}
+        return self._meaning.parts
 
     @functools.cached_property
     def key(self) -> str:
         """All `parts` as one word."""
         return key.key_of(self.parts)
 
-    @functools.cached_property
+    @property
     def rest(self) -> str:
         """What else an answer depends on, beside `key` (`meaning.rest`)."""
-        return meaning_of(self.task.path).rest if self.task.is_benchflow else ""
+        return self._meaning.rest
 
     @functools.cached_property
     def scripts(self) -> str:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from benchflow.boot import (
@@ -51,24 +52,37 @@ def waits(machine: Machine, question: Callable[[], Any], seconds: float, what: s
         yield
 
 
+@dataclass(frozen=True)
+class Step:
+    """What is done, and the steps without which it would mean nothing."""
+
+    act: Callable[[], Any]
+    after: tuple[str, ...] = ()
+
+
 class Lane:
-    """Does `steps` in their order, in one thread, until one of them fails.
+    """Does `steps` in their order, in one thread. One that fails ends those that come after it, as
+    their `after` says, and no other.
 
     `close` switches the machine off that they are about. Use it in a `with`, so that the end of
     the checks ends it.
     """
 
-    def __init__(self, steps: Mapping[str, Callable[[], Any]], close: Callable[[], None]) -> None:
+    def __init__(self, steps: Mapping[str, Step], close: Callable[[], None]) -> None:
         self._close = close
         self._pool = ThreadPoolExecutor(1)
         self._done: dict[str, Future[Any]] = {}
-        before: Future[Any] | None = None
         for name, step in steps.items():
-            before = self._done[name] = self._pool.submit(_after, before, step)
+            before = [self._done[one] for one in step.after]
+            self._done[name] = self._pool.submit(_after, before, step.act)
 
     def result(self, name: str) -> Any:
-        """What a step returned, once it is over. Raises what ended it, or a step before it."""
-        return self._done[name].result()
+        """What a step returned, once it is over. Raises what ended it, or a step before it, and
+        GuestExited where it was not begun before the end."""
+        try:
+            return self._done[name].result()
+        except CancelledError:
+            raise GuestExited(f"{name}: the machine was switched off before") from None
 
     def __enter__(self) -> Lane:
         return self
@@ -81,10 +95,10 @@ class Lane:
         self._pool.shutdown()
 
 
-def _after(before: Future[Any] | None, step: Callable[[], Any]) -> Any:
-    if before is not None:
-        before.result()
-    return step()
+def _after(before: list[Future[Any]], act: Callable[[], Any]) -> Any:
+    for each in before:
+        each.result()
+    return act()
 
 
 class Aside(Generic[T]):

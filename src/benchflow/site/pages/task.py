@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Sequence
 
@@ -146,6 +145,7 @@ def make(study: Study, task: str, put: Put) -> Page:
     resolved, failed, errors = counts(counted)
     solvers = len({r.who for r in counted if r.verdict is Verdict.RESOLVED})
     tried = len({r.who for r in counted})
+    known = in_catalogue_or_drawn(bare_name(counted[0].task))
     return Page(
         path=study.at.task(task),
         title=task,
@@ -159,8 +159,8 @@ def make(study: Study, task: str, put: Put) -> Page:
         sections=tuple(
             section
             for section in (
-                Section("about", "", _about(counted)),
-                Section("asked", "What it asks", _asked(counted)),
+                Section("about", "", _about(counted, known)),
+                Section("asked", "What it asks", _asked(counted, known)),
                 Section("attempts", "Attempts", (_attempts(study, task),)),
                 Section(
                     "milestones", _milestones_title(records), _milestones(study, task, records)
@@ -185,11 +185,10 @@ def _experts(study: Study, task: str) -> tuple[Block, ...]:
     return (facts, Prose(((Link("All that experts say", "experts.html"),),)))
 
 
-def _about(records: Sequence[Record]) -> tuple[Block, ...]:
+def _about(records: Sequence[Record], known: Task | None) -> tuple[Block, ...]:
     first = records[0]
-    known = _known(bare_name(first.task))
     expert = first.expert_minutes or (known.expert_minutes if known else None)
-    authors, reviewers = _credited(records)
+    authors, reviewers = _credited(records, known)
     items = (
         ("Topic", text(first.topic)),
         ("Skills", text(", ".join(first.skills or (known.skills if known else ())))),
@@ -202,15 +201,8 @@ def _about(records: Sequence[Record]) -> tuple[Block, ...]:
     return (Facts(shown),) if shown else ()
 
 
-@functools.lru_cache(maxsize=4)
-def _known(name: str) -> Task | None:
-    """The task as it is here now: asked for several times a page, and a drawn one is composed."""
-    return in_catalogue_or_drawn(name)
-
-
-def _asked(records: Sequence[Record]) -> tuple[Block, ...]:
+def _asked(records: Sequence[Record], known: Task | None) -> tuple[Block, ...]:
     """The order in one line and letter by letter, as the catalogue here has it now, or draws it."""
-    known = _known(bare_name(records[0].task))
     if known is None:
         return ()
     told = {r.task_version for r in records if r.task_version}
@@ -223,13 +215,14 @@ def _asked(records: Sequence[Record]) -> tuple[Block, ...]:
     return (said, Command("The whole instruction, as the agent gets it", whole))
 
 
-def _credited(records: Sequence[Record]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _credited(
+    records: Sequence[Record], known: Task | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Who made the task and who reviewed it, as the trials recorded it; else as the catalogue here
     has them: trials of long ago do not say it."""
     last = max(records, key=lambda record: record.started_at)
     if last.authors or last.reviewers:
         return last.authors, last.reviewers
-    known = _known(bare_name(last.task))
     return (known.authors, known.reviewers) if known else ((), ())
 
 

@@ -1,6 +1,6 @@
 """What the checks share: machines, files, order of events.
 
-Machines: `unit` is asked throughout. Beside it, each in a lane (lane.py): `dead`, from a copy of
+Machines: `unit` is asked throughout. Beside it, each in a lane of `bench`: `dead`, from a copy of
 its disk after the first start, is given versions that cannot live (dead.py); `cuts`, from a copy
 after its second update, crashes and loses its power (power.py); `idle`, fresh, is left to itself
 after wrong passwords; `lost` is the unit's disk without its data. Units with a torn sector come
@@ -19,11 +19,11 @@ import time
 import pytest
 from bundle import Vendor
 from dead import DeadVersions
-from lane import Lane, Step
 from media import Media
 from power import Cuts
 from unit import PASSWORD, Layout, Unit, on_bench
 
+from benchflow.bench.lanes import Lane, Step
 from benchflow.boot import Disk, GuestError
 from benchflow.boot.errors import LoginFailed
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bundle import Release
-from lane import Step
 from media import Media
 from unit import START_SECONDS, Unit
+
+from benchflow.bench.lanes import Step
 
 #: [R17] from when the loader begins to start it; firmware and loader come first.
 TRY_SECONDS = 30

@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 
 from bundle import Release
-from lane import Step
 from media import Media
 from unit import SECTOR, Unit, on_bench
 
+from benchflow.bench.lanes import Step
 from benchflow.boot import GuestError
 
 CUTS_WHILE_WRITING = 6

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 from bundle import FieldVendor, NextVendor
 from fleet import Fleet, Moment, updated
-from lane import Lane
 from media import Media, of_a_thief, of_the_field, of_the_next_key
 from power import Cuts
 from unit import Layout, Unit, board_a, board_b
 
+from benchflow.bench.lanes import Lane
 from benchflow.boot import Image
 
 FIELD = Path("/field")

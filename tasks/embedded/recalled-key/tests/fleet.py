@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bundle import RECALL
-from lane import Step
 from media import THEFTS, Media
 from unit import TRIAL_SECONDS, Unit, same
+
+from benchflow.bench.lanes import Step
 
 
 @dataclass(frozen=True)

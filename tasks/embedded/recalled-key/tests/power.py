@@ -7,9 +7,10 @@ import time
 from functools import partial
 
 from fleet import is_recalled, no_way_back, refuses_the_old_key
-from lane import Step
 from media import Media
 from unit import TRIAL_SECONDS, Unit
+
+from benchflow.bench.lanes import Step
 
 #: When the power goes while an old updater writes the recall, as shares of the time that it takes.
 WRITING = 2

@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 from shlex import quote
 
-from aside import Aside
 from publisher import Publisher
 
+from benchflow.bench.lanes import Aside
 from benchflow.boot import Disk, GuestError, Machine, Nic
 
 PASSWORD = "Tern-Rope-58"

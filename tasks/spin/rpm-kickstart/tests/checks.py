@@ -8,13 +8,13 @@ import re
 import closure
 import known
 import refusals
-from aside import Aside
 from bench import COMPOSE_SECONDS, PLACE, START_SECONDS
 from packed import FORMATS
 from rootfs import RootFs
 from rpms import Rpm
 from second import open_accounts
 
+from benchflow.bench.lanes import Aside
 from benchflow.bench.packed_secrets import disk_has_secret, forms, has_secret
 from benchflow.boot import check, milestone
 

@@ -15,13 +15,13 @@ import contextlib
 import secrets
 
 import pytest
-from aside import Aside
 from bench import Bench
 from metadata import Repository, read_bounded
 from publisher import Publisher
 from rootfs import RootFs, judged
 from second import Second
 
+from benchflow.bench.lanes import Aside
 from benchflow.boot import GuestError
 from benchflow.boot.inspect import openpgp
 

@@ -8,8 +8,8 @@ import sqlite3
 from pathlib import Path
 
 import rpms
-from aside import Aside
 
+from benchflow.bench.lanes import Aside
 from benchflow.boot import Image
 
 DATABASE = "/var/lib/rpm/rpmdb.sqlite"
