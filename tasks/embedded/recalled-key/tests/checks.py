@@ -8,8 +8,9 @@ import time
 import pytest
 from bundle import MANIFEST, RECALL, SLOT
 from fleet import is_recalled, no_way_back, refuses_the_old_key, updated
+from media import REFUSED
 from power import FIRST_STARTS, NEXT, WRITING
-from unit import GIVEN_UP_SECONDS, START_SECONDS, TRIAL_SECONDS, same
+from unit import GIVEN_UP_SECONDS, START_SECONDS, TRIAL_SECONDS, in_trial, same
 
 from benchflow.bench.ext4_edit import is_ext4
 from benchflow.bench.hidden_secrets import holds, of_ed25519, unpacked
@@ -95,12 +96,15 @@ def test_slot_b_holds_nothing(disk_b, layout_b):
     layout_b.place("slot-b")
     part = next(part for part in disk_b.partitions() if part.name == "slot-b")
     kind = disk_b.filesystem(part)
-    if kind == "ext4":
-        try:
-            kind = "" if all(e.kind == "directory" for e in disk_b.ext4(part).walk("/")) else kind
-        except BadDeliverable:
-            kind = ""
-    assert not kind, f"slot b of unit-b.img holds {kind} with files [R9]"
+    if kind != "ext4":
+        assert not kind, f"slot b of unit-b.img holds {kind} [R9]"
+        return
+    try:
+        files = disk_b.ext4(part)
+    except BadDeliverable:  # nobody can mount what cannot be opened
+        return
+    found = [each.path for each in files.walk("/") if each.kind != "directory"]
+    assert not found, f"slot b of unit-b.img holds {len(found)} files: {found[:3]} [R9]"
 
 
 # ---- boots-b --------------------------------------------------------------------------------
@@ -139,9 +143,9 @@ def test_what_is_mounted_where_on_board_b(rev_b, media):
 
 @check("boots-b", proves=["R11"])
 def test_board_b_keeps_records(rev_b):
+    rev_b.configure(f"mast-{secrets.token_hex(4)}")
     for _ in range(2):
         rev_b.add(secrets.token_hex(8))
-    rev_b.configure(f"mast-{secrets.token_hex(4)}")
     rev_b.cut(START_SECONDS)
     rev_b.keeps()
 
@@ -173,7 +177,10 @@ def test_the_old_key_is_refused(unit, media):
 
 @check("recalled", proves=["R5", "R8"])
 def test_what_the_new_key_signs_is_read(unit, media):
-    same(unit.install(media.path("content")), 14, "status for a content that is another [R8]")
+    before = unit.status()
+    found = {what: unit.install(media.path(what)) for what in REFUSED}
+    same(found, REFUSED, "status for bundles by the new key that are none to take [R8]")
+    same(unit.status(), before, "a refusal changes nothing")
 
 
 # ---- no-way-back ----------------------------------------------------------------------------
@@ -243,13 +250,21 @@ def test_a_unit_in_which_another_version_waits(make, field, media):
 @milestone("next", weight=2, requires=["recalled"], proves=["R8"], title="The next release")
 def test_the_next_release(unit, media):
     unit.up()
+    before = unit.status()
     unit.installs(media.path("next"))
+    waits = before | {"other": "ready", "other_version": str(media.releases["next"].version)}
+    same(unit.status(), waits, "status before the next release is tried [R8]")
     unit.restart(TRIAL_SECONDS)
     number = str(media.releases["next"].version)
     due = {"slot": "a", "version": number, "state": "confirmed", "try": "0", "other": "good",
            "other_version": str(RECALL), "floor": number}  # fmt: skip
     same(unit.runs(media.releases["next"]), due, "status after the next release [R8]")
     same(unit.say(f"cat {media.place}/media"), media.word, "/media during its trial [R8]")
+    [told] = unit.statuses(f"cat {media.place}/status")
+    assert told["try"] in ("1", "2", "3"), f"try of a version on trial: {told} [R8]"
+    same(told, in_trial(int(number), int(told["try"]), before), "status during its trial [R8]")
+    refused = unit.say(f"cat {media.place}/refused").split()
+    same(refused, ["15", "15"], "install and rollback of a version on trial [R8]")
     unit.whole(unit.status())
     unit.keeps()
 
@@ -324,6 +339,11 @@ def test_what_was_made_anew_keeps_records(lost):
 @pytest.mark.parametrize("part", range(WRITING))
 def test_power_is_cut_while_an_old_updater_writes(cuts, part):
     cuts.result(f"writing-{part}")
+
+
+@check("power-cuts", proves=["R4"])
+def test_a_release_that_is_tried_in_vain_leaves_the_unit_as_it_was(cuts):
+    cuts.result("in-vain")
 
 
 @check("power-cuts", proves=["R4", "R6", "R7"])
@@ -417,5 +437,6 @@ def test_a_hanging_release_is_given_up_on_board_b(new_b, media):
         one.enter(TRIAL_SECONDS)
         one.runs(media.releases["recall"])
         same(one.status()["other"], "failed", "what hung at three tries [R12]")
+        refuses_the_old_key(one, media)
     finally:
         machine.close()

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from bundle import FieldVendor, NextVendor
 from fleet import Fleet, Moment, updated
-from media import Media, of_a_thief, of_the_field, of_the_next_key
+from media import Media, of_a_recall_in_vain, of_a_thief, of_the_field, of_the_next_key
 from power import Cuts
 from unit import Layout, Unit, board_a, board_b
 
@@ -59,11 +59,20 @@ def layout():
 
 
 @pytest.fixture(scope="session")
-def media(work, deliverable, old, next_vendor):
+def again(work, deliverable):
+    """Who signs the delivered slot image with the recalled key."""
+    folder = work / "again"
+    folder.mkdir()
+    return FieldVendor(deliverable(RECALL), (FIELD / "vendor.pem").read_bytes(), folder)
+
+
+@pytest.fixture(scope="session")
+def media(work, deliverable, old, again, next_vendor):
     folder = work / "media"
     folder.mkdir()
     made = Media(folder, secrets.token_hex(8))
     of_the_field(made, old, deliverable(RECALL))
+    of_a_recall_in_vain(made, again)
     of_a_thief(made, old, next_vendor.release1)
     of_the_next_key(made, next_vendor)
     return made

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bundle import RECALL, FieldVendor, NextVendor, Release
 
-from benchflow.boot.inspect.bounded_run import run_tool
+from benchflow.bench.media_disks import our_tool
 
 #: Fails once, and says its word before that; healthy from then on.
 SLOW = """#!/bin/sh
@@ -24,7 +24,15 @@ exit 1
 """
 TELLS = """#!/bin/sh
 echo {word}
-echo run >>{folder}/runs; head -n 1 /media/word >{folder}/media; sync
+update status >{folder}/status; head -n 1 /media/word >{folder}/media
+update install /media/{other} >/dev/null 2>&1; echo $? >{folder}/refused
+update rollback >/dev/null 2>&1; echo $? >>{folder}/refused
+sync
+"""
+#: In version 1000 itself, which is never confirmed with it.
+VAIN = """#!/bin/sh
+update status >>{folder}/vain; sync
+exit 1
 """
 HANGS = """#!/bin/sh
 echo {word} | tr -d _ | sed 's/^v/w/'
@@ -57,7 +65,8 @@ class Media:
         if script is HANGS:
             # Only a shell with its small tools can say the word.
             word = "_".join(word.replace("w", "v"))
-        return script.format(folder=self.place, word=word).encode()
+        self.file("content")
+        return script.format(folder=self.place, word=word, other=self.names["content"]).encode()
 
     def by_number(self) -> dict[int, Release]:
         return {one.version: one for one in self.releases.values()}
@@ -67,11 +76,8 @@ class Media:
         path = self.folder.parent / f"{self.folder.name}.img"
         (self.folder / "word").write_text(f"{self.word}\n")
         size = sum(file.stat().st_size for file in self.folder.iterdir()) + (16 << 20)
-        done = run_tool(
-            ["mke2fs", "-q", "-t", "ext2", "-E", "root_owner=0:0", "-d", str(self.folder),
-             str(path), f"{size >> 10}k"],
-        )  # fmt: skip
-        assert done.status == 0, done.complaint
+        our_tool("mke2fs", "-q", "-t", "ext2", "-E", "root_owner=0:0", "-d", str(self.folder),
+                 str(path), f"{size >> 10}k")  # fmt: skip
         return path
 
 
@@ -85,6 +91,12 @@ def of_the_field(media: Media, vendor: FieldVendor, recall: Path) -> None:
     for what, number, script in (("low", low, ""), ("slow", slow, SLOW), ("high", high, "")):
         health = {"70-bench": media.text(what, script)} if script else {}
         media.releases[what] = vendor.version(media.file(what), number, health)
+
+
+def of_a_recall_in_vain(media: Media, again: FieldVendor) -> None:
+    """The delivered release with a script that fails: `again` signs as the field does. It has no
+    number of its own, so it is none of `releases`."""
+    again.version(media.file("vain"), RECALL, {"70-bench": media.text("vain", VAIN)})
 
 
 def of_a_thief(media: Media, old: FieldVendor, recall: Release) -> None:
@@ -111,5 +123,14 @@ def of_the_next_key(media: Media, vendor: NextVendor) -> None:
         health = {"70-bench": media.text(what, script)} if script else {}
         init = media.text(what, HANGS) if what == "hangs" else b""
         media.releases[what] = vendor.version(media.file(what), number, health, init)
-    false = vendor.manifest(number + 1, vendor.release1.digest)
-    vendor.false(media.file("content"), false, content=media.releases["next"].path)
+    recall, other = vendor.release1, media.releases["next"].path
+    newer = vendor.manifest(number + 1, recall.digest)
+    vendor.false(media.file("content"), newer, content=other)
+    vendor.false(media.file("short"), newer, content=recall.path, size=vendor.whole - 512)
+    board = vendor.manifest(number + 1, recall.digest, board="varde-4")
+    vendor.false(media.file("board"), board, content=recall.path)
+    vendor.false(media.file("floor"), vendor.manifest(RECALL, recall.digest), content=recall.path)
+
+
+#: What the new key signs and no unit may take, and with which status after the recall.
+REFUSED = {"short": 10, "board": 12, "floor": 13, "content": 14}

@@ -6,9 +6,10 @@ import secrets
 import time
 from functools import partial
 
+from bundle import RECALL
 from fleet import is_recalled, no_way_back, refuses_the_old_key
 from media import Media
-from unit import TRIAL_SECONDS, Unit
+from unit import GIVEN_UP_SECONDS, TRIAL_SECONDS, Unit, in_trial, same
 
 from benchflow.bench.lanes import Step
 
@@ -27,11 +28,11 @@ class Cuts:
         self._seconds: dict[str, float] = {}
 
     def steps(self) -> dict[str, Step]:
-        found = {"ready": Step(self._ready)}
+        found = {"ready": Step(self._ready), "installed": Step(self._installed, ("ready",))}
         for n in range(WRITING):
             act = partial(self._writing, "ready", "recall", n / WRITING)
-            found[f"writing-{n}"] = Step(act, ("ready",))
-        found["installed"] = Step(self._installed, ("ready",))
+            found[f"writing-{n}"] = Step(act, ("installed",))
+        found["in-vain"] = Step(self._in_vain, ("ready",))
         for n, span in enumerate(FIRST_STARTS):
             found[f"first-{n}"] = Step(partial(self._first, *span), ("installed",))
         found["recalled"] = Step(self._recalled, ("installed",))
@@ -75,7 +76,7 @@ class Cuts:
         unit, media = self._unit, self._media
         self._back(snapshot)
         unit.add(secrets.token_hex(8))
-        usual = self._seconds.get(what, 8.0)
+        usual = self._seconds[what]
         unit.say(f"update install {media.path(what)} >/dev/null 2>&1 &")
         time.sleep(usual * (share + secrets.randbelow(1000) / 1000 / max(WRITING, NEXT)))
         unit.cut()
@@ -87,6 +88,30 @@ class Cuts:
         unit.whole(status)
         unit.keeps()
         self._agrees(status)
+
+    def _in_vain(self) -> None:
+        """Version 1000 itself is given up: three tries, and the unit is what it was."""
+        unit, media = self._unit, self._media
+        self._back("ready")
+        before, told = unit.status(), f"{media.place}/vain"
+
+        def given_up() -> None:
+            unit.say(f"rm -f {told}")
+            unit.installs(media.path("vain"))
+            unit.restart(GIVEN_UP_SECONDS)
+            unit.runs(media.releases["low"])
+            due = [in_trial(RECALL, n, before) for n in (1, 2, 3)]
+            same(unit.statuses(f"cat {told}"), due, "status in the tries of version 1000 [R4]")
+
+        unit.unspoilt(given_up)
+        status = unit.status()
+        kept = {key: before[key] for key in ("slot", "version", "floor")}
+        same({key: status[key] for key in kept}, kept, "status after three tries in vain [R4]")
+        same(status["other"], "failed", "version 1000 after three tries in vain [R4]")
+        unit.keeps()
+        unit.installs(media.path("recall"))
+        unit.restart(TRIAL_SECONDS)
+        is_recalled(unit, media, "a")
 
     def _first(self, least: float, most: float) -> None:
         """Cut around the first start of version 1000."""

@@ -26,6 +26,13 @@ def same(found: object, due: object, words: str) -> None:
     assert found == due, f"found {found}, due {due}: {words}"
 
 
+def in_trial(version: int, tries: int, before: Mapping[str, str]) -> dict[str, str]:
+    """What `update status` says in a try, on a unit that said `before` when it was installed."""
+    return {"slot": "b" if before["slot"] == "a" else "a", "version": str(version),
+            "state": "trial", "try": str(tries), "other": "good",
+            "other_version": before["version"], "floor": before["floor"]}  # fmt: skip
+
+
 def board_a(machines, name: str, disk: Path, media: Path | None) -> Machine:
     disks = [Disk(disk), *([Disk(media, read_only=True)] if media else [])]
     return machines.create(name, disks=disks, rng=False, extra_args=["-device", "i6300esb"])
@@ -84,10 +91,19 @@ class Unit(GuestWithTries):
         self.machine.reboot(timeout=60)
 
     def status(self) -> dict[str, str]:
-        text = self.say("update status")
-        rows = [line.split("=", 1) for line in text.splitlines() if line.strip()]
-        assert [row[0] for row in rows] == list(KEYS), f"not the seven lines: {text!r}"
-        return {key: value.strip() for key, value in rows}
+        [found] = self.statuses("update status")
+        return found
+
+    def statuses(self, command: str) -> list[dict[str, str]]:
+        """What `command` shows of `update status`, as often as that was called."""
+        text = self.say(command)
+        rows = [line.partition("=") for line in text.splitlines() if line.strip()]
+        times = max(1, len(rows) // len(KEYS))
+        assert [row[0] for row in rows] == list(KEYS) * times, f"not the seven lines: {text!r}"
+        return [
+            {key: value.strip() for key, _, value in rows[at : at + len(KEYS)]}
+            for at in range(0, len(rows), len(KEYS))
+        ]
 
     def install(self, path: str) -> int:
         """The exit status of `update install`, which has to come within a minute."""
