@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import random
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import draws
+
+from benchflow.boot import VerifierBroken
+from benchflow.boot.inspect.bounded_run import run_tool
 
 SECTOR = 512
 MIB = 1 << 20
@@ -32,8 +34,10 @@ class Drawn:
 
 
 def tool(*command: str | Path, given: str = "") -> None:
-    """One of ours on a file of ours; CalledProcessError is the verifier's own fault."""
-    subprocess.run(command, input=given.encode(), check=True, capture_output=True, timeout=120)
+    """One of ours on a file of ours. What fails is the verifier's own fault."""
+    done = run_tool([str(word) for word in command], stdin=given.encode())
+    if done.status:
+        raise VerifierBroken(f"{command[0]} failed", evidence=done.complaint)
 
 
 def ext4(path: Path, megabytes: int, tree: Path | None = None) -> Path:

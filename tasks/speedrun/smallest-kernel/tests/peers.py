@@ -23,6 +23,8 @@ from benchflow.bench.ethernet import (
 )
 from benchflow.boot.machine.nics import lan
 
+#: At once: what a guest opens takes threads and memory of the verifier.
+CONNECTIONS = 64
 SOLICITS, ADVERTISES, ECHO, REPLY = 135, 136, 128, 129
 
 
@@ -31,6 +33,7 @@ class Loopback:
 
     def __init__(self) -> None:
         self._tcp = socket.create_server(("127.0.0.1", 0))
+        self._room = threading.Semaphore(CONNECTIONS)
         self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._udp.bind(("127.0.0.1", 0))
         self.tcp, self.udp = self._tcp.getsockname()[1], self._udp.getsockname()[1]
@@ -47,6 +50,9 @@ class Loopback:
                 connection, _ = self._tcp.accept()
             except OSError:
                 return
+            if not self._room.acquire(blocking=False):
+                connection.close()
+                continue
             threading.Thread(target=self._sum, args=(connection,), daemon=True).start()
 
     def _sum(self, connection: socket.socket) -> None:
@@ -60,6 +66,7 @@ class Loopback:
             pass  # a guest that goes away has no sum, and its check sees that
         finally:
             connection.close()
+            self._room.release()
 
     def _turn(self) -> None:
         while True:

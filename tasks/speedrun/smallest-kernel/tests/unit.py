@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,7 +67,7 @@ class Unit(Guest):
 
     def __init__(self, machines, kernel: Path, folder: Path, name: str, rng: random.Random, *,
                  words: str = "", packed: bool = True, files: dict[str, bytes] | None = None,
-                 hurt: bool = False, **spec) -> None:  # fmt: skip
+                 hurt: bool = False, extra_args: Sequence[str] = (), **spec) -> None:  # fmt: skip
         self.label, self.drawn = draws.word(rng), draws.word(rng, 400)
         data = initramfs.archive(self.drawn, files or {})
         data = initramfs.packed(data) if packed else data
@@ -75,7 +76,8 @@ class Unit(Guest):
         given = f"{draws.word(rng)}={draws.word(rng)} label={self.label}"
         machine = machines.create(
             name, kernel=kernel, initrd=path, vga=False,
-            append=" ".join(filter(None, ["console=ttyS0", words, given])), **spec,
+            append=" ".join(filter(None, ["console=ttyS0", words, given])),
+            extra_args=["-device", "i6300esb", *extra_args], **spec,
         )  # fmt: skip
         super().__init__(machine, "")
         self._mark = 0
@@ -161,3 +163,22 @@ class Unit(Guest):
         while self.machine.alive:
             assert deadline.remaining() > 0, f"still on after {seconds:g} s {why}: {self.end()}"
             time.sleep(0.05)
+
+
+def cards(unit) -> dict[str, str]:
+    """The names of the cards, by their MAC."""
+    each = "d=${a%/address}; [ ! -s $a ] || echo $(cat $a) ${d##*/}"
+    said = unit.say(f"for a in /sys/class/net/*/address; do {each}; done")
+    rows = [line.split() for line in said.splitlines()]
+    return {row[0]: row[1] for row in rows if len(row) == 2}
+
+
+def leased(unit, net) -> str:
+    """The address that was drawn, by DHCP; at once where it is there already."""
+    name = cards(unit).get(net.mac)
+    assert name, f"no card has {net.mac} [R16]"
+    if net.own not in unit.say(f"ifconfig {name}"):
+        unit.say(f"ifconfig lo 127.0.0.1 up; ifconfig {name} up")
+        said = unit.run(f"udhcpc -i {name} -n -q -t 5 -T 3 -s /bin/lease", 60).stdout
+        assert f"bound {net.own} " in said, f"DHCP on {name}: {said[-300:]!r} [R16]"
+    return net.own
