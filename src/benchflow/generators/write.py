@@ -2,7 +2,7 @@
 
 In the template's text files a line `# @parts broken STAGE` becomes what brings the drawn parts of
 that stage about, `# @parts repaired MILESTONE` what repairs those that bite there, `@hints` the
-hints of all parts; `{{fact}}` becomes a fact of the instance (`_facts`).
+hints of all parts; `{{fact}}`, there and in values, becomes a fact of the instance (`_facts`).
 """
 
 from __future__ import annotations
@@ -39,15 +39,20 @@ def write(generator: Generator, drawn: Spec, tasks: Path, folder: Path) -> None:
                 raise TaskError(f"{generator.name}: {generator.told.base.task} has no {source}")
             for target in [targets] if isinstance(targets, str) else targets:
                 _copy(base / source, folder / target)
-    _copy(generator.folder / "template", folder)
+    template = generator.folder / "template"
+    _copy(template, folder)
+    ours = {folder / path.relative_to(template) for path in files(template)}
     placed: set[tuple[str, str]] = set()
     stood: set[str] = set()
     facts = _facts(generator, drawn)
+    values = {old: _with_facts(new, facts, "a value") for old, new in drawn.values.items()}
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             # An instance lies in no catalogue, so pieces that tasks share stand in it.
             path.write_bytes(shell_pieces.written_out(path, tasks / "lib"))
-            _fill(path, drawn, facts, placed, stood)
+            if path in ours:
+                _fill(path, drawn, facts, placed)
+            stood |= _put_values(path, values)
     for part in drawn.parts:
         for kind, where in (("broken", part.stage), ("repaired", part.bites)):
             if (kind, where) not in placed:
@@ -66,13 +71,7 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copy(path, copy)
 
 
-def _fill(
-    path: Path,
-    drawn: Spec,
-    facts: dict[str, str],
-    placed: set[tuple[str, str]],
-    stood: set[str],
-) -> None:
+def _fill(path: Path, drawn: Spec, facts: dict[str, str], placed: set[tuple[str, str]]) -> None:
     try:
         before = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -84,18 +83,33 @@ def _fill(
         here = [p for p in drawn.parts if where == (p.stage if kind == "broken" else p.bites)]
         return "".join(_fragment(p, kind) for p in sorted(here, key=lambda p: (p.order, p.name)))
 
-    def fact(match: re.Match[str]) -> str:
-        if match[1] not in facts:
-            raise TaskError(f"{path.name} in the template asks for {match[0]}: no such fact")
-        return facts[match[1]]
-
-    text = _PLACE.sub(parts, before)
+    text = _with_facts(before, facts, f"{path.name} in the template")
+    text = _PLACE.sub(parts, text)
     hints = "".join(f"- {part.hint}\n" for part in drawn.parts)
     text = text.replace("@hints\n", hints)
-    stood |= {each for each in drawn.values if each in text}
-    text = _FACT.sub(fact, replaced(text, drawn.values))
     if text != before:
         path.write_text(text, encoding="utf-8")
+
+
+def _put_values(path: Path, values: dict[str, str]) -> set[str]:
+    """Returns what they stand for of which the file has any."""
+    try:
+        before = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return set()
+    stood = {each for each in values if each in before}
+    if stood:
+        path.write_text(replaced(before, values), encoding="utf-8")
+    return stood
+
+
+def _with_facts(text: str, facts: dict[str, str], where: str) -> str:
+    def fact(match: re.Match[str]) -> str:
+        if match[1] not in facts:
+            raise TaskError(f"{where} asks for {match[0]}: no such fact")
+        return facts[match[1]]
+
+    return _FACT.sub(fact, text)
 
 
 def _fragment(part: Part, kind: str) -> str:
