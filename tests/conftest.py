@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 from tests import touched, warm_command
 
 pytest_plugins = ["tests.needs", "tests.workers", "tests.long_runs"]  # in the order of imports
@@ -25,6 +26,10 @@ TURNS = 20
 #: many is looked at by turns, and the run says how many wait.
 MOST_TOUCHED = 8
 _waiting = pytest.StashKey[int]()
+
+# How long an example takes to draw or to try says how busy the host is.
+settings.register_profile("any host", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any host")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

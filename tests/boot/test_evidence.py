@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from verifier_runs import run, write_task, zipapp
 
@@ -147,7 +147,6 @@ def test_every_boot_is_kept_with_its_command(tmp_path: Path) -> None:
     assert len(found["boots"]) == 200
 
 
-@settings(deadline=None)
 @given(st.text(max_size=100))
 def test_a_name_never_leaves_the_folder(name: str) -> None:
     safe = safe_name(name)
@@ -185,7 +184,6 @@ def test_colours_and_cursor_moves_survive_in_a_recording() -> None:
 ALPHABET = st.sampled_from([b"\x1b", b"[", b"]", b"P", b"\\", b"\x07", b"0;", b"m", b"x", b"\xc3"])
 
 
-@settings(deadline=None)
 @given(st.lists(ALPHABET, max_size=30).map(b"".join), st.data())
 def test_it_makes_no_difference_how_the_bytes_arrive(data: bytes, draw: st.DataObject) -> None:
     cuts = sorted(draw.draw(st.lists(st.integers(0, len(data)), max_size=5)))
@@ -194,7 +192,6 @@ def test_it_makes_no_difference_how_the_bytes_arrive(data: bytes, draw: st.DataO
     assert "".join(split.feed(piece) for piece in pieces) == StreamFilter().feed(data)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=3000))
 def test_cleaned_text_is_short_and_plain(text: str) -> None:
     cleaned = clean(text, 200)

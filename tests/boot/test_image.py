@@ -271,7 +271,7 @@ def test_a_damaged_file_system_says_so(small: Path) -> None:
 
 
 @pytest.mark.needs("e2fsprogs")
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_random_damage_is_never_the_verifiers_fault(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

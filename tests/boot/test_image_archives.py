@@ -73,7 +73,7 @@ def test_data_that_is_not_compressed_is_taken_as_it_is() -> None:
         decompress(b"plain", 4)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.binary(max_size=200), st.sampled_from([b"\x1f\x8b\x08", b"BZh9", b"\xfd7zXZ\0", b"\x5d\0\0"])
 )
@@ -242,7 +242,6 @@ def test_a_hostile_initramfs_is_refused() -> None:
         Initramfs(gzip.compress(guests.cpio({"x": (0o100644, bytes(MIB))})) * 3, limit=2 * MIB)
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=400))
 def test_random_initramfs_bytes_are_read_or_refused(data: bytes) -> None:
     try:
@@ -277,7 +276,7 @@ def test_a_hostile_kernel_is_refused() -> None:
             kernel_banner(hostile_kernel)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary(max_size=700))
 def test_random_kernels_are_refused(data: bytes) -> None:
     header = data[:0x202].ljust(0x202, b"\1") + b"HdrS" + data[0x206:]
@@ -311,7 +310,7 @@ def test_compiler_comments_are_read(tmp_path: Path) -> None:
     assert found.build_id == ""
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.tuples(st.integers(0, 400), st.binary(min_size=1, max_size=8)), max_size=6))
 def test_a_damaged_program_is_read_or_refused(damage: list[tuple[int, bytes]]) -> None:
     data = bytearray(Path("/usr/bin/env").read_bytes())

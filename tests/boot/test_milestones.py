@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchflow.boot import check, milestone
@@ -132,7 +132,6 @@ def test_the_decorators_refuse_what_the_reader_refuses() -> None:
         check("a")(milestone("a")(lambda: None))
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=300) | st.text(max_size=300))
 def test_whatever_the_file_holds_it_is_read_or_refused(source: bytes | str) -> None:
     with pytest.raises(ChecksError):
@@ -163,7 +162,6 @@ def test_what_stands_on_a_failed_milestone_is_not_reached() -> None:
     assert not ladder.resolved
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.floats(0.001, 1000), min_size=1, max_size=8),
     st.sets(st.integers(0, 7)),

@@ -213,7 +213,7 @@ def test_check_turns_a_status_into_a_failure(local: LocalShell) -> None:
 
 
 @given(st.binary(max_size=300))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @pytest.mark.parametrize("shell", PARAMS)
 def test_every_byte_can_be_typed(shell: str, data: bytes) -> None:
     command = [str(busybox()), "sh"] if shell == "ash" else [shell]
@@ -225,7 +225,7 @@ def test_every_byte_can_be_typed(shell: str, data: bytes) -> None:
 
 
 @given(st.text(st.characters(exclude_characters="\0", codec="utf-8")))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_quoted_word_stays_one_word(text: str) -> None:
     done = subprocess.run(
         ["dash", "-c", f"printf '%s' {quote(text)}"], capture_output=True, check=True

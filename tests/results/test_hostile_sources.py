@@ -445,7 +445,7 @@ json_values = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(value=json_values)
 @pytest.mark.needs("time")
 def test_no_json_whatever_breaks_a_reader(

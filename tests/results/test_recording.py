@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchflow.results import recording
@@ -65,7 +65,6 @@ def test_what_is_no_recording_is_none(tmp_path: Path) -> None:
         assert recording.read(tmp_path / name) is None
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.floats(), st.sampled_from("omx"), st.text())))
 def test_any_events_give_printable_lines(events: list[tuple[float, str, str]]) -> None:
     import tempfile

@@ -346,7 +346,7 @@ def test_other_suites_come_from_where_the_own_one_does() -> None:
     assert mirror.debian_sources("trixie", machine, "") == []
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.dictionaries(st.text("ab/", min_size=1, max_size=3), st.binary(max_size=8), max_size=4))
 def test_a_context_s_digest_is_its_content(files: dict[str, bytes]) -> None:
     digests = []

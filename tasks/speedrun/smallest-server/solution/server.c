@@ -416,7 +416,7 @@ static void heard_dhcp(const struct frame *f, const u8 *end)
 	const struct dhcp *m = (const struct dhcp *)f->ip.udp.data;
 	u32 seconds = 1 << 24, from = 0;
 	u8 kind = 0;
-#ifdef LEASE
+#ifdef HOSTILE
 	if (m->operation != 2 || m->number != number || !same(m->mac, mac, 6) || m->cookie != 0x63538263)
 		return;
 #endif
@@ -443,9 +443,11 @@ static void heard_dhcp(const struct frame *f, const u8 *end)
 		asked_at = now;
 		say(REQUEST);
 	}
-#ifdef LEASE
+#ifdef HOSTILE
 	if (saying == DISCOVER || from != server)
 		return;
+#endif
+#ifdef LEASE
 	if (kind == REFUSE)
 		start_over();
 #endif
