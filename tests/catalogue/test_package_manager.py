@@ -26,6 +26,7 @@ NAME = "from-source/package-manager"
 TASK = Path(__file__).parents[2] / "tasks" / NAME
 HELPERS = (
     "form", "repository", "station", "cases", "power", "tides", "hidden", "accounts", "line",
+    "standing",
 )  # fmt: skip
 
 
@@ -68,6 +69,13 @@ def test_what_the_ladder_and_the_exploits_edit_is_there(
     before = content()
     subprocess.run(["bash", "-euc", command], check=True, cwd=tmp_path)
     assert content() != before, f"{what} changes nothing"
+
+
+def test_what_is_nearly_the_password_is_another(helpers: dict[str, ModuleType]) -> None:
+    """Also of a drawn one: repair/package-manager's are twelve hexadecimal digits."""
+    for password in ("Cold-Lake-51", "0123456789a2", "012345678901"):
+        near = helpers["standing"].near_misses(password)
+        assert password not in near and len(near) >= 3
 
 
 def test_packages_are_what_was_packed(helpers: dict[str, ModuleType]) -> None:

@@ -50,6 +50,14 @@ def read(disk: bytes) -> dict[str, bytes]:
     return found
 
 
+def test_a_neighbour_is_never_the_box_itself(parts: dict[str, ModuleType]) -> None:
+    """One box in 256 had the MAC that stood for another's, and believed what was said to it."""
+    for last in range(256):
+        mac = f"52:54:00:00:00:{last:02x}"
+        other = parts["lease"].neighbour(mac)
+        assert other != mac and other[:-2] == mac[:-2] and len(other) == len(mac)
+
+
 def test_a_catalogue_holds_what_was_drawn(parts: dict[str, ModuleType]) -> None:
     catalogues = parts["catalogues"]
     for seed in range(5):

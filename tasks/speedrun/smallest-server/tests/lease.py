@@ -27,6 +27,11 @@ from benchflow.bench.ethernet import BROADCAST, IPV4, Frame, Packet, ip_bytes, r
 MOST = 5000
 
 
+def neighbour(mac: str) -> str:
+    """Another MAC, which differs in its last bit."""
+    return f"{mac[:-2]}{int(mac[-2:], 16) ^ 1:02x}"
+
+
 @dataclass(frozen=True)
 class Heard:
     """A message of the box's: when, what it said, from which address and to which MAC."""
@@ -99,7 +104,7 @@ class Server:
 
     def _strangers(self, message: DhcpMessage) -> None:
         """What is for others, or for nobody: none of it gives the box an address."""
-        other, last = self.own.rsplit(".", 1)[0] + ".199", message.mac[:-2] + "0f"
+        other, last = self.own.rsplit(".", 1)[0] + ".199", neighbour(message.mac)
         for number, mac, operation in (
             (message.number ^ 0x0101_0101, message.mac, 2), (message.number, last, 2),
             (message.number, message.mac, 1),
