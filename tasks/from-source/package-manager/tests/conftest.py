@@ -178,5 +178,13 @@ def shared():
 
 @pytest.fixture(scope="session")
 def word(draw):
-    """`word(stem)`: a package's name that nobody knows."""
-    return lambda stem: f"{stem}-{draw.randrange(16**6):06x}"
+    """`word(stem)`: a package's name that nobody knows, another each time."""
+    given: set[str] = set()
+
+    def another(stem: str) -> str:
+        while (name := f"{stem}-{draw.randrange(16**6):06x}") in given:
+            pass
+        given.add(name)
+        return name
+
+    return another

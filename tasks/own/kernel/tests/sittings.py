@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
+
 import drawn
 from exam import PATIENCE, Bench, Sitting, draws
 from lives import in_order
@@ -81,6 +84,7 @@ class Sittings:
     def _files(self) -> Sitting:
         """Files of all kinds; what a program finds of them is known here."""
         rng, root = self.rng, Root(self.rng)
+        fresh = _other_words(rng)
         program, seed = root.program("files"), rng.getrandbits(62)
         base = f"/{word(rng)}/{word(rng)}"
         params, expected = [f"seed={seed}"], {}
@@ -96,7 +100,7 @@ class Sittings:
             rng.randint(300_000, 600_000),
         ):
             path = root.put(
-                f"{base}/{word(rng)}",
+                f"{base}/{fresh()}",
                 rng.randbytes(size),
                 rng.choice((0o644, 0o755, 0o604)),
                 uid=rng.choice((0, 1000)),
@@ -107,11 +111,11 @@ class Sittings:
             contents += root.entries[path].data or b""
             looks.append((path, root.entries[path]))
         expected["contents"] = contents
-        big = root.put(f"{base}/{word(rng)}", rng.randbytes(rng.randint(1_500_000, 2_500_000)))
+        big = root.put(f"{base}/{fresh()}", rng.randbytes(rng.randint(1_500_000, 2_500_000)))
         data, numbers = root.entries[big].data or b"", draws(seed)
         places = [next(numbers) % (len(data) - 64) for _ in range(80)]
         expected["places"] = b"".join(data[at : at + 64] for at in places) + data[-10:]
-        crowd = f"{base}/{word(rng)}"
+        crowd = f"{base}/{fresh()}"
         root.folder(crowd)
         listed = [".", ".."]
         for n in range(rng.randint(500, 700)):
@@ -128,24 +132,24 @@ class Sittings:
         expected["listing"] = "".join(sorted(kinds)).encode()
         first = params[1 + 5].partition("=")[2]  # some thousand bytes
         links = [
-            root.link(f"{base}/{word(rng)}", first.rpartition("/")[2]),
+            root.link(f"{base}/{fresh()}", first.rpartition("/")[2]),
             root.link(
-                f"{base}/{word(rng)}", f"..{base[base.rindex('/') :]}/{first.rpartition('/')[2]}"
+                f"{base}/{fresh()}", f"..{base[base.rindex('/') :]}/{first.rpartition('/')[2]}"
             ),
             root.link(f"/{word(rng)}", first),
             root.link(f"/{word(rng)}", "/" + "./" * 60 + first[1:]),
         ]
-        links.append(root.link(f"{base}/{word(rng)}", links[0].rpartition("/")[2]))
+        links.append(root.link(f"{base}/{fresh()}", links[0].rpartition("/")[2]))
         through = root.link(f"/{word(rng)}", base)
         told = b"".join(
             (root.entries[path].link or "").encode() + (root.entries[first].data or b"")
             for path in links
         )
         expected["links"] = told
-        circle = root.link(f"{base}/{word(rng)}", "around")
+        circle = root.link(f"{base}/{fresh()}", "around")
         root.link(f"{base}/around", circle.rpartition("/")[2])
-        nowhere = root.link(f"{base}/{word(rng)}", "not/there")
-        folder = root.folder(f"{base}/{word(rng)}", 0o750, mtime=1_234_567_890)
+        nowhere = root.link(f"{base}/{fresh()}", "not/there")
+        folder = root.folder(f"{base}/{fresh()}", 0o750, mtime=1_234_567_890)
         looks += [(folder, root.entries[folder])]
         params += [f"link={path}" for path in links]
         params += [
@@ -155,19 +159,19 @@ class Sittings:
             f"name={first.rpartition('/')[2]}",
         ]
         gid = rng.randint(2000, 9000)
-        secret = root.put(f"{base}/{word(rng)}", b"secret", 0o600)
-        group = root.put(f"{base}/{word(rng)}", b"group", 0o640, gid=gid)
-        locked = root.folder(f"{base}/{word(rng)}", 0o700)
+        secret = root.put(f"{base}/{fresh()}", b"secret", 0o600)
+        group = root.put(f"{base}/{fresh()}", b"group", 0o640, gid=gid)
+        locked = root.folder(f"{base}/{fresh()}", 0o700)
         inner = root.put(f"{locked}/{word(rng)}", b"inner", 0o666)
         params += [f"secret={secret}", f"group={group}", f"closed={inner}", f"gid={gid}"]
-        hollow = f"{base}/{word(rng)}"
+        hollow = f"{base}/{fresh()}"
         root.put(hollow, b"")
         size = rng.randint(95 << 20, 110 << 20)
         spots = sorted(
             {
                 rng.randrange(1 << 18),
                 rng.randrange(1 << 20, 60 << 20),
-                rng.randrange(70 << 20, 90 << 20),
+                rng.randrange(70 << 20, (90 << 20) - 300),
                 90 << 20,
             }
         )
@@ -302,6 +306,19 @@ class Sittings:
         sitting.params.append(f"big={sitting.root.put(f'/var/{word(self.rng)}', data)}")
         sitting.expected["reads"] = data
         return sitting
+
+
+def _other_words(rng: random.Random) -> Callable[[], str]:
+    """Words of which no two are equal: one file must not take another's place."""
+    given: set[str] = set()
+
+    def another() -> str:
+        while (one := word(rng)) in given:
+            pass
+        given.add(one)
+        return one
+
+    return another
 
 
 def filled(size: int, seed: int) -> bytes:

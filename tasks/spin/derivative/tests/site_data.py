@@ -58,7 +58,8 @@ class Site:
 
     def __init__(self) -> None:
         token = secrets.token_hex(3)
-        self.registers = {f"pen-{secrets.token_hex(4)}": secrets.randbelow(10**6) for _ in range(5)}
+        pens = (f"pen-{secrets.token_hex(4)}" for _ in range(5))
+        self.registers = {pen: 1 + secrets.randbelow(10**6 - 1) for pen in pens}
         self.name = f"raft-{secrets.token_hex(4)}"
         self.port = PORT + 1 + secrets.randbelow(900)
         self.heading = f"heading={secrets.token_hex(8)} $(id) *\n# ours\n"

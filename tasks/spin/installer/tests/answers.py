@@ -15,9 +15,15 @@ LABEL = "QUAY-ANSW"
 ZONES = ("Asia/Kathmandu", "America/St_Johns", "Australia/Eucla", "Pacific/Chatham")
 
 
+_given: set[str] = set()
+
+
 def word(letters: int = 6) -> str:
-    """A name that nobody can know."""
-    return "q" + secrets.token_hex(letters)[: letters - 1]
+    """A name that nobody can know, another each time: two volumes must not have one by chance."""
+    while (name := "q" + secrets.token_hex(letters)[: letters - 1]) in _given:
+        pass
+    _given.add(name)
+    return name
 
 
 @dataclass
