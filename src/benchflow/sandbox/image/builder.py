@@ -127,7 +127,9 @@ class Builder:
     def _import(self, folder: Path, names: list[str], what: str) -> None:
         """Take an OCI layout in our place over, under `names`; the layout is used up."""
         for path in (folder, *folder.rglob("*")):
-            path.chmod(0o755 if path.is_dir() else 0o644)  # the builder is somebody else
+            # The builder is somebody else; what its ids made it can read, and we cannot change.
+            if path.stat().st_uid == os.geteuid():
+                path.chmod(0o755 if path.is_dir() else 0o644)
         pulled = self._buildah("pull", f"oci:/mnt/place/{folder.name}", what=what)
         self._buildah("tag", pulled.decode().split()[-1], *names, what=what)
         self._buildah("rmi", f"localhost/mnt/place/{folder.name}", what=what)
