@@ -13,7 +13,9 @@ from types import ModuleType, SimpleNamespace
 import pytest
 from tests.catalogue.checkers import helpers
 
-from benchflow.bench.ethernet import ARP, IPV4, Arp, Frame, Packet, udp
+from benchflow.bench.dhcp_message import DISCOVER, KIND, DhcpMessage
+from benchflow.bench.ethernet import ARP, BROADCAST, IPV4, Arp, Frame, Packet, read_udp, udp
+from benchflow.boot.machine.nics import lan
 
 TASK = Path(__file__).parents[2] / "tasks/speedrun/smallest-server"
 BOX, PEER = "52:54:00:00:00:01", "52:54:00:00:00:02"
@@ -48,14 +50,6 @@ def read(disk: bytes) -> dict[str, bytes]:
         assert zlib.crc32(value) == crc and first * 512 + length <= sectors * 512
     assert len(found) == count
     return found
-
-
-def test_a_neighbour_is_never_the_box_itself(parts: dict[str, ModuleType]) -> None:
-    """One box in 256 had the MAC that stood for another's, and believed what was said to it."""
-    for last in range(256):
-        mac = f"52:54:00:00:00:{last:02x}"
-        other = parts["lease"].neighbour(mac)
-        assert other != mac and other[:-2] == mac[:-2] and len(other) == len(mac)
 
 
 def test_a_catalogue_holds_what_was_drawn(parts: dict[str, ModuleType]) -> None:
@@ -194,3 +188,34 @@ def test_broken_packets_are_broken(parts: dict[str, ModuleType]) -> None:
     line.mac, line.wire.box = PEER, BOX  # type: ignore[attr-defined]
     frames = parts["hostile"].broken(line, random.Random(4), "NAME")
     assert len(frames) > 50 and all(len(data) >= 60 for data in frames)
+
+
+@pytest.mark.parametrize("last", [0x00, 0x0E, 0x0F, 0xFF])
+def test_strangers_never_speak_to_the_box(parts: dict[str, ModuleType], last: int) -> None:
+    """One box in 256 had the MAC that stood for another's, and believed what was said to it."""
+    box = f"52:54:00:00:00:{last:02x}"
+    name = f"strangers-{last}"
+    line = lan(name).attach()
+    line.settimeout(5)
+    wire = parts["wire"].Wire(name, box, random.Random(1))
+    server = parts["lease"].Server(wire, "10.1.1.1", PEER, "10.1.1.5", strangers=True)
+    try:
+        asked = DhcpMessage(1, 77, box, "0.0.0.0", "0.0.0.0", {KIND: bytes([DISCOVER])})
+        packet = udp("0.0.0.0", 68, "255.255.255.255", 67, asked.pack())
+        line.send(Frame(BROADCAST, box, IPV4, packet.pack()).pack())
+        wire.run(lambda: server.heard, parts["wire"].Moment(5))
+        said = [told(line.recv(2048)) for _ in range(7)]
+    finally:
+        wire.close()
+        line.close()
+    for_the_box = [one for one in said if (one.operation, one.number, one.mac) == (2, 77, box)]
+    assert [one.yours for one in for_the_box] == ["10.1.1.5"]
+
+
+def told(data: bytes) -> DhcpMessage:
+    sent = Frame.read(data)
+    packet = Packet.read(sent.body) if sent else None
+    datagram = read_udp(packet) if packet else None
+    message = DhcpMessage.read(datagram[2]) if datagram else None
+    assert message is not None
+    return message

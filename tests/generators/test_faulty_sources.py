@@ -102,6 +102,11 @@ def test_a_kernel_left_alone_is_the_bases_without_what_its_trials_leave_out(tmp_
             kept = iter(base[name].decode().splitlines())
             assert all(line in kept for line in text.splitlines()), name
     assert whole["mm/space.c"] == base["mm/space.c"]
+    # Braces in the base's own files are no facts of an instance.
+    checks = content(tmp_path / "instance/tests")
+    assert b"{{" in checks["lives.py"]
+    there = content(root() / "own/kernel/tests")
+    assert checks == {name: data for name, data in there.items() if "__pycache__" not in name}
 
 
 def test_each_part_changes_one_file_and_is_repaired_to_the_byte(
@@ -165,10 +170,20 @@ def test_a_part_of_the_kernel_fails_what_is_built_on_what_it_breaks() -> None:
         assert not later - set(part.breaks), part.name
 
 
-def test_a_value_that_stands_for_nothing_is_an_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        ('stands_for = "Cold-Lake-51"', 'stands_for = "Warm"', "no file has what a value"),
+        ("in {{count}} places", "in {{some}} places", "a value asks for {{some}}: no such fact"),
+    ],
+)
+def test_a_value_that_cannot_be_put_is_an_error(
+    tmp_path: Path, before: str, after: str, why: str
+) -> None:
     folder = tmp_path / "generators" / STATION
     shutil.copytree(generators(root())[STATION].folder, folder)
     path = folder / "generator.toml"
-    path.write_text(path.read_text().replace('stands_for = "Cold-Lake-51"', 'stands_for = "Warm"'))
-    with pytest.raises(TaskError, match="no file has what a value stands for: 'Warm'"):
+    assert before in path.read_text()
+    path.write_text(path.read_text().replace(before, after))
+    with pytest.raises(TaskError, match=re.escape(why)):
         left(load(folder), [], tmp_path)

@@ -28,6 +28,7 @@ from line import Line
 from repository import Repository
 from station import Station
 
+from benchflow.bench.other_draws import never_twice
 from benchflow.boot import Nic
 
 NEW = "new"
@@ -179,12 +180,4 @@ def shared():
 @pytest.fixture(scope="session")
 def word(draw):
     """`word(stem)`: a package's name that nobody knows, another each time."""
-    given: set[str] = set()
-
-    def another(stem: str) -> str:
-        while (name := f"{stem}-{draw.randrange(16**6):06x}") in given:
-            pass
-        given.add(name)
-        return name
-
-    return another
+    return never_twice(lambda stem: f"{stem}-{draw.randrange(16**6):06x}")

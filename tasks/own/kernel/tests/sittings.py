@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable
-
 import drawn
 from exam import PATIENCE, Bench, Sitting, draws
 from lives import in_order
 from rootfs import Entry, Root, word
 
+from benchflow.bench.other_draws import never_twice
 from benchflow.boot import Image
 
 
@@ -84,7 +82,8 @@ class Sittings:
     def _files(self) -> Sitting:
         """Files of all kinds; what a program finds of them is known here."""
         rng, root = self.rng, Root(self.rng)
-        fresh = _other_words(rng)
+        # One file must not take another's place.
+        fresh = never_twice(lambda: word(rng))
         program, seed = root.program("files"), rng.getrandbits(62)
         base = f"/{word(rng)}/{word(rng)}"
         params, expected = [f"seed={seed}"], {}
@@ -306,19 +305,6 @@ class Sittings:
         sitting.params.append(f"big={sitting.root.put(f'/var/{word(self.rng)}', data)}")
         sitting.expected["reads"] = data
         return sitting
-
-
-def _other_words(rng: random.Random) -> Callable[[], str]:
-    """Words of which no two are equal: one file must not take another's place."""
-    given: set[str] = set()
-
-    def another() -> str:
-        while (one := word(rng)) in given:
-            pass
-        given.add(one)
-        return one
-
-    return another
 
 
 def filled(size: int, seed: int) -> bytes:

@@ -9,21 +9,17 @@ from pathlib import Path
 
 from benchflow.bench.deb_package import Deb
 from benchflow.bench.media_disks import ext_disk, fat_disk, files_on, our_tool
+from benchflow.bench.other_draws import never_twice
 from benchflow.bench.password_hash import sha512_crypt
 
 LABEL = "QUAY-ANSW"
 ZONES = ("Asia/Kathmandu", "America/St_Johns", "Australia/Eucla", "Pacific/Chatham")
 
 
-_given: set[str] = set()
-
-
+@never_twice
 def word(letters: int = 6) -> str:
-    """A name that nobody can know, another each time: two volumes must not have one by chance."""
-    while (name := "q" + secrets.token_hex(letters)[: letters - 1]) in _given:
-        pass
-    _given.add(name)
-    return name
+    """A name that nobody can know: two volumes or users of one name are a fault in the answers."""
+    return "q" + secrets.token_hex(letters)[: letters - 1]
 
 
 @dataclass
