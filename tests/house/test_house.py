@@ -71,6 +71,13 @@ def test_no_module_is_longer_than_a_few_screens() -> None:
     assert long == {}
 
 
+def test_no_tasks_checks_are_longer_than_500_lines() -> None:
+    found = list((ROOT / "tasks").glob("*/*/tests/checks.py"))
+    assert len(found) > 20
+    long = [str(path) for path in found if len(path.read_text().splitlines()) > 500]
+    assert long == []
+
+
 @pytest.mark.needs("git")
 def test_no_merge_was_left_half_done() -> None:
     """A marker of git's in a page passes every other check."""

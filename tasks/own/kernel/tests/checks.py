@@ -11,8 +11,6 @@ from source import MOST_KNOWN, MOST_TABLES
 
 from benchflow.boot import Elf, check, milestone
 
-# ---- builds -------------------------------------------------------------------------------------
-
 
 @milestone("builds", weight=1, proves=["R1"], title="The source is built by make")
 def test_make_builds_a_kernel(built):
@@ -43,9 +41,6 @@ def test_the_source_is_no_other_kernel(source):
     assert not whole, f"[R3] files of another kernel: {whole[:5]}"
 
 
-# ---- first-line ---------------------------------------------------------------------------------
-
-
 @milestone(
     "first-line", weight=2, requires=["builds"], proves=["R4", "R5"], title="It says its first line"
 )
@@ -58,17 +53,11 @@ def test_no_other_kernel_is_in_memory(bench):
     rungs.has_no_other_kernel_in_memory(bench)
 
 
-# ---- memory-map ---------------------------------------------------------------------------------
-
-
 @milestone(
     "memory-map", weight=2, requires=["first-line"], proves=["R6"], title="It knows its memory"
 )
 def test_the_usable_memory(bench):
     rungs.knows_its_memory(bench)
-
-
-# ---- panic --------------------------------------------------------------------------------------
 
 
 @milestone(
@@ -89,9 +78,6 @@ def test_a_page_that_is_not_there(bench):
     rungs.panics(bench, f"pf@{place:#x}", 14, lambda code: True, place)
 
 
-# ---- power-off ----------------------------------------------------------------------------------
-
-
 @milestone(
     "power-off",
     weight=2,
@@ -106,9 +92,6 @@ def test_it_switches_itself_off(bench):
 @check("power-off", proves=["R8"])
 def test_it_resets_the_machine(bench):
     rungs.resets(bench)
-
-
-# ---- elf ----------------------------------------------------------------------------------------
 
 
 @milestone("elf", weight=3, requires=["power-off"], proves=["R9"], title="A program runs")
@@ -129,9 +112,6 @@ def test_the_end_of_the_first_program(bench):
 @check("elf", proves=["R9"])
 def test_elf_of_a_drawn_program(sit):
     sit.drawn("elf")
-
-
-# ---- write-read ---------------------------------------------------------------------------------
 
 
 @milestone(
@@ -155,14 +135,12 @@ def test_what_cannot_be_written_is_refused(bench):
     rungs.refuses(bench)
 
 
-# ---- memory -------------------------------------------------------------------------------------
-
-
 @milestone(
     "memory", weight=4, requires=["write-read"], proves=["R14"], title="Programs have memory"
 )
 def test_memory_is_given_and_taken(sit):
     sit("memory", "heap", "mapping", "moving", "dropped")
+    sit.drawn("memory")
 
 
 @check("memory", proves=["R14"])
@@ -185,32 +163,14 @@ def test_what_is_protected_is_protected(bench):
     rungs.protects(bench)
 
 
-@check("memory", proves=["R14"])
-def test_memory_of_a_drawn_program(sit):
-    sit.drawn("memory")
-
-
-# ---- files --------------------------------------------------------------------------------------
-
-
 @milestone("files", weight=4, requires=["memory"], proves=["R16"], title="Files are read")
-def test_contents(sit):
-    sit("files", "contents", "places", "offsets")
-
-
-@check("files", proves=["R16"])
-def test_large_and_sparse_files(sit):
-    sit("files", "sparse")
+def test_contents_of_small_large_and_sparse_files(sit):
+    sit("files", "contents", "places", "offsets", "sparse")
 
 
 @check("files", proves=["R17"])
-def test_what_is_told_of_files(sit):
-    sit("files", "facts", "listing")
-
-
-@check("files", proves=["R17"])
-def test_links_and_paths(sit):
-    sit("files", "links")
+def test_what_is_told_of_files_links_and_paths(sit):
+    sit("files", "facts", "listing", "links")
     sit("relative", "relative")
 
 
@@ -224,9 +184,6 @@ def test_files_that_cannot_be_had(sit):
     sit("files", "errors")
 
 
-# ---- processes ----------------------------------------------------------------------------------
-
-
 @milestone(
     "processes",
     weight=4,
@@ -236,6 +193,7 @@ def test_files_that_cannot_be_had(sit):
 )
 def test_processes_begin_and_end(sit):
     sit("processes", "forking", "statuses", "waiting")
+    sit.drawn("processes")
 
 
 @check("processes", proves=["R19"])
@@ -244,13 +202,8 @@ def test_programs_are_replaced(sit):
 
 
 @check("processes", proves=["R20"])
-def test_orphans_and_crowds(sit):
-    sit("processes", "orphans", "many", "deep")
-
-
-@check("processes", proves=["R20"])
-def test_everybody_has_a_turn(sit):
-    sit("processes", "turns")
+def test_orphans_crowds_and_turns(sit):
+    sit("processes", "orphans", "many", "deep", "turns")
 
 
 @check("processes", proves=["R21"])
@@ -263,19 +216,12 @@ def test_what_cannot_be_started(sit):
     sit("processes", "refusals")
 
 
-@check("processes", proves=["R19"])
-def test_processes_of_a_drawn_program(sit):
-    sit.drawn("processes")
-
-
-# ---- pipes --------------------------------------------------------------------------------------
-
-
 @milestone(
     "pipes", weight=3, requires=["processes"], proves=["R22"], title="Pipes connect programs"
 )
 def test_pipes_carry(sit):
-    sit("pipes", "simple", "transfer", "row")
+    sit("pipes", "simple", "transfer", "row", "together")
+    sit.drawn("pipes")
 
 
 @check("pipes", proves=["R22"])
@@ -283,37 +229,20 @@ def test_pipes_end_and_fill(sit):
     sit("pipes", "broken", "unblocked")
 
 
-@check("pipes", proves=["R22"])
-def test_what_is_written_at_once_stays_together(sit):
-    sit("pipes", "together")
-
-
 @check("pipes", proves=["R23"])
 def test_descriptors_are_copied(sit):
     sit("pipes", "copies")
 
 
-@check("pipes", proves=["R22"])
-def test_pipes_of_a_drawn_program(sit):
-    sit.drawn("pipes")
-
-
-# ---- signals ------------------------------------------------------------------------------------
-
-
 @milestone("signals", weight=4, requires=["pipes"], proves=["R24"], title="Signals arrive")
-def test_signals_are_handled(sit):
-    sit("signals", "handlers", "information", "nesting")
+def test_signals_are_handled_masked_and_queued(sit):
+    sit("signals", "handlers", "information", "nesting", "masks")
+    sit.drawn("signals")
 
 
 @check("signals", proves=["R24"])
-def test_faults_are_told(sit):
-    sit("signals", "fault-addresses", "stacks")
-
-
-@check("signals", proves=["R24"])
-def test_masks_and_queues(sit):
-    sit("signals", "masks")
+def test_faults_are_told_and_registers_live(sit):
+    sit("signals", "fault-addresses", "stacks", "registers")
 
 
 @check("signals", proves=["R24"])
@@ -321,22 +250,9 @@ def test_what_signals_do_by_themselves(sit):
     sit("signals", "defaults", "groups")
 
 
-@check("signals", proves=["R24"])
-def test_registers_live_through_handlers(sit):
-    sit("signals", "registers")
-
-
 @check("signals", proves=["R25"])
 def test_calls_are_interrupted_or_go_on(sit):
     sit("signals", "restarted")
-
-
-@check("signals", proves=["R24"])
-def test_signals_of_a_drawn_program(sit):
-    sit.drawn("signals")
-
-
-# ---- shell --------------------------------------------------------------------------------------
 
 
 @milestone(
@@ -356,9 +272,6 @@ def test_the_shell_switches_off(bench):
     lives.goes_off(bench)
 
 
-# ---- time ---------------------------------------------------------------------------------------
-
-
 @milestone(
     "time", weight=3, requires=["processes"], proves=["R28"], title="Time goes on as outside"
 )
@@ -367,21 +280,8 @@ def test_time_goes_on_as_outside(bench):
 
 
 @check("time", proves=["R28"])
-def test_clocks_and_sleep(sit):
-    sit("clocks", "clocks", "sleeping")
-
-
-@check("time", proves=["R28"])
-def test_timers(sit):
-    sit("clocks", "timers")
-
-
-@check("time", proves=["R28"])
-def test_processor_time(sit):
-    sit("clocks", "processor-time")
-
-
-# ---- terminal -----------------------------------------------------------------------------------
+def test_clocks_sleep_timers_and_processor_time(sit):
+    sit("clocks", "clocks", "sleeping", "timers", "processor-time")
 
 
 @milestone(
@@ -417,52 +317,28 @@ def test_pseudo_terminals(bench):
     lives.terminal(bench, "pseudo")
 
 
-# ---- demand-paging ------------------------------------------------------------------------------
-
-
 @milestone("demand-paging", weight=4, requires=["processes", "files"], proves=["R31"],
            title="Memory when it is touched")  # fmt: skip
-def test_vast_mappings(sit):
-    sit("paging", "vast", "again")
-
-
-@check("demand-paging", proves=["R31"])
-def test_forks_copy_what_is_written(sit):
-    sit("paging", "copied")
+def test_vast_mappings_and_copies(sit):
+    sit("paging", "vast", "again", "copied")
 
 
 @check("demand-paging", proves=["R32"])
-def test_files_in_memory(sit):
-    sit("paging", "mapped", "behind")
-
-
-@check("demand-paging", proves=["R32"])
-def test_shared_memory(sit):
-    sit("paging", "shared")
-
-
-@check("demand-paging", proves=["R32"])
-def test_demand_paging_of_a_drawn_program(sit):
+def test_files_and_shared_memory(sit):
+    sit("paging", "mapped", "behind", "shared")
     sit.drawn("demand-paging")
-
-
-# ---- file-writes --------------------------------------------------------------------------------
 
 
 @milestone("file-writes", weight=5, requires=["processes", "files"], proves=["R33"],
            title="Files are written")  # fmt: skip
 def test_files_are_made_and_changed(sit):
     sit("writes", "makes", "changes")
+    sit.drawn("file-writes")
 
 
 @check("file-writes", proves=["R33"])
-def test_names_and_folders(sit):
-    sit("writes", "names", "removes", "crowd")
-
-
-@check("file-writes", proves=["R33"])
-def test_owners_and_times(sit):
-    sit("writes", "facts")
+def test_names_folders_owners_and_times(sit):
+    sit("writes", "names", "removes", "crowd", "facts")
 
 
 @check("file-writes", proves=["R33"])
@@ -480,22 +356,15 @@ def test_all_is_on_the_disk_in_the_end(sit):
     sit.written_is_on_the_disk()
 
 
-@check("file-writes", proves=["R33"])
-def test_file_writes_of_a_drawn_program(sit):
-    sit.drawn("file-writes")
-
-
-# ---- threads ------------------------------------------------------------------------------------
-
-
 @milestone("threads", weight=4, requires=["signals"], proves=["R35"], title="Threads")
 def test_threads_share_and_wait(sit):
     sit("threads", "sums", "turns", "others")
+    sit.drawn("threads")
 
 
 @check("threads", proves=["R35"])
-def test_who_threads_are(sit):
-    sit("threads", "identities", "signalled")
+def test_who_threads_are_and_how_they_end(sit):
+    sit("threads", "identities", "signalled", "endings", "cancelling")
 
 
 @check("threads", proves=["R35"])
@@ -503,28 +372,12 @@ def test_futexes(sit):
     sit("threads", "futexes")
 
 
-@check("threads", proves=["R35"])
-def test_how_threads_end(sit):
-    sit("threads", "endings", "cancelling")
-
-
-@check("threads", proves=["R35"])
-def test_threads_of_a_drawn_program(sit):
-    sit.drawn("threads")
-
-
-# ---- polling ------------------------------------------------------------------------------------
-
-
 @milestone(
     "polling", weight=3, requires=["signals"], proves=["R36"], title="Waiting for many things"
 )
-def test_poll_and_select(sit):
+def test_poll_select_and_epoll(sit):
     sit("waits", "polls", "selects")
-
-
-@check("polling", proves=["R36"])
-def test_epoll(sit):
+    sit.drawn("polling")
     sit("waits", "epolls")
 
 
@@ -533,18 +386,10 @@ def test_events_timers_and_signals_as_files(sit):
     sit("waits", "events", "timer-files", "signal-files")
 
 
-@check("polling", proves=["R36"])
-def test_polling_of_a_drawn_program(sit):
-    sit.drawn("polling")
-
-
-# ---- unix-sockets -------------------------------------------------------------------------------
-
-
 @milestone("unix-sockets", weight=3, requires=["polling", "file-writes"], proves=["R37"],
            title="Sockets on one machine")  # fmt: skip
-def test_streams_and_packets(sit):
-    sit("unixes", "pairs", "datagrams")
+def test_streams_packets_and_descriptors_handed_over(sit):
+    sit("unixes", "pairs", "datagrams", "handed")
 
 
 @check("unix-sockets", proves=["R37"])
@@ -553,16 +398,8 @@ def test_servers_by_name(sit):
 
 
 @check("unix-sockets", proves=["R37"])
-def test_descriptors_are_handed_over(sit):
-    sit("unixes", "handed")
-
-
-@check("unix-sockets", proves=["R37"])
 def test_unix_sockets_of_a_drawn_program(sit):
     sit.drawn("unix-sockets")
-
-
-# ---- network ------------------------------------------------------------------------------------
 
 
 @milestone("network", weight=4, requires=["elf"], proves=["R38", "R39"], title="On the network")
@@ -578,9 +415,6 @@ def test_datagrams(bench):
 @check("network", proves=["R39", "R40"])
 def test_ping_and_ifconfig(bench):
     nets.pings_and_tells(bench)
-
-
-# ---- tcp ----------------------------------------------------------------------------------------
 
 
 @milestone("tcp", weight=6, requires=["network", "polling"], proves=["R41"], title="TCP")
@@ -608,28 +442,16 @@ def test_wget_and_httpd(bench):
     nets.busybox_web(bench)
 
 
-# ---- two-processors -----------------------------------------------------------------------------
-
-
 @milestone("two-processors", weight=6, requires=["threads", "demand-paging"], proves=["R44"],
            title="Two processors")  # fmt: skip
-def test_both_run_at_the_same_time(sit):
-    sit("races", "two-processes", "two-threads")
-
-
-@check("two-processors", proves=["R44"])
-def test_where_programs_run(sit):
-    sit("races", "placed")
-
-
-@check("two-processors", proves=["R44"])
-def test_changed_memory_is_changed_for_both(sit):
-    sit("races", "shot-down")
+def test_both_run_in_their_places_with_one_memory(sit):
+    sit("races", "two-processes", "two-threads", "placed", "shot-down")
 
 
 @check("two-processors", proves=["R44"])
 def test_programs_race(sit):
     sit("races", "together", "families")
+    sit.drawn("two-processors", cpus=2)
 
 
 @check("two-processors", proves=["R44"])
@@ -637,14 +459,6 @@ def test_what_held_on_one_holds_on_two(sit):
     sit("threads-on-two")
     sit("pipes-on-two")
     sit("processes-on-two")
-
-
-@check("two-processors", proves=["R44"])
-def test_two_processors_of_a_drawn_program(sit):
-    sit.drawn("two-processors", cpus=2)
-
-
-# ---- memory-pressure ----------------------------------------------------------------------------
 
 
 @milestone("memory-pressure", weight=5, requires=["demand-paging"], proves=["R45"],
@@ -663,9 +477,6 @@ def test_what_was_read_is_not_used(sit):
     sit("pressure", "reads")
 
 
-# ---- stress-night -------------------------------------------------------------------------------
-
-
 @milestone("stress-night", weight=6, requires=["two-processors", "unix-sockets"],
            proves=["R46"], title="A night of everything")  # fmt: skip
 def test_a_night_on_one_processor(bench):
@@ -675,9 +486,6 @@ def test_a_night_on_one_processor(bench):
 @check("stress-night", proves=["R46"])
 def test_a_night_on_two(bench):
     lives.night(bench, 2)
-
-
-# ---- power-cuts ---------------------------------------------------------------------------------
 
 
 @milestone("power-cuts", weight=8, requires=["file-writes"], proves=["R47"],
