@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import os
 import random
+import re
 import socket
 import struct
 import subprocess
@@ -125,6 +126,44 @@ def test_a_drawn_program_comes_to_what_was_expected(
     said = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=120)
     proof = parts["exam"].proof(parts["rootfs"].MARK, "drawn", due.to_bytes(8, "little"))
     assert f"@drawn ok {proof}\n" in said.stdout
+
+
+#: What is asked of a kernel with nothing but itself, but for what a busy host is too slow for.
+ASKED = {
+    "memory": "heap mapping moving dropped many thread-local stack refusals code",
+    "network": "loopback",
+    "pipes": "simple transfer broken unblocked together copies row",
+    "races": "two-threads shot-down together families",
+    "signals": "handlers information fault-addresses masks nesting restarted defaults stacks",
+    "threads": "sums turns identities futexes others endings signalled cancelling",
+    "tty": "pseudo",
+    "unixes": "pairs named abstract handed datagrams",
+    "waits": "polls selects epolls events timer-files signal-files",
+}
+
+
+@pytest.mark.needs("gcc", "libc6-dev", "root", "time")
+@pytest.mark.parametrize("program", ASKED)
+def test_what_is_asked_of_a_kernel_is_what_linux_does(tmp_path: Path, program: str) -> None:
+    source, asked = TASK / f"tests/image/programs/{program}.c", ASKED[program].split()
+    made = tmp_path / program
+    subprocess.run(
+        ["gcc", "-O1", "-w", "-static", "-pthread", "-o", made, source], check=True, timeout=120
+    )
+    command = ["env", "--default-signal", made, f"seed={len(program)}", *asked]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert re.findall(r"^@(\S+) ok ", said.stdout, re.MULTILINE) == asked, said.stdout
+
+
+@pytest.mark.needs("gcc", "libc6-dev")
+def test_a_slash_behind_a_file_is_refused_by_linux_as_it_is_asked_for(tmp_path: Path) -> None:
+    program, file = tmp_path / "files", tmp_path / "file"
+    file.write_text("something")
+    source = TASK / "tests/image/programs/files.c"
+    subprocess.run(["gcc", "-O1", "-w", "-static", "-o", program, source], check=True)
+    params = [f"file={file}"] * 6 + [f"dir={tmp_path}", "errors"]
+    said = subprocess.run([program, *params], capture_output=True, text=True, check=True)
+    assert said.stdout.startswith("@errors ok "), said.stdout
 
 
 def test_no_two_drawn_programs_are_alike(parts: dict[str, ModuleType]) -> None:

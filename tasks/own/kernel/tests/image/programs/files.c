@@ -120,6 +120,13 @@ static void errors(void)
 	FAILS(open(path, O_RDONLY), ENOTDIR);
 	snprintf(path, sizeof path, "%s/", file);
 	FAILS(open(path, O_RDONLY), ENOTDIR);
+	struct stat st;
+	FAILS(stat(path, &st), ENOTDIR);
+	FAILS(lstat(path, &st), ENOTDIR);
+	FAILS(access(path, F_OK), ENOTDIR);
+	FAILS(chdir(path), ENOTDIR);
+	FAILS(readlink(path, path, 10), ENOTDIR);
+	FAILS(execl(path, path, (char *)0), ENOTDIR);
 	FAILS(open(file, O_RDONLY | O_DIRECTORY), ENOTDIR);
 	FAILS(open(dir, O_RDWR), EISDIR);
 	FAILS(open((char *)16, O_RDONLY), EFAULT);

@@ -21,11 +21,12 @@ static void safe(const char *what, u64 n)
 }
 
 /* What is typed after every fourth record is waited for. By turns: a line to the log and fsync; a file of its own, renamed into its place, and its folder's
-   fsync; a folder; a large file with fdatasync; one removed, and sync. */
+   fsync; a folder, with a file that stays open, and sync; a large file with fdatasync; one removed, and sync. */
 static void keeps(void)
 {
 	char line[64], name[60], other[60];
 	u64 count = strtoul(param("count"), 0, 10);
+	int own = -1;
 	mkdir("/kept", 0755);
 	int folder = open("/kept", O_RDONLY | O_DIRECTORY), log = open("/kept/log", O_CREAT | O_APPEND | O_WRONLY, 0644);
 	HOLDS(folder >= 0 && log >= 0);
@@ -58,10 +59,12 @@ static void keeps(void)
 			snprintf(name, sizeof name, "/kept/d%lu", n);
 			WANT(mkdir(name, 0755), 0);
 			snprintf(name, sizeof name, "/kept/d%lu/file", n);
-			int fd = open(name, O_CREAT | O_WRONLY, 0644);
-			HOLDS(fd >= 0);
-			WANT(write(fd, line, strlen(line)), strlen(line));
-			close(fd);
+			if (own >= 0)
+				close(own);
+			/* It stays open until the next one: what sync has put on the disk is no file's that was closed. */
+			own = open(name, O_CREAT | O_WRONLY, 0644);
+			HOLDS(own >= 0);
+			WANT(write(own, line, strlen(line)), strlen(line));
 			sync();
 			safe("own", n);
 		}

@@ -36,6 +36,15 @@ static void loopback(void)
 	struct pollfd p = {b, POLLIN};
 	poll(&p, 1, 1000);
 	FAILS(recv(b, buffer, 100, MSG_DONTWAIT), ECONNREFUSED);
+	/* Of an error is told once, and also where the socket itself does not wait, or who polls. */
+	FAILS(recv(b, buffer, 100, MSG_DONTWAIT), EAGAIN);
+	WANT(fcntl(b, F_SETFL, O_NONBLOCK), 0);
+	send(b, "x", 1, 0);
+	p.revents = 0;
+	WANT(poll(&p, 1, 1000), 1);
+	HOLDS(p.revents & POLLERR);
+	FAILS(read(b, buffer, 100), ECONNREFUSED);
+	FAILS(read(b, buffer, 100), EAGAIN);
 	close(b);
 	int s = socket(AF_INET, SOCK_STREAM, 0), c = socket(AF_INET, SOCK_STREAM, 0);
 	here = at("127.0.0.1", 4001);
@@ -63,6 +72,21 @@ static void loopback(void)
 	WANT(write(t, "and back:", 9), 9);
 	close(t);
 	ended_well(child);
+	/* What comes for somebody who has gone altogether is answered by a reset. */
+	c = socket(AF_INET, SOCK_STREAM, 0);
+	WANT(connect(c, AT(here)), 0);
+	t = accept(s, 0, 0);
+	HOLDS(t >= 0);
+	WANT(close(c), 0);
+	WANT(read(t, buffer, 100), 0);
+	int why = 0;
+	for (int i = 0; i < 300 && !why; i++)
+		if (send(t, "x", 1, MSG_NOSIGNAL) == 1)
+			rest_ms(10);
+		else
+			why = errno;
+	HOLDS(why == EPIPE || why == ECONNRESET);
+	close(t);
 	close(s);
 }
 

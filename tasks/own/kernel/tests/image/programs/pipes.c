@@ -129,6 +129,17 @@ static void unblocked(void)
 	int flags = fcntl(a[0], F_GETFL);
 	WANT(fcntl(a[0], F_SETFL, flags & ~O_NONBLOCK), 0);
 	WANT(fcntl(a[0], F_GETFL) & O_NONBLOCK, 0);
+	/* Each of them comes and goes without the others. */
+	static const int each[] = {O_NONBLOCK, O_APPEND, O_NOATIME};
+	for (int i = 0; i < 3; i++) {
+		int all = O_NONBLOCK | O_APPEND | O_NOATIME;
+		WANT(fcntl(a[0], F_SETFL, all), 0);
+		WANT(fcntl(a[0], F_GETFL) & all, all);
+		WANT(fcntl(a[0], F_SETFL, all & ~each[i]), 0);
+		WANT(fcntl(a[0], F_GETFL) & all, all & ~each[i]);
+		WANT(fcntl(a[0], F_SETFL, each[i]), 0);
+		WANT(fcntl(a[0], F_GETFL) & all, each[i]);
+	}
 	close(a[1]);
 	close(a[0]);
 	WANT(pipe(a), 0);

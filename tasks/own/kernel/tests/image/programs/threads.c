@@ -105,6 +105,16 @@ static void *sleeps(void *n)
 	long got = syscall(SYS_futex, n, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0);
 	return (void *)(got ? (long)errno : 0);
 }
+enum { MEMORIES = 48 };
+static int *memory[MEMORIES];
+static volatile char passed_on[MEMORIES];
+static void *waits_at(void *n)
+{
+	while (!__atomic_load_n(memory[(long)n], __ATOMIC_SEQ_CST))
+		syscall(SYS_futex, memory[(long)n], FUTEX_WAIT, 0, 0, 0, 0);
+	passed_on[(long)n] = 1;
+	return 0;
+}
 static void futexes(void)
 {
 	struct timespec soon = {0, 30000000};
@@ -157,6 +167,22 @@ static void futexes(void)
 	while (!*(volatile int *)shared)
 		syscall(SYS_futex, shared, FUTEX_WAIT, 0, 0, 0, 0);
 	ended_well(child);
+	/* The same place of many memories: who waits at one is not woken for another. */
+	static pthread_t waiter[MEMORIES];
+	for (long i = 0; i < MEMORIES; i++) {
+		memory[i] = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		HOLDS(memory[i] != MAP_FAILED);
+		start(&waiter[i], waits_at, (void *)i);
+	}
+	rest_ms(100);
+	for (int i = MEMORIES - 1; i >= 0; i--) {
+		__atomic_store_n(memory[i], 1, __ATOMIC_SEQ_CST);
+		syscall(SYS_futex, memory[i], FUTEX_WAKE, 1, 0, 0, 0);
+		for (int round = 0; round < 1000 && !passed_on[i]; round++)
+			rest_ms(5);
+		HOLDS(passed_on[i]);
+		pthread_join(waiter[i], 0);
+	}
 	FAILS(syscall(SYS_futex, (void *)1, FUTEX_WAIT, 0, 0, 0, 0), EINVAL);
 	FAILS(syscall(SYS_futex, &word, 77, 0, 0, 0, 0), ENOSYS);
 }

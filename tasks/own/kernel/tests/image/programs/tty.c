@@ -94,6 +94,7 @@ static void silent(void)
 /* A session of our own, whose terminal is the serial line. */
 static void jobs(void)
 {
+	settle();
 	pid_t session = fork();
 	if (!session) {
 		setsid();
@@ -145,9 +146,39 @@ static void jobs(void)
 		HOLDS(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTTIN);
 		kill(job, SIGKILL);
 		waitpid(job, &status, 0);
+		/* So is who would read single bytes. */
+		struct termios bytewise = sane;
+		bytewise.c_lflag &= ~ICANON;
+		WANT(tcsetattr(fd, TCSANOW, &bytewise), 0);
+		job = fork();
+		if (!job) {
+			char byte;
+			setpgid(0, 0);
+			(void)!read(fd, &byte, 1);
+			_exit(0);
+		}
+		setpgid(job, job);
+		WANT(waitpid(job, &status, WUNTRACED), job);
+		HOLDS(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTTIN);
+		kill(job, SIGKILL);
+		waitpid(job, &status, 0);
+		WANT(tcsetattr(fd, TCSANOW, &sane), 0);
 		_exit(0);
 	}
 	ended_well(session);
+}
+
+/* What a terminal puts out may come in pieces. */
+static void arrives(int fd, const char *due)
+{
+	char bytes[100];
+	size_t size = strlen(due), got = 0;
+	while (got < size) {
+		ssize_t n = read(fd, bytes + got, size - got);
+		HOLDS(n > 0);
+		got += n;
+	}
+	HOLDS(!memcmp(bytes, due, size));
 }
 
 /* A pseudo terminal: both ends are here. */
@@ -162,14 +193,24 @@ static void pseudo(void)
 	slave = open(name, O_RDWR | O_NOCTTY);
 	HOLDS(slave >= 0);
 	WANT(write(slave, "a\nb", 3), 3);
-	ssize_t n = read(master, bytes, 100);
-	HOLDS(n == 4 && !memcmp(bytes, "a\r\nb", 4));
+	arrives(master, "a\r\nb");
 	WANT(write(master, "typed\r", 6), 6);
 	WANT(read(slave, bytes, 100), 6);
 	HOLDS(!memcmp(bytes, "typed\n", 6));
-	WANT(read(master, bytes, 100), 7);
+	arrives(master, "typed\r\n");
 	close(slave);
 	FAILS(read(master, bytes, 100), EIO);
+	/* Who waits already when the last user goes hears of it, too. */
+	slave = open(name, O_RDWR | O_NOCTTY);
+	HOLDS(slave >= 0);
+	pid_t user = fork();
+	if (!user) {
+		rest_ms(80);
+		_exit(0);
+	}
+	close(slave);
+	FAILS(read(master, bytes, 100), EIO);
+	ended_well(user);
 	close(master);
 }
 

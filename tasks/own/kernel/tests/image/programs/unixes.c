@@ -129,6 +129,30 @@ static void named(void)
 	WANT(unlink("/tmp/the socket"), 0);
 	int s = socket(AF_UNIX, SOCK_STREAM, 0);
 	FAILS(connect(s, AT(at)), ENOENT);
+	/* Each reason by its own name: a file on the way, a file that is no socket, a socket of somebody else's. */
+	struct sockaddr_un beyond = name_of(arg[0]), plain = name_of(arg[0]), other = name_of("/tmp/of root");
+	strcat(beyond.sun_path, "/x");
+	FAILS(connect(s, AT(beyond)), ENOTDIR);
+	FAILS(connect(s, AT(plain)), ECONNREFUSED);
+	int server = socket(AF_UNIX, SOCK_STREAM, 0);
+	WANT(bind(server, AT(other)), 0);
+	WANT(listen(server, 1), 0);
+	WANT(chmod(other.sun_path, 0600), 0);
+	WANT(chmod("/tmp", 01777), 0);
+	pid_t child = fork();
+	if (!child) {
+		WANT(setgid(1000), 0);
+		WANT(setuid(1000), 0);
+		FAILS(connect(s, AT(other)), EACCES);
+		_exit(0);
+	}
+	ended_well(child);
+	close(server);
+	unlink(other.sun_path);
+	int datagram = socket(AF_UNIX, SOCK_DGRAM, 0);
+	FAILS(sendto(datagram, "x", 1, 0, AT(at)), ENOENT);
+	FAILS(sendto(datagram, "x", 1, 0, AT(beyond)), ENOTDIR);
+	close(datagram);
 	socklen_t n = sizeof got;
 	WANT(getsockname(s, (void *)&got, &n), 0);
 	WANT(n, 2);

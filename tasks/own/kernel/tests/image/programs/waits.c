@@ -70,8 +70,9 @@ static void selects(void)
 	WANT(select(a[1] + 1, &in, 0, 0, 0), 1);
 	ended_well(child);
 	WANT(read(a[0], buffer, 10), 8);
-	FD_ZERO(&in); FD_SET(99, &in);
-	FAILS(select(100, &in, 0, 0, 0), EBADF);
+	/* Below 64: Linux does not look at what lies behind its table of descriptors. */
+	FD_ZERO(&in); FD_SET(50, &in);
+	FAILS(select(51, &in, 0, 0, 0), EBADF);
 	/* A signal that is only let in while it waits. */
 	sigset_t one, none;
 	sigemptyset(&one), sigemptyset(&none), sigaddset(&one, SIGUSR1);
