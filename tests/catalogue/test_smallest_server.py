@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import random
+import re
 import struct
 import zlib
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ BOX, PEER = "52:54:00:00:00:01", "52:54:00:00:00:02"
 
 @pytest.fixture(scope="module")
 def parts() -> Iterator[dict[str, ModuleType]]:
-    names = ("wire", "fetch", "lease", "catalogues", "box", "hostile")
+    names = ("wire", "fetch", "lease", "catalogues", "box", "hostile", "clients")
     with helpers("speedrun/smallest-server", *names) as loaded:
         yield loaded
 
@@ -76,10 +77,49 @@ def test_heads_that_cannot_be_are_refused_by_who_reads_as_ordered(
 ) -> None:
     catalogues, rng = parts["catalogues"], random.Random(2)
     made = catalogues.write(catalogues.draw(rng), rng)
-    for head in catalogues.heads_that_cannot_be(made):
+    for head in catalogues.heads_that_cannot_be(made, rng):
         assert len(head) == 512
         magic, count, sectors, _ = struct.unpack_from("<4sIII", head)
         assert magic != b"SKAT" or sectors > 8192 or 512 + 32 * count > sectors * 512
+
+
+def test_the_longest_catalogue_is_one(parts: dict[str, ModuleType]) -> None:
+    catalogues = parts["catalogues"]
+    for seed in range(3):
+        made = catalogues.longest(random.Random(seed))
+        assert read(made.disk) == made.files
+        assert catalogues.LONGEST * 3 // 4 < len(made.disk) <= catalogues.LONGEST + 9 * 512
+
+
+def test_lines_that_are_no_query_are_none(parts: dict[str, ModuleType]) -> None:
+    clients, rng = parts["clients"], random.Random(6)
+    for _ in range(300):
+        for line in clients.no_queries("NAME", rng):
+            assert not re.fullmatch(rb"SUM [^ ]{1,20} [^ ]{16}", line, re.DOTALL), line
+
+
+def test_another_letter_is_another(parts: dict[str, ModuleType]) -> None:
+    wrong, rng = parts["clients"].wrong_letter, random.Random(7)
+    for text in ("SUM ", "GET /", " HTTP/1."):
+        for _ in range(500):
+            made = wrong(text, rng)
+            assert made != text and len(made) == len(text)
+            assert sum(a != b for a, b in zip(made, text, strict=True)) == 1
+            assert not set(made) - set(text) & set(" {}\r\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "ends"),
+    [("350101ff", True), ("350101", False), ("00003501 01ff0000", True), ("35ff01", False),
+     ("3501ff00", False), ("", False)],
+)  # fmt: skip
+def test_options_have_an_end(parts: dict[str, ModuleType], options: str, ends: bool) -> None:
+    assert parts["lease"].has_an_end(bytes(240) + bytes.fromhex(options)) is ends
+
+
+def test_another_mac_differs_in_one_bit(parts: dict[str, ModuleType]) -> None:
+    made = {parts["lease"].neighbour(BOX, bit) for bit in range(48)}
+    assert len(made) == 48 and BOX not in made and all(len(mac) == 17 for mac in made)
 
 
 def test_the_shipped_script_means_the_same(parts: dict[str, ModuleType]) -> None:
@@ -132,6 +172,8 @@ def test_what_it_may_not_send_is_seen(wire) -> None:  # type: ignore[no-untyped-
         frame(BOX, udp("10.1.1.6", 7007, "10.1.1.9", 5, b"x")),
         frame(BOX, udp("0.0.0.0", 7007, "10.1.1.9", 5, b"x")),
         frame(BOX, Arp(2, BOX, "10.1.1.6", PEER, "10.1.1.9")),
+        frame(BOX, udp("10.1.1.5", 7007, "10.1.1.9", 5, b"x", ttl=1)),
+        frame(BOX, udp("0.0.0.0", 68, "255.255.255.255", 67, b"x", ttl=0)),
         Frame(PEER, BOX, IPV4, spoilt),
         Frame(PEER, BOX, IPV4, good.pack()[:19]),
         Frame(PEER, BOX, 0x86DD, bytes(40)),
@@ -204,7 +246,7 @@ def test_strangers_never_speak_to_the_box(parts: dict[str, ModuleType], last: in
         packet = udp("0.0.0.0", 68, "255.255.255.255", 67, asked.pack())
         line.send(Frame(BROADCAST, box, IPV4, packet.pack()).pack())
         wire.run(lambda: server.heard, parts["wire"].Moment(5))
-        said = [told(line.recv(2048)) for _ in range(7)]
+        said = [told(line.recv(2048)) for _ in range(15)]
     finally:
         wire.close()
         line.close()

@@ -298,6 +298,8 @@ static u32 look_for(const u8 *name, u32 n)
 	copy(padded, name, n);
 	if (damaged)
 		return 500;
+	if (!name[n - 1]) /* padded, it would be a shorter name */
+		return 404;
 	const struct entry *e = catalogue.entry;
 	for (u32 left = catalogue.count; left; left--, e++)
 		if (same(e->name, padded, 20)) {
@@ -480,12 +482,12 @@ static void heard_query(struct frame *f, u32 size)
 {
 	u8 *data = f->ip.udp.data, *to = data, digits[16];
 	size -= 8;
-	if (size < 22 || size > 41 || !same(data, "SUM ", 4) || data[size - 17] != ' ')
+	if (size < 22 || size > 41 || !same(data, "SUM ", 4))
 		return;
 	copy(digits, data + size - 16, 16);
 	u32 n = size - 21;
-	for (u32 i = 0; i < n; i++)
-		if (data[4 + i] == ' ')
+	for (u32 i = 4; i < size; i++)
+		if ((data[i] == ' ') != (i == 4 + n))
 			return;
 	u32 status = look_for(data + 4, n);
 #ifndef REFUSES
@@ -572,7 +574,7 @@ static void make_reply(struct slot *s)
 	u32 status = 400;
 	while (*end > ' ')
 		end++;
-	if (s->asked <= LONGEST_REQUEST && same(s->request, "GET /", 5) && same(end, " HTTP/1.", 8))
+	if (s->asked <= LONGEST_REQUEST && same(s->request, "GET /", 5) && same(end, " HTTP/1.", 8) && (end[8] | 1) == '1' && same(end + 9, "\r\n", 2))
 		status = end - name - 1 > 19 ? 404 : look_for(name, end - name);
 #ifndef REFUSES
 	if (status == 404 || status == 400)
@@ -657,13 +659,15 @@ static void heard_tcp(struct frame *f, u32 size)
 		}
 		put(s, ACK, 0);
 	}
+	if (s->total && s->done > s->total)
+		s->heard -= SECOND(60); /* whoever comes next may have its place */
 	push(s, 0);
 }
 
 static void repeat(void)
 {
 	for (struct slot *s = slots; s < slots + SLOTS; s++)
-		if (s->peer && s->total && s->done <= s->total && now - s->sent > 2 && now - s->heard < SECOND(30)) {
+		if (address && s->peer && s->total && s->done <= s->total && now - s->sent > 2 && now - s->heard < SECOND(30)) {
 			s->next = s->done;
 			push(s, 1);
 		}

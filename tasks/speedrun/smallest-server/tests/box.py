@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
-from catalogues import Catalogue, digits
+from catalogues import LONGEST, Catalogue, digits
 from fetch import Fetch
 from lease import Server
 from wire import Moment, Wire
@@ -27,7 +28,7 @@ from benchflow.boot import Disk, Nic
 
 IMAGE = "/app/out/box.img"
 PORT = 7007
-PAR = 4230  # bytes: [R16] of the order
+PAR = 4320  # bytes: [R16] of the order
 STARTS = 15  # seconds from power-on to an address
 SOON = 5  # seconds in which an answer comes where nothing is lost
 AFTERWARDS = 15  # seconds after which what a network brought is over
@@ -57,7 +58,9 @@ class Peer:
         self.send(Packet(self.host, self.box, protocol, body))
 
     def send(self, packet: Packet) -> None:
-        self.wire.send(Frame(self.wire.box, self.mac, IPV4, packet.pack()))
+        """On its last hop or its first: an answer has hops of its own."""
+        hops = replace(packet, ttl=self.rng.randrange(1, 256))
+        self.wire.send(Frame(self.wire.box, self.mac, IPV4, hops.pack()))
 
     def ask_arp(self, address: str) -> None:
         said = Arp(1, self.mac, self.host, NOTHING, address)
@@ -77,6 +80,11 @@ class Peer:
         if said and said.operation == 1 and said.target == self.host:
             answer = Arp(2, self.mac, self.host, said.mac, said.address)
             self.wire.send(Frame(frame.source, self.mac, ARP, answer.pack()))
+
+
+def without_sum(packet: Packet) -> Packet:
+    """A datagram with no checksum (RFC 768: zero)."""
+    return replace(packet, body=packet.body[:6] + b"\0\0" + packet.body[8:])
 
 
 class Box:
@@ -108,11 +116,16 @@ class Box:
     def insert(self, catalogue: Catalogue) -> None:
         """What the next start finds."""
         self.catalogue = catalogue
-        self.disk.write_bytes(catalogue.disk)
+        # The longest, always: what QEMU lays over it has the first one's length.
+        self.disk.write_bytes(catalogue.disk.ljust(LONGEST + 8192, b"\0"))
 
     def until(self, found, seconds: float) -> bool:
         """Whether something comes true in so many reference seconds."""
         return self.wire.run(found, self.machine.deadline(seconds))
+
+    def lasts(self, seconds: float) -> None:
+        """So many reference seconds pass, for what must be over then."""
+        self.until(lambda: False, seconds)
 
     def pause(self, seconds: float, found=lambda: False) -> None:
         """Real seconds, for what must not happen, or for what is on its way."""
@@ -123,7 +136,8 @@ class Box:
         self.wire.allowed.clear()
         for _ in range(4):
             self.peer.ask_arp(self.address)
-            self.peer.send(echo(self.peer.host, self.address, 1, 1, bytes(30)))
+            for target in (self.address, "0.0.0.0"):
+                self.peer.send(echo(self.peer.host, target, 1, 1, bytes(30)))
             self.pause(0.5)
         self.clean(why)
 
@@ -200,9 +214,9 @@ class Box:
             self.wire.takers.remove(take)
 
     def says(self, *data: bytes, seconds: float = SOON, peer: Peer | None = None, at: int = PORT,
-             many: int = 0, every: float = 2) -> list[bytes]:  # fmt: skip
+             many: int = 0, every: float = 2, summed: bool = True) -> list[bytes]:  # fmt: skip
         """The answers to datagrams that are sent from one port, again and again until there are
-        `many` (as many as datagrams)."""
+        `many` (as many as datagrams). `summed`: with a checksum, which UDP may do without."""
         peer, got = peer or self.peer, []
         own = peer.fresh_port()
 
@@ -214,7 +228,8 @@ class Box:
 
         def send() -> None:
             for one in data:
-                peer.send(udp(peer.host, own, self.address, at, one))
+                packet = udp(peer.host, own, self.address, at, one)
+                peer.send(packet if summed else without_sum(packet))
 
         self.wire.takers.append(take)
         try:
@@ -255,6 +270,8 @@ class Box:
         assert one.body == due, f"/{name}: {got}, other bytes than the file's: {why}"
         assert one.promised == len(due), f"/{name}: Content-Length {one.promised}: [R9]"
         assert not one.fault, f"/{name}: {one.fault} [R11]"
+        if not self.wire.loss:
+            assert one.over, f"/{name}: that the client has ended, too, was not acknowledged: {why}"
 
     def answers(self, *names: str, seconds: float = SOON, why: str = "[R7]", **how) -> None:
         """Queries get the answers that are due."""

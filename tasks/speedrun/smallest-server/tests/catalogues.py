@@ -87,15 +87,30 @@ def write(files: dict[str, bytes], rng: random.Random) -> Catalogue:
     return Catalogue(files, disk + rng.randbytes(SECTOR * rng.randint(1, 9)), at)
 
 
-def heads_that_cannot_be(made: Catalogue) -> list[bytes]:
+def longest(rng: random.Random) -> Catalogue:
+    """As long as may be, with a directory of hundreds."""
+    files = {f"{word(rng, 1, 12)}-{n}": rng.randbytes(rng.randint(1, 1500)) for n in range(600)}
+    # Between two files are two sectors at most.
+    taken = sum(-(-len(data) // SECTOR) + 2 for data in files.values())
+    room = LONGEST // SECTOR - 1 - -(-700 * ENTRY // SECTOR) - taken
+    for n in range(room // (LONGEST_FILE // SECTOR + 2)):
+        files[f"long{n}"] = rng.randbytes(LONGEST_FILE - rng.randrange(9))
+    return write(files, rng)
+
+
+def heads_that_cannot_be(made: Catalogue, rng: random.Random) -> list[bytes]:
     """First sectors that are wrong although their CRC is right for what it can be about."""
     count, sectors = struct.unpack_from("<II", made.disk, 4)
     directory = made.disk[SECTOR : SECTOR + ENTRY * count]
     noise = made.disk[HEAD:SECTOR]
     whole = made.disk[SECTOR:]
     too_many = (sectors - 1) * SECTOR // ENTRY + 1
+    magic = bytearray(b"SKAT")
+    magic[rng.randrange(4)] ^= 1 << rng.randrange(8)
     return [
-        sealed(count, sectors, directory, noise, b"SKAU"),
+        sealed(count, sectors, directory, noise, bytes(magic)),
+        # What is no more than the directory, where a product of 32 bits is cut off.
+        sealed(count + (1 << 27), sectors, directory, noise),
         sealed(too_many, sectors, whole[: too_many * ENTRY], noise),
         sealed(count, 0, directory, noise),
         sealed(count, (LONGEST >> 9) + 1, directory, noise),

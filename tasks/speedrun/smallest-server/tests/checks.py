@@ -5,19 +5,27 @@ from __future__ import annotations
 from itertools import pairwise
 
 import catalogues
+import clients
 import hostile
 from box import IMAGE, PAR, PORT, SOON, STARTS, Peer
 from catalogues import LENGTHS, LONGEST_FILE, LONGEST_NAME, digits, word
 from fetch import Fetch
 
 from benchflow.bench.dhcp_message import DISCOVER, RELEASE, REQUEST, SERVER
-from benchflow.bench.ethernet import IPV4, Frame, echo, ip_bytes, udp
+from benchflow.bench.ethernet import (
+    IPV4,
+    Frame,
+    echo,
+    ip_bytes,
+    udp,
+)
 from benchflow.boot import check, milestone
 
 MOST_BYTES = 1 << 20
 AGAIN = 5  # seconds in which an unanswered DHCP message is said again
 AT_ONCE = 16
-LEASE = 16  # seconds of a short lease
+LEASES = (10, 11, 12)  # seconds of a short lease
+SILENCE = 25  # seconds for which a long lease goes on without a server
 OFF = 5
 
 
@@ -80,6 +88,7 @@ def test_pings_from_elsewhere(main):
            title="Queries over UDP are answered")  # fmt: skip
 def test_a_query_is_answered(main):
     main.start().answers(main.small)
+    main.answers(main.small, summed=False, why="[R7] without a checksum")
 
 
 @check("queries", proves=["R7"])
@@ -141,6 +150,7 @@ def test_queries_for_what_is_not_there(main, rng):
     main.start()
     near = main.small
     names = [near[:-1], near[:-1] + "~", near.swapcase(), word(rng, LONGEST_NAME), "-"]
+    names += [near + "\0", near[:-1] + "\0" + near[-1]]
     names = [name for name in names if 0 < len(name) <= LONGEST_NAME]
     main.answers(*(name for name in names if name not in main.catalogue.files))
 
@@ -149,14 +159,10 @@ def test_queries_for_what_is_not_there(main, rng):
 def test_datagrams_that_are_no_query(main, rng):
     main.start()
     name, said = main.small, digits(rng)
-    bad = [
-        "", "SUM", "SUM ", f"SUM {name}", f"SUM {name} ", f"sum {name} {said}", f"SUM  {said}",
-        f"SUM {name} {said[1:]}", f"SUM {name} {said}0", f"SUM {name}{said}", f"GET {name} {said}",
-        f"SUM {'n' * 21} {said}", f"SUM {name} {said}\n", "S" * 1400,
-    ]  # fmt: skip
+    lines = clients.no_queries(name, rng)
     good = f"SUM {name} {said}".encode()
     due = [main.catalogue.reply(name, said)]
-    got = main.says(*(line.encode() for line in bad), good, many=1)
+    got = main.says(*lines, good, many=1)
     main.pause(0.5)
     assert set(got) == set(due), f"an answer to what is no query: {got[:3]} [R7]"
     assert main.says(good, at=PORT + 1, seconds=1) == [], "an answer from another port [R7]"
@@ -171,7 +177,7 @@ def test_files_that_are_not_there(main, rng):
 
 
 @check("refuses", proves=["R9"])
-def test_requests_that_are_none(main):
+def test_requests_that_are_none(main, rng):
     name = main.start().small
     lines = (
         "PUT /{} HTTP/1.0",
@@ -179,6 +185,10 @@ def test_requests_that_are_none(main):
         "get /{} HTTP/1.0",
         "GET /{}",
         "GET /{} FTP/1.0",
+        "GET /{} HTTP/1.7",
+        "GET /{} HTTP/1.0 x",
+        clients.wrong_letter("GET /", rng) + "{} HTTP/1.0",
+        "GET /{}" + clients.wrong_letter(" HTTP/1.", rng) + "0",
     )
     bad = [line.format(name) + "\r\n\r\n" for line in lines]
     made = main.requests([request.encode() for request in bad])
@@ -216,9 +226,10 @@ def test_a_damaged_directory(spare, drawn, rng):
 
 @check("damaged", proves=["R10"])
 def test_heads_that_cannot_be(spare, drawn, rng):
-    for head in catalogues.heads_that_cannot_be(drawn):
+    for head in catalogues.heads_that_cannot_be(drawn, rng):
         spare.stop()
-        spare.disk.write_bytes(head + drawn.disk[512:])
+        with spare.disk.open("r+b") as disk:
+            disk.write(head)
         spare.start()
         spare.refuses(spare.small, f"head {head[:16].hex()}", files=False)
 
@@ -230,6 +241,17 @@ def test_another_catalogue_after_the_next_start(spare, drawn, rng):
     name = spare.small
     spare.answers(name, why="[R2] of another catalogue")
     spare.serves(name, why="[R2] of another catalogue")
+
+
+@check("damaged", proves=["R2", "R8"])
+def test_the_longest_catalogue(spare, rng):
+    held = catalogues.longest(rng)
+    spare.insert(held)
+    spare.start()
+    last = max(held.files, key=lambda name: held.at[name])
+    for name in (last, rng.choice(sorted(held.files))):
+        spare.answers(name, why="[R2] of the longest catalogue")
+        spare.serves(name, why="[R2] of the longest catalogue")
 
 
 # -- lossy ----------------------------------------------------------------------------------------
@@ -263,10 +285,10 @@ def test_what_was_cut_off_goes_on(steady):
     made = Fetch(steady.peer, f"GET /{name} HTTP/1.0\r\n\r\n".encode())
     steady.until(lambda: len(made.received) > 8000, 20)
     rough(steady, loss=1.0)
-    steady.pause(4)
+    steady.pause(22)
     rough(steady)
     steady.settle([made], 30)
-    steady.whole(name, made, "[R12] the line was cut for 4 s")
+    steady.whole(name, made, "[R12] the line was cut for 22 s")
 
 
 def rough(box, loss=0.0, twice=0.0, late=0.0) -> None:
@@ -285,18 +307,17 @@ def test_sixteen_files_at_once(steady, rng):
 
 @check("several", proves=["R13"])
 def test_who_is_slow_keeps_nobody_waiting(steady):
-    slow = [Fetch(steady.other, b"GET /") for _ in range(AT_ONCE - 4)]
-    name = steady.of(65_536)
-    asked = f"GET /{name} HTTP/1.0\r\n\r\n".encode()
-    slow.append(Fetch(steady.other, asked, stall=3000, stalls=12))
-    steady.pause(2)
-    steady.serves(steady.small, steady.small, seconds=10, why="[R13] beside slow ones")
-    steady.answers(steady.small, peer=steady.far)
-    steady.settle(slow[-1:], 40)
-    for one in slow:
-        one.stop()
-    steady.whole(name, slow[-1], "[R13] it had only paused")
-    steady.clean()
+    clients.are_slow(steady, AT_ONCE)
+
+
+@check("several", proves=["R13"])
+def test_connections_that_have_ended_do_not_count(steady):
+    clients.come_and_go(steady)
+
+
+@check("several", proves=["R13"])
+def test_two_clients_with_one_port(steady):
+    clients.share_a_port(steady)
 
 
 # -- hostile --------------------------------------------------------------------------------------
@@ -305,13 +326,17 @@ def test_who_is_slow_keeps_nobody_waiting(steady):
 @milestone("hostile", weight=3, requires=["several"], proves=["R14"],
            title="Whatever the network brings, it goes on")  # fmt: skip
 def test_broken_packets(steady, rng):
-    peer = steady.peer
-    for frame in (
-        *hostile.broken(peer, rng, steady.small), *hostile.foreign(peer, rng),
-        *hostile.false_dhcp(peer, rng, steady.server.own),
-    ):  # fmt: skip
-        steady.wire.send_bytes(frame)
-    steady.works("[R14] after broken packets")
+    clients.say_nothing_sensible(steady, rng)
+
+
+@check("hostile", proves=["R8", "R14"])
+def test_what_means_nothing_within_a_connection(steady, rng):
+    clients.mean_nothing(steady, rng)
+
+
+@check("hostile", proves=["R13", "R14"])
+def test_requests_without_end(steady):
+    clients.ask_without_end(steady)
 
 
 @check("hostile", proves=["R14"])
@@ -319,8 +344,7 @@ def test_spoilt_packets_have_no_effect(steady, rng):
     peer, name = Peer(steady, steady.peer.host[:-3] + "230"), steady.small
     asked = udp(peer.host, 9, steady.address, PORT, f"SUM {name} {digits(rng)}".encode()).pack()
     pinged = echo(peer.host, steady.address, 5, 5, bytes(40)).pack()
-    answers: list[Frame] = []
-    steady.wire.takers.append(lambda frame: answers.extend([frame] * (frame.target == peer.mac)))
+    answers = clients.answers_to(steady, peer)
     for packet, places in ((asked, (8, 25, 45, len(asked) - 3)), (pinged, (9, 26, 40))):
         for place in places:
             frame = Frame(steady.wire.box, peer.mac, IPV4, hostile.spoilt(packet, place))
@@ -365,6 +389,8 @@ def test_it_is_nobody_without_an_address(spare):
     assert spare.until(lambda: spare.leased, AGAIN + SOON), (
         "beside others' offers it took none [R3]"
     )
+    again = [one.message.kind for one in server.heard]
+    assert again == sorted(again), f"{again}: it began again for what was not for it [R3]"
     assert spare.ping(30), "no ping at the address that it was given [R3]"
     spare.clean()
 
@@ -374,6 +400,9 @@ def test_a_server_that_does_not_hear_and_one_that_refuses(spare):
     spare.server.deaf, spare.server.refuses = 2, 1
     spare.machine.boot()
     assert spare.until(lambda: spare.leased, STARTS + 5 * AGAIN), "it gave up [R3]"
+    heard, refused = spare.server.heard, spare.server.refused
+    begun = [one.message.kind for one in heard[refused : refused + 1]]
+    assert begun == [DISCOVER], f"refused, it says {begun}, not DISCOVER (1) [R3]"
     discovers = spare.server.of_kind(DISCOVER)
     gaps = [b.at - a.at for a, b in pairwise(discovers)]
     assert len(discovers) >= 3 and min(gaps[:1]) > 0.5, f"DISCOVER at once again: {gaps} [R3]"
@@ -382,19 +411,40 @@ def test_a_server_that_does_not_hear_and_one_that_refuses(spare):
 
 
 @check("lease", proves=["R4", "R5"])
-def test_a_lease_is_renewed_and_ends(spare):
+def test_a_lease_is_renewed_and_ends(spare, rng):
     server = spare.server
-    server.seconds = LEASE
+    server.seconds = lease = rng.choice(LEASES)
     first = spare.start().server.leased_at
-    assert spare.until(lambda: server.leased_at > first, LEASE), "not renewed in time [R5]"
+    assert spare.until(lambda: server.leased_at > first, lease), "not renewed in time [R5]"
     server.silent = True
     assert spare.ping(30), "no ping after renewing [R5]"
-    spare.pause(LEASE + 3)
-    spare.nobody("its lease is over [R5]")
+    begun = Fetch(spare.peer, f"GET /{spare.of(65_536)} HTTP/1.0\r\n\r\n".encode(), window=300)
+    spare.lasts(lease / 2)
+    begun.vanish()
+    spare.lasts(lease / 2 + 3)
+    spare.nobody("its lease is over [R4], [R5]")
     spare.address = server.offers = server.own.rsplit(".", 1)[0] + ".181"
     server.seconds, server.silent = 86_400, False
     assert spare.until(lambda: spare.address in spare.wire.allowed, 3 * AGAIN), "no new one [R5]"
     spare.answers(spare.small, why="[R5] at its new address")
+    server.silent = True
+    spare.pause(SILENCE)
+    assert spare.ping(30), f"of a lease of a day it has no address after {SILENCE} s [R5]"
+    spare.clean()
+
+
+@check("lease", proves=["R3", "R4"])
+def test_a_renewal_that_is_refused(spare, rng):
+    server = spare.server
+    server.seconds = lease = rng.choice(LEASES)
+    spare.start()
+    server.refuses, server.quits = 1, True
+    mark = server.refused
+    assert spare.until(lambda: server.refused > mark, lease), "not renewed in time [R5]"
+    spare.nobody("its renewal was refused [R3], [R4]")
+    server.silent = False
+    assert spare.until(lambda: spare.address in spare.wire.allowed, 3 * AGAIN), "no new one [R3]"
+    assert spare.ping(30), "no ping at the address that it was given anew [R3]"
     spare.clean()
 
 
@@ -426,6 +476,7 @@ def test_it_is_off_without_an_address(spare):
     assert spare.until(lambda: spare.server.of_kind(DISCOVER), STARTS), "no DISCOVER [R3]"
     assert spare.machine.shutdown(OFF), f"without an address it is not off within {OFF} s [R15]"
     spare.pause(0.5)
+    assert not spare.server.of_kind(RELEASE), "it gave back an address that it had not [R15]"
     spare.clean()
 
 

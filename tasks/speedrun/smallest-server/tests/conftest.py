@@ -52,6 +52,7 @@ def spare(spare_box, main, drawn):
     spare_box.stop()
     server = spare_box.server
     server.silent, server.strangers, server.deaf, server.refuses = False, False, 0, 0
+    server.quits, server.refused = False, 0
     server.seconds, server.leased_at, server.offers = 86_400, 0.0, spare_box.address
     server.heard.clear()
     yield spare_box

@@ -11,7 +11,7 @@ from benchflow.bench.ethernet import ACK, FIN, PSH, RST, SYN, TCP, Frame, summed
 
 AGAIN = 0.7  # real seconds until what nobody acknowledged is sent again
 RECEIVED_MAX = 400 << 10
-HEAD = re.compile(rb"HTTP/1\.[01] (\d{3})[ \r]")
+HEAD = re.compile(rb"HTTP/1\.[01] (\d{3}) ")
 WORD = 0xFFFF_FFFF
 OPTIONS = b"\2\4\5\xb4\4\2\1\1"  # segments of 1,460 bytes, selective acknowledgements
 PLAIN = 536  # bytes of a segment, where nobody said more: RFC 9293, 3.7.1
@@ -24,9 +24,9 @@ class Fetch:
 
     def __init__(self, peer, request: bytes, *, window: int = 2048, piece: int = 536,
                  stall: int = -1, stalls: float = 2.0, options: bool = False,
-                 spoils: int = 0) -> None:  # fmt: skip
+                 spoils: int = 0, port: int = 0) -> None:  # fmt: skip
         self.peer, self.window, self.piece = peer, window, piece
-        self.port, self._stall, self._stalls = peer.fresh_port(), stall, stalls
+        self.port, self._stall, self._stalls = port or peer.fresh_port(), stall, stalls
         self.received, self.established = bytearray(), False
         self.reset = self.ended = self.over = False
         self.fault = ""
@@ -59,6 +59,25 @@ class Fetch:
         head = bytes(self.received).partition(b"\r\n\r\n")[0]
         found = re.search(rb"\r\nContent-Length: *(\d+) *(\r\n|$)", head, re.IGNORECASE)
         return int(found[1][:9]) if found else -1
+
+    def acknowledged(self, many: int) -> bool:
+        """Whether the box has so many bytes of the request."""
+        return self._asked >= many
+
+    def goes_on(self, more: bytes) -> None:
+        """The rest of a request that was begun."""
+        self._request += more
+        self._say()
+
+    def spoils_with(self, flags: int, *, head: int = 5, ahead: int = 0, known: int = 0) -> None:
+        """A segment of this connection that means nothing, with a right sum: a head of so many
+        words, a number so far ahead, or an acknowledgement of what was not sent by so much."""
+        body = struct.pack(
+            ">HHIIBBHHH", self.port, 80, (self._next() + ahead) & WORD,
+            (self._base + len(self.received) + known) & WORD, head << 4, flags, self.window, 0, 0,
+        )  # fmt: skip
+        body += b"GET / " if head > 5 else b""
+        self.peer.put(TCP, summed(self.peer.host, self.peer.box, TCP, body, 16))
 
     def stop(self) -> None:
         """Ends a connection that has not ended, and neither hears nor says any more."""

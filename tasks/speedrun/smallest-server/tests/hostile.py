@@ -14,8 +14,10 @@ from benchflow.bench.ethernet import (
     ICMP,
     IPV4,
     IPV6,
+    SYN,
     TCP,
     UDP,
+    Arp,
     Frame,
     Packet,
     checksum,
@@ -73,6 +75,14 @@ def segment(peer: Peer, rng: random.Random, head: int, flags: int, data: bytes =
     return summed(peer.host, peer.box, TCP, body + data, 16)
 
 
+def opening(peer: Peer, rng: random.Random, port: int) -> bytes:
+    """An opening of a connection to a port."""
+    body = segment(peer, rng, 5, SYN)
+    body = summed(peer.host, peer.box, TCP, body[:2] + struct.pack(">H", port) + body[4:16]
+                  + b"\0\0" + body[18:], 16)  # fmt: skip
+    return to_box(peer, Packet(peer.host, peer.box, TCP, body).pack())
+
+
 def foreign(peer: Peer, rng: random.Random) -> list[bytes]:
     """For others, of other protocols, or from where nobody is."""
     net = peer.box.rsplit(".", 1)[0]
@@ -89,22 +99,42 @@ def foreign(peer: Peer, rng: random.Random) -> list[bytes]:
     return made
 
 
-def false_dhcp(peer: Peer, rng: random.Random, server: str) -> list[bytes]:
-    """DHCP messages that are cut short, and options that reach beyond the end."""
+def false_dhcp(peer: Peer, number: int, server: str) -> list[bytes]:
+    """DHCP messages of the box's own transaction that are cut short, whose options reach beyond the
+    end, that say of themselves to be something else, or come to another port."""
     mac = peer.wire.box
     made = []
+    other = DhcpMessage(
+        2, number, mac, server[:-1] + "9", "0.0.0.0", {KIND: bytes([ACK]), SERVER: ip_bytes(server)}
+    ).pack()
     for kind in (OFFER, ACK):
         options = {KIND: bytes([kind]), SERVER: ip_bytes(server)}
-        whole = DhcpMessage(
-            2, rng.getrandbits(32), mac, server[:-1] + "9", "0.0.0.0", options
-        ).pack()
+        whole = DhcpMessage(2, number, mac, server[:-1] + "9", "0.0.0.0", options).pack()
         made += [whole[:cut] for cut in (0, 8, 236, 240, 241, 243)]
         made.append(whole[:240] + b"\x35\xff\5")
         made.append(whole[:240] + b"\x33\4\0\0\0\1" * 40)
         made.append(whole[:240] + bytes(60))
+    made += [other[:236] + b"\x63\x82\x53\x64" + other[240:], other]
+    ports = [68] * (len(made) - 1) + [69]
     return [
-        to_box(peer, udp(server, 67, "255.255.255.255", 68, data).pack(), target=BROADCAST)
-        for data in made
+        to_box(peer, udp(server, 67, "255.255.255.255", port, data).pack(), target=BROADCAST)
+        for data, port in zip(made, ports, strict=True)
+    ]
+
+
+def needless(peer: Peer, rng: random.Random, query: bytes) -> list[bytes]:
+    """What is whole, comes to the box, and is not for it to answer: a query for another host, an
+    answer by ARP, an answer to a ping."""
+    other = f"{peer.box.rsplit('.', 1)[0]}.198"
+    said = Arp(2, peer.mac, peer.host, peer.wire.box, peer.box)
+    answered = echo(peer.host, peer.box, 5, 5, rng.randbytes(20), reply=True)
+    return [
+        to_box(peer, udp(peer.host, 4009, other, PORT, query).pack()),
+        to_box(peer, udp(peer.host, 4009, other, PORT, query).pack(), target=BROADCAST),
+        to_box(peer, echo(peer.host, other, 6, 6, rng.randbytes(20)).pack()),
+        to_box(peer, said.pack(), ARP),
+        to_box(peer, said.pack(), ARP, BROADCAST),
+        to_box(peer, answered.pack()),
     ]
 
 

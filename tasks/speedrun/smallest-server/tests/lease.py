@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from wire import Wire
+from wire import FAULTS, Wire
 
 from benchflow.bench.dhcp_message import (
     ACK,
@@ -27,9 +28,18 @@ from benchflow.bench.ethernet import BROADCAST, IPV4, Frame, Packet, ip_bytes, r
 MOST = 5000
 
 
-def neighbour(mac: str) -> str:
-    """Another MAC, which differs in its last bit."""
-    return f"{mac[:-2]}{int(mac[-2:], 16) ^ 1:02x}"
+def neighbour(mac: str, bit: int) -> str:
+    """Another MAC, which differs in one bit of 48."""
+    number = int(mac.replace(":", ""), 16) ^ 1 << bit
+    return number.to_bytes(6, "big").hex(":")
+
+
+def has_an_end(data: bytes) -> bool:
+    """Whether the options end as RFC 2131 wants it, with 255."""
+    at = 240
+    while at < len(data) and data[at] != 255:
+        at += 1 if not data[at] else 2 + data[at + 1] if at + 1 < len(data) else len(data)
+    return at < len(data)
 
 
 @dataclass(frozen=True)
@@ -57,6 +67,8 @@ class Server:
     seconds: int = 86_400
     deaf: int = 0
     refuses: int = 0
+    quits: bool = False  # it is silent once it has refused
+    refused: int = 0  # what was heard when it refused last
     silent: bool = False
     strangers: bool = False
     heard: list[Heard] = field(default_factory=list)
@@ -77,6 +89,8 @@ class Server:
         message = DhcpMessage.read(datagram[2])
         if message is None or message.operation != 1 or message.mac != self.wire.box:
             return
+        if not has_an_end(datagram[2]) and len(self.wire.faults) < FAULTS:
+            self.wire.faults.append("a DHCP message whose options have no end (255)")
         self.heard.append(Heard(time.monotonic(), message, packet.source))
         if self.deaf > 0:
             self.deaf -= 1
@@ -89,12 +103,16 @@ class Server:
                 self._strangers(message)
             self._say(message, OFFER)
         elif message.kind == REQUEST:
+            if self.strangers:
+                self._strangers(message)
             servers = message.addresses(SERVER)
             if servers and servers != [self.own]:
                 return
             if self.refuses > 0:
                 self.refuses -= 1
+                self.refused = len(self.heard)
                 self._say(message, NAK)
+                self.silent = self.silent or self.quits
             elif self.heard[-1].wanted == self.offers:
                 self.wire.allowed.add(self.offers)
                 self.leased_at = time.monotonic()
@@ -104,12 +122,15 @@ class Server:
 
     def _strangers(self, message: DhcpMessage) -> None:
         """What is for others, or for nobody: none of it gives the box an address."""
-        other, last = self.own.rsplit(".", 1)[0] + ".199", neighbour(message.mac)
-        for number, mac, operation in (
-            (message.number ^ 0x0101_0101, message.mac, 2), (message.number, last, 2),
-            (message.number, message.mac, 1),
-        ):  # fmt: skip
-            for kind in (OFFER, ACK):
+        other, draw = self.own.rsplit(".", 1)[0] + ".199", secrets.SystemRandom()
+        wrong = [(message.number, message.mac, 1)]
+        wrong += [(message.number ^ 1 << bit, message.mac, 2) for bit in draw.sample(range(32), 3)]
+        wrong += [
+            (message.number, neighbour(message.mac, bit), 2) for bit in draw.sample(range(48), 3)
+        ]
+        kinds = (OFFER, ACK) if message.kind == DISCOVER else (ACK, NAK)
+        for number, mac, operation in wrong:
+            for kind in kinds:
                 self._send(
                     DhcpMessage(operation, number, mac, other, "0.0.0.0", self._options(kind))
                 )
@@ -130,4 +151,6 @@ class Server:
 
     def _send(self, message: DhcpMessage) -> None:
         packet = udp(self.own, 67, "255.255.255.255", 68, message.pack())
+        if secrets.randbits(1):
+            packet = replace(packet, body=packet.body[:6] + b"\0\0" + packet.body[8:])
         self.wire.send(Frame(BROADCAST, self.mac, IPV4, packet.pack()))

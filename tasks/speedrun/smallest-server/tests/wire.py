@@ -146,6 +146,8 @@ class Wire:
             return "no whole IPv4 packet with a right sum"
         if packet.source not in self.allowed and not (packet.source == "0.0.0.0" and dhcp(packet)):
             return f"from {packet.source}, which it has not"
+        if not packet.ttl or (packet.ttl < 2 and not dhcp(packet)):
+            return f"{packet.ttl} hops to go, which end at a router"
         return "" if right_sum(packet) else "a wrong sum"
 
 
