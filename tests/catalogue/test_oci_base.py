@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import hashlib
 import json
+import os
 import random
+import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
@@ -202,6 +205,15 @@ def layout_of(parts: dict[str, ModuleType], **changes: Any) -> bytes:
     return bytes(tarform.write([*folders, *members]))
 
 
+def test_a_layer_may_say_that_it_is_text(parts: dict[str, ModuleType]) -> None:
+    packed = bytearray(gzip.compress(b"plain", mtime=0))
+    packed[3] = 1
+    assert parts["layout"].gunzip(bytes(packed), 99, "a layer") == b"plain"
+    packed[3] = 8
+    with pytest.raises(BadDeliverable):
+        parts["layout"].gunzip(bytes(packed), 99, "a layer")
+
+
 def test_a_layout_is_read(parts: dict[str, ModuleType]) -> None:
     made = parts["layout"].read(layout_of(parts))
     assert made.ref == "x" and made.epoch == 9 and [m.name for m in made.layers[0]] == ["a"]
@@ -286,6 +298,38 @@ def test_what_programs_tell_is_found(parts: dict[str, ModuleType], tmp_path: Pat
     assert told("/tmp/fine") == "" and told("/applets and src/fts/fts.c") == ""
     assert "path" in told("/app/out/x") and "when" in told("Nov 22 2026")
     assert "path" in told("made of /work/a.c") and "when" in told("on 2026-11-22")
+    assert "path" in told("/rustc/ab/lib.rs") and "path" in told("in /srv/harbour/almanac.cpp")
+    for when in (
+        "29.11.2026",
+        "2026/11/29",
+        "20261129",
+        "Sun Nov 29 15:58 2026",
+        "15.58 h",
+        "15:58 UTC",
+    ):
+        assert "when" in told(f"made {when}"), when
+    assert told("1.35.0, 10.11.12 and 20269999 of 8:30 with %H:%M") == ""
+    plain = (tmp_path / "p").read_bytes()
+    tells = parts["programs"].tells
+    assert "after its end" in tells(plain + b"a manual")
+    note = tmp_path / "note"
+    note.write_text("made by us")
+    subprocess.run(["objcopy", f"--add-section=.linker={note}", tmp_path / "p"], check=True)
+    assert "not loaded" in tells((tmp_path / "p").read_bytes())
+    subprocess.run(
+        ["gcc", "-o", tmp_path / "q", '-DTEXT="x"', source, "-Wl,--build-id=none"], check=True
+    )
+    subprocess.run(["objcopy", "-R", ".comment", tmp_path / "q"], check=True)
+    renamed = (
+        (tmp_path / "q")
+        .read_bytes()
+        .replace(b".symtab\0", b".symtac\0")
+        .replace(b".strtab\0", b".strtac\0")
+    )
+    assert "symbol table" in tells(renamed)
+    assert "__libc_start_main" in parts["programs"].imports(plain)
+    subprocess.run(["gcc", "-static", "-o", tmp_path / "s", '-DTEXT="x"', source], check=True)
+    assert not parts["programs"].imports((tmp_path / "s").read_bytes())
     assert "build id" in told("x", "-Wl,--build-id=sha1")
     rootfs = parts["rootfs"]
     program = rootfs.file((tmp_path / "p").read_bytes(), 0o755)
@@ -294,6 +338,8 @@ def test_what_programs_tell_is_found(parts: dict[str, ModuleType], tmp_path: Pat
         "lib/ld-musl-x86_64.so.1": rootfs.file(b"\x7fELF" + bytes(60)),
     }  # fmt: skip
     assert "bin/p is loaded by /lib64" in parts["programs"].linked_otherwise(tree)
+    tree["lib/libharm.so"] = tree.pop("bin/p")
+    assert "another library" in parts["programs"].linked_otherwise(tree)
 
 
 def test_what_lies_where_nothing_reads_it_is_found(parts: dict[str, ModuleType]) -> None:
@@ -306,11 +352,25 @@ def test_what_lies_where_nothing_reads_it_is_found(parts: dict[str, ModuleType])
         "usr/bin/d": script, "etc": rootfs.directory(), "etc/passwd": rootfs.file(b""),
         "usr/lib": rootfs.directory(), "usr/lib/os-release": rootfs.file(b"ID=x\n"),
     }  # fmt: skip
+    honest |= {
+        "usr/share": rootfs.directory(), "usr/share/ca-certificates": rootfs.directory(),
+        "usr/share/ca-certificates/mozilla": rootfs.directory(),
+        "usr/share/ca-certificates/mozilla/one.crt": rootfs.file(b"-----"),
+        "usr/bin/clear": rootfs.file(b"#!/bin/sh\nprintf '\x1b[H'\n", 0o755),
+        "usr/bin/e": rootfs.file(b"\x7fELF" + bytes(60) + b"/etc/ld-musl-x86_64.path\0", 0o755),
+        "etc/ld-musl-x86_64.path": rootfs.file(b"/lib\n"), "var": rootfs.directory(),
+        "etc/ssl": rootfs.directory(), "etc/ssl/certs": rootfs.symlink("../pki/certs"),
+        "etc/pki": rootfs.directory(), "etc/pki/certs": rootfs.directory(),
+        "etc/pki/certs/a.pem": rootfs.file(b"-----"), "var/run": rootfs.symlink("/run"),
+        "run": rootfs.directory(), "etc/localtime": rootfs.symlink("/proc/none"),
+    }  # fmt: skip
     assert list(misplaced(honest)) == []
     for path, node in {
         "usr/share/doc": rootfs.directory(), "etc/.hidden": script, "usr/bin/x": rootfs.file(b"\1"),
         "usr/bin/copy": rootfs.file(compiled.data), "etc/tcb/root/shadow": rootfs.file(b"root::"),
         "usr/lib/libc.a": rootfs.file(b"!<arch>"), "README": rootfs.file(b""),
+        "usr/src": rootfs.directory(), "var/left": rootfs.directory(),
+        "etc/motd": rootfs.file(b"A manual."), "usr/bin/gcc": rootfs.symlink("../lib/gcc/12/cc1"),
     }.items():  # fmt: skip
         assert [found for found, _ in misplaced(honest | {path: node})] == [path]
 
@@ -341,6 +401,11 @@ def test_accounts_are_compared_as_a_whole(
     assert wrong(honest) == []
     assert wrong(honest | {f"etc/{file}": rootfs.file(data, 0o600)})
     assert wrong(honest | {"etc/shadow": rootfs.file(SHADOW, 0o644)})
+    # Harbor may be in a group that owns nothing.
+    assert wrong(honest | {"etc/group": rootfs.file(GROUP + b"users:x:100:harbor\n")}) == []
+    linked = {path.replace("etc", "usr/etc", 1): node for path, node in honest.items()}
+    linked |= {"usr": rootfs.directory(), "etc": rootfs.symlink("usr/etc")}
+    assert wrong(linked) == [] and wrong(linked | {"usr/etc/tcb": rootfs.directory()})
 
 
 @pytest.mark.needs("openssl")
@@ -366,6 +431,19 @@ def test_what_openssl_believes_is_seen(parts: dict[str, ModuleType], tmp_path: P
     tree = dict.fromkeys(("etc", "etc/ssl", "etc/ssl/certs"), rootfs.directory())
     tree["etc/ssl/certs/a.pem"] = rootfs.file(made)
     assert authorities.strangers(tree, {der}) == [] and authorities.strangers(tree, set())
+    short = parts["certificate"].subject_hash(der)
+    name = f"etc/ssl/certs/{short}.0"
+    good = tree | {name: rootfs.symlink("a.pem")}
+    assert authorities.found_by_hash(good) == [der]
+    for path, node in (
+        ("etc/ssl/certs/deadbeef.0", rootfs.symlink("a.pem")), (name, rootfs.file(made + own)),
+        (f"etc/ssl/certs/{short}.2", rootfs.symlink("a.pem")),
+    ):  # fmt: skip
+        with pytest.raises(authorities.NotPem):
+            authorities.found_by_hash(good | {path: node})
+    linked = {path.replace("ssl/certs", "pki/certs"): node for path, node in good.items()}
+    linked |= {"etc/pki": rootfs.directory(), "etc/ssl/certs": rootfs.symlink("../pki/certs")}
+    assert authorities.found_by_hash(linked) == [der] and authorities.strangers(linked, set())
 
 
 def test_links_are_followed_inside_the_tree(parts: dict[str, ModuleType]) -> None:
@@ -382,13 +460,166 @@ def test_links_are_followed_inside_the_tree(parts: dict[str, ModuleType]) -> Non
 
 def test_every_command_of_the_list_is_tried(parts: dict[str, ModuleType]) -> None:
     wanted = (TASK / "environment/bench/commands").read_text().split()
-    made = parts["commands"].trials(random.Random(5))
-    assert list(made) == sorted(wanted) or set(made) == set(wanted)
-    text = parts["commands"].script(made, {name: f"/bin/{name}" for name in wanted})
+    commands = parts["commands"]
+    assert set(commands.every()) == set(wanted)
+    assert sum(len(known) > 1 for known in commands.every().values()) >= 60
+    made = commands.trials(random.Random(5))
+    assert set(made) == set(wanted)
+    where = {name: f"/bin/{name}" for name in wanted}
+    text = commands.script(made, where, random.Random(5))
     assert "{a}" not in text and "@echo" not in text
     said = "".join(f"\n<{name}>\n{' '.join(want)}\n<!{name}>\n" for name, (_, want) in made.items())
     assert parts["commands"].wrong(made, said) == []
     assert len(parts["commands"].wrong(made, said.replace("<sort>", "<x>"))) == 1
+    # Which line of a command, under which name and where: all of it is drawn.
+    others = [commands.script(commands.trials(d), where, d) for d in map(random.Random, range(9))]
+    folders = [set(re.findall(r"mkdir (\S+) && cd", text)) for text in others]
+    assert not set.intersection(*folders) and len({len(text) for text in others}) > 1
+    assert {folder.rpartition("/")[0] for folder in folders[0]} >= {"", "/tmp", "/root"}
+    harbor = commands.trials(random.Random(5), "harbor")
+    assert set(wanted) - set(harbor) == {"chgrp", "chown", "stty", "tty"}
+    assert harbor["id"][1][0] == "10001"
+    for folder in re.findall(
+        r"mkdir (\S+) && cd", commands.script(harbor, where, random.Random(1), "harbor")
+    ):
+        assert folder.startswith(("/tmp/", "/home/harbor/"))
+
+
+@pytest.mark.needs("busybox-static")
+def test_the_trials_are_what_busybox_does(parts: dict[str, ModuleType], tmp_path: Path) -> None:
+    commands = parts["commands"]
+    listed = subprocess.run([busybox(), "--list"], capture_output=True, text=True, check=True)
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for applet in listed.stdout.split():
+        (tools / applet).symlink_to(busybox())
+    # Those of files and texts that this busybox has: the others need a machine, or seconds.
+    words = (
+        "awk basename cat cmp cp cut dirname expr find fold grep gzip head ln ls mkdir mv od paste "
+        "printf rm sed sha512sum sort split tail tar tee touch tr uniq wc xargs"
+    )
+    names = {*words.split()} & {*listed.stdout.split()}
+    where = {name: str(tools / name) for name in commands.every()}
+    for seed in range(3):
+        draw = random.Random(seed)
+        made = {n: trial for n, trial in commands.trials(draw, "harbor").items() if n in names}
+        text = commands.script(made, where, draw, "harbor").replace("/home/harbor", str(tmp_path))
+        text = text.replace("/tmp/", f"{tmp_path}/") if "/tmp/" not in str(tmp_path) else text
+        user = subprocess.run(
+            ["id", "-un"], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        text = text.replace("-user harbor", f"-user {user}")
+        said = subprocess.run(
+            [tools / "sh"], input=text, env={"PATH": str(tools)},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert commands.wrong(made, said.stdout, "harbor") == []
+
+
+def test_the_second_list_has_what_the_format_allows(parts: dict[str, ModuleType]) -> None:
+    for seed in range(5):
+        order, held = parts["orders"].another(random.Random(seed), base_order(parts), own(parts))
+        assert order.epoch >= 2**31 and len(order.layers) >= 10
+        assert "" in dict(order.labels).values() and "\\" in order.ref and '"' in order.workdir
+        assert {2, 3, 4} <= {len(c.encode()) for c in order.ref}
+        assert max(len(entry.data) for p in held.values() for entry in p.entries) > 1 << 20
+        # One after another, in the order of their bytes, and not in that of the numbers they are.
+        paths = sorted(e.path for e in held["2.0"].entries if "/" not in e.path)
+        numbers = [float(path) for path in paths if path[0] not in "0+-"]
+        assert {"0", "00"} <= set(paths)
+        assert len(held["2.0"].needs) == 4 and len(numbers) >= 3
+
+
+def test_what_is_damaged_has_no_place_of_its_own(parts: dict[str, ModuleType]) -> None:
+    cases = small(parts)
+    damaged = cases.damaged()
+    places = set()
+    for case in damaged:
+        named = [
+            line.split("\t")[1] for line in case.listing.decode().splitlines() if line[:4] == "pack"
+        ]
+        places.add(named.index(cases.one.name))
+    assert places >= {0, 1, 2}
+    assert {"mode", "mode-of-the-manifest", "end-block", "other-form"} <= {c.name for c in damaged}
+    names = {case.name for case in [*cases.listings(), *cases.misfits()]}
+    for word in ("list", "ref", "epoch", "user", "workdir"):
+        assert {f"list-no-{word}", f"list-{word}-twice"} <= names
+    assert {"other-mode", "other-uid", "other-gid", "below-file"} <= names
+
+
+def setting(parts: dict[str, ModuleType], folder: Path) -> Any:
+    out, temp = folder / "out", folder / "temp or ary"
+    out.mkdir()
+    temp.mkdir()
+    user = (os.getuid(), os.getgid())
+    return replace(parts["bench"].PLAIN, uid=user[0], gid=user[1], out=str(out), temp=str(temp))
+
+
+def test_what_lies_beside_output_is_looked_at(parts: dict[str, ModuleType], tmp_path: Path) -> None:
+    bench = parts["bench"]
+    place = setting(parts, tmp_path)
+    lying = bench._neighbours(place, random.Random(4))
+
+    def run(script: str) -> list[str]:
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+        return done.stdout.splitlines()
+
+    run(bench._settle(place, lying))
+    sums = [hashlib.sha256(text.encode()).hexdigest() for text in lying.values()]
+    said = run(bench._look(place, lying))
+    assert said[: len(lying)] == sums
+    folders = {path.rpartition("/")[0] for path in lying} - {place.out, place.temp}
+    assert set(said[len(lying) :]) == set(lying) | folders
+    first, second = list(lying)[:2]
+    Path(first).unlink()
+    Path(second).write_text("other")
+    assert run(bench._look(place, lying))[0] == "gone"
+    assert run(bench._look(place, lying))[1] != sums[1]
+    run(bench._settle(place, lying))
+    assert run(bench._look(place, lying))[: len(lying)] == sums
+
+
+def test_paths_of_any_form_lead_to_the_same(parts: dict[str, ModuleType], tmp_path: Path) -> None:
+    bench = parts["bench"]
+    (tmp_path / "a/b").mkdir(parents=True)
+    path = str(tmp_path / "a/b")
+    for form in ("//", "/./", "/../", "///"):
+        made = bench._formed(path, form)
+        assert made != path and form in made and Path(made).samefile(path)
+    assert bench.odd(random.Random(1)).forms != bench.PLAIN.forms
+
+
+def test_the_bench_has_no_name_of_its_own_in_an_image(parts: dict[str, ModuleType]) -> None:
+    bench, draw = parts["bench"], random.Random(6)
+    words = bench.ordinary_words(draw, 200, {"etc": None})
+    assert len(set(words)) == 200 and "etc" not in words
+    assert len({word[0] for word in words}) > 8 and len({len(word) for word in words}) > 4
+
+
+def test_zones_under_other_names_are_found(parts: dict[str, ModuleType]) -> None:
+    rootfs, zones = parts["rootfs"], parts["zones"]
+    top = "usr/share/zoneinfo"
+    tree = dict.fromkeys(("usr", "usr/share", top, f"{top}/Europe"), rootfs.directory())
+    tree[f"{top}/Europe/Rome"] = rootfs.file(b"TZif")
+    assert zones.names_in(tree) == ({"Europe/Rome"}, {"Europe"})
+    assert zones.folders_of(["America/Argentina/Ushuaia", "UTC"]) == {
+        "America",
+        "America/Argentina",
+    }
+    names, folders = zones.names_in({**tree, f"{top}/Europa": rootfs.symlink("Europe")})
+    assert "Europa/Rome" in names and "Europa" in folders
+    assert "posix" in zones.names_in({**tree, f"{top}/posix": rootfs.symlink(".")})[1]
+    assert "Leftover" in zones.names_in({**tree, f"{top}/Leftover": rootfs.directory()})[1]
+    moved = {path.replace(top, "usr/zones"): node for path, node in tree.items()}
+    moved[top] = rootfs.symlink("../zones")
+    assert zones.names_in(moved) == ({"Europe/Rome"}, {"Europe"})
+
+
+def test_a_system_says_its_name_in_lines(parts: dict[str, ModuleType]) -> None:
+    system, good = parts["programs"].system, [("ID", "harbour"), ("VERSION_ID", "2.4")]
+    assert system(b"NAME=x\nVERSION_ID='2.4'\n# a word\nID=\"harbour\"\n") == good
+    for text in (b"ID=harbour VERSION_ID=2.4\n", b"ID=x\nID=harbour\nVERSION_ID=2.4\n", b""):
+        assert system(text) != good
 
 
 def test_zones_are_compared_in_every_second(parts: dict[str, ModuleType]) -> None:
@@ -426,6 +657,7 @@ def test_a_kit_that_says_it_is_endless_is_refused(
         sparse(1 << 25),
         b"no tar",
         sparse(5).replace(b"build", b"../ld"),
+        sparse(5) + b"\x7fELF",
     ):
         path.write_bytes(data)
         with pytest.raises(BadDeliverable):
@@ -441,7 +673,8 @@ def test_a_thousand_names_of_a_file_are_one_file(parts: dict[str, ModuleType]) -
 def test_a_kit_with_something_compiled_is_unreadable(parts: dict[str, ModuleType]) -> None:
     unreadable = parts["kit"].unreadable
     assert unreadable({"build": b"echo\tx\n"}) == ""
-    for data in (b"\x7fELF\x02", b"\xff", b"x" * 201, b"x\n" * 40000):
+    packed = base64.encodebytes(random.Random(1).randbytes(1500))
+    for data in (b"\x7fELF\x02", b"\xff", b"x" * 201, b"x\n" * 40000, packed):
         assert unreadable({"build": data})
 
 

@@ -75,7 +75,8 @@ def read(data: bytes, what: str = "the layout") -> Layout:
 
 def gunzip(data: bytes, room: int, what: str) -> bytes:
     """One gzip member without time, name, comment or extra, and nothing after it."""
-    if data[:4] != b"\x1f\x8b\x08\0" or data[4:8] != bytes(4):
+    # Bit 0 of the flags says that it is probably text, and puts nothing into the header.
+    if data[:3] != b"\x1f\x8b\x08" or data[3:4] not in (b"\0", b"\1") or data[4:8] != bytes(4):
         raise BadDeliverable(f"{what}: its gzip header is {data[:10].hex()}")
     stream = zlib.decompressobj(wbits=31)
     try:

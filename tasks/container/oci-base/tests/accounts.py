@@ -15,7 +15,8 @@ def wrong(tree: Tree) -> list[str]:
     """What is wrong with the accounts, with the words that want it otherwise; [] if nothing."""
     found = [*_users(_rows(tree, "etc/passwd")), *_shadow(_rows(tree, "etc/shadow"))]
     found += _groups(_rows(tree, "etc/group"))
-    found += [f"/{path} can let somebody in [R9]" for path in _ELSEWHERE if path in tree]
+    found += [f"/{path} can let somebody in [R9]" for path in _ELSEWHERE
+              if rootfs.find(tree, path) is not None]  # fmt: skip
     for path in ("etc/passwd", "etc/shadow", "etc/group"):
         node = rootfs.at(tree, path)
         if not node or node.uid or node.mode & 0o022:
@@ -66,7 +67,9 @@ def _groups(rows: list[list[str]]) -> list[str]:
     if (numbers.get("root", "0"), numbers.get("harbor")) != ("0", "10001"):
         found.append(f"/etc/group: {numbers}; harbor is 10001 [R8]")
     for row in rows:
-        strangers = set(row[-1].split(",")) - {"", row[0], "root"}
+        # A group that owns nothing gives nothing: in such a one harbor may be, too.
+        allowed = {"", row[0], "root", *(["harbor"] if row[2:3] not in (["0"], []) else [])}
+        strangers = set(row[-1].split(",")) - allowed
         if strangers:
             found.append(f"/etc/group: {sorted(strangers)} in {row[0]} [R8, R10]")
         if len(row) == 4 and row[1] not in ("", "x") and not _locked(row[1]):

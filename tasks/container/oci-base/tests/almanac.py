@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import random
 
 import reference
 
@@ -25,12 +26,29 @@ def pem(der: bytes) -> str:
     return f"{BEGIN}\n{base64.encodebytes(der).decode()}{END}\n"
 
 
+def bundles(
+    word: str, trusted: set[bytes], draw: random.Random
+) -> list[tuple[str | None, int, list[str]]]:
+    """(content or no file, status, what `almanac trust` prints) of files for SSL_CERT_FILE."""
+    some = draw.sample(sorted(trusted), 2)
+    text = "# some of them\n" + "".join(pem(der) for der in some)
+    return [
+        (text, 0, trust(word, some)), (text.replace("\n-----END", "!\n-----END"), 4, []),
+        ("nothing\n", 4, []), (None, 4, []),
+        (text[: -draw.randrange(30, 900)], 4, []), (f"{text}{BEGIN}\n", 4, []),
+    ]  # fmt: skip
+
+
 def complaints(image, zone: str) -> list[str]:
     """What is wrong with how it complains: its status, or a word on the wrong stream."""
     wrong = []
     for words, status, begins in (
         (("time", zone, "0"), 3, ""), ((), 2, "almanac: "), (("trust",), 2, "almanac: "),
         (("time", "UTC"), 2, "almanac: "), ((zone, "x"), 2, "almanac: "),
+        (("time", "../../../etc/localtime", "0"), 3, ""), (("time", "Europe/../UTC", "0"), 3, ""),
+        (("version", zone), 2, "almanac: "), (("trust", zone, "x"), 2, "almanac: "),
+        (("seal",), 2, "almanac: "), (("time",), 2, "almanac: "), (("", ""), 2, "almanac: "),
+        (("versions",), 2, "almanac: "), (("seals", zone), 2, "almanac: "),
     ):  # fmt: skip
         spoken = image.entry(*words, only="errors")
         printed = image.entry(*words, only="output").stdout

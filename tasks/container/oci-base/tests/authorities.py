@@ -12,8 +12,10 @@ from certificate import subject_hash
 from benchflow.bench import rootfs_tree as rootfs
 from benchflow.bench.rootfs_tree import Tree
 
-CERTIFICATES = "etc/ssl/certs/"
-BUNDLE = f"{CERTIFICATES}ca-certificates.crt"
+CERTIFICATES = "etc/ssl/certs"
+BUNDLE = f"{CERTIFICATES}/ca-certificates.crt"
+#: Where Debian keeps the certificates that it links to.
+KEPT = "usr/share/ca-certificates"
 _BLOCK = re.compile(
     rb"^-----BEGIN CERTIFICATE-----\r?\n((?:[A-Za-z0-9+/=]{1,76}\r?\n)+)"
     rb"-----END CERTIFICATE-----\r?$",
@@ -56,8 +58,10 @@ def believed(data: bytes, work: Path) -> tuple[int, set[bytes]]:
 def strangers(tree: Tree, trusted: set[bytes]) -> list[str]:
     """Files in the folders of certificates that hold anything but certificates of `trusted`."""
     wrong = []
+    places = [rootfs.find(tree, place) for place in ("etc/ssl", CERTIFICATES, KEPT)]
+    folders = tuple(f"{place}/" for place in places if place is not None)
     for path, node in tree.items():
-        if not path.startswith("etc/ssl/") or rootfs.points_at_a_directory(tree, path):
+        if not path.startswith(folders) or rootfs.points_at_a_directory(tree, path):
             continue
         try:
             held = certificates(rootfs.content(tree, path))
@@ -70,13 +74,25 @@ def strangers(tree: Tree, trusted: set[bytes]) -> list[str]:
 
 
 def found_by_hash(tree: Tree) -> list[bytes]:
-    """What OpenSSL finds in the folder: for each hash from 0 on, until a number is missing."""
-    names = {path.removeprefix(CERTIFICATES) for path in tree if path.startswith(CERTIFICATES)}
+    """What OpenSSL finds in the folder: for each hash from 0 on, until a number is missing.
+
+    Raises NotPem for a hash under which something else lies than the one certificate that it is of,
+    and for one that is never looked for.
+    """
+    folder = rootfs.find(tree, CERTIFICATES)
+    names = {path.rpartition("/")[2] for path in tree if path.rpartition("/")[0] == folder}
+    ahead = {name for name in names if re.fullmatch(r"[0-9a-f]{8}\.\d+", name)}
     found = []
-    for short in {name[:8] for name in names if re.fullmatch(r"[0-9a-f]{8}\.\d+", name)}:
+    for short in sorted({name[:8] for name in ahead}):
         number = 0
-        while f"{short}.{number}" in names:
-            data = rootfs.content(tree, f"{CERTIFICATES}{short}.{number}")
-            found += [der for der in certificates(data)[:1] if subject_hash(der) == short]
+        while (name := f"{short}.{number}") in ahead:
+            held = certificates(rootfs.content(tree, f"{CERTIFICATES}/{name}"))
+            if len(held) != 1 or subject_hash(held[0]) != short:
+                hashes = [subject_hash(der) for der in held]
+                raise NotPem(f"{name} holds the certificates {hashes}, not the one of its name")
+            found += held
+            ahead.remove(name)
             number += 1
+    if ahead:
+        raise NotPem(f"{sorted(ahead)[:3]} are never looked for: the numbers before are missing")
     return found

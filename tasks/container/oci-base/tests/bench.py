@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 import re
 import secrets
@@ -17,6 +18,8 @@ from benchflow.bench.rootfs_tree import Tree
 from benchflow.boot import BadDeliverable, Disk, Machine
 
 _ROOM_MB = 16
+#: The folder itself, what lies there already (two files and a folder), OUTPUT, and one file more.
+_INODES = 6
 _STREAMS = {"": "", "output": " 2> /dev/null", "errors": " 2>&1 > /dev/null"}
 #: What a path "of any form" may be made of; each machine has some of them.
 _ODD = ("build kit", "it's", "a & b", "c;d", "[x]*", "-n", "$HOME", "%s {}", 'say "hi"', "b\\i",
@@ -38,28 +41,32 @@ class Image:
     """An image, unpacked and started as the root file system of a plain kernel.
 
     Process 1 and the shell that we talk to are the bench's own static busybox, in a folder whose
-    name no image can know: the image's programs run when they are called, and not before.
+    name, and those in it, no image can know: the image's programs run when they are called, and not
+    before.
     """
 
     def __init__(
-        self, machines, name: str, bench: Path, tree: Tree, configuration: dict, secret: str,
+        self, machines, name: str, bench: Path, tree: Tree, configuration: dict,
         work: Path, scripts: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
         self._config = configuration["config"]
-        own = f"bench-{secret}"
-        self._own, self._bin = f"/{own}", f"/{own}/bin"
+        hidden = random.Random(secrets.randbits(64))
+        words = ordinary_words(hidden, 3 + len(scripts or {}), tree)
+        own, folder, init = words[:3]
+        self._own, self._bin = f"/{own}", f"/{own}/{folder}"
+        self._scripts = dict(zip(scripts or {}, words[3:], strict=True))
         busybox = (bench / "busybox").read_bytes()
         # Mount points that every run-time makes.
         whole = {path: rootfs.directory() for path in ("proc", "sys", "dev")}
         whole |= tree
         whole[own] = rootfs.directory()
-        whole[f"{own}/bin"] = rootfs.directory()
+        whole[f"{own}/{folder}"] = rootfs.directory()
         whole[f"{own}/busybox"] = rootfs.file(busybox, 0o755)
         for script, text in (scripts or {}).items():
-            whole[f"{own}/{script}"] = rootfs.file(text.encode(), 0o755)
-        whole[f"{own}/init"] = rootfs.file(_image_init(own).encode(), 0o755)
+            whole[f"{own}/{self._scripts[script]}"] = rootfs.file(text.encode(), 0o755)
+        whole[f"{own}/{init}"] = rootfs.file(_image_init(own, folder).encode(), 0o755)
         self.machine = _machine(
-            machines, name, bench, whole, f"/{own}/init", work, memory_mb=256, rng=False
+            machines, name, bench, whole, f"/{own}/{init}", work, memory_mb=256, rng=False
         )
 
     def start(self) -> Image:
@@ -79,7 +86,7 @@ class Image:
 
     def script(self, name: str, *words: str, user: bool = False, timeout: float = 120):
         """One of the bench's scripts, by the bench's own shell; its programs are the image's."""
-        command = [f"{self._bin}/sh", f"{self._own}/{name}", *words]
+        command = [f"{self._bin}/sh", f"{self._own}/{self._scripts[name]}", *words]
         if user:
             return self._user(command, timeout, "")
         line = f"cd /; env -i {self._env()} {' '.join(map(quote, command))}"
@@ -96,6 +103,12 @@ class Image:
         """A command of the image's own shell, as the image's user."""
         return self._user(["/bin/sh", "-c", command], timeout, "")
 
+    def bench_as_user(self, command: str, timeout: float = 60) -> str:
+        """What the bench's own tools say when the image's user has them."""
+        return self._user(
+            [f"{self._bin}/sh", "-c", f"PATH={self._bin}; {command}"], timeout, ""
+        ).stdout
+
     def _user(self, words: list[str], timeout: float, only: str):
         user, where = self._config["User"], self._config.get("WorkingDir", "/")
         if not re.fullmatch(r"\d+:\d+", user):
@@ -110,11 +123,31 @@ class Image:
         return " ".join(quote(value) for value in self._config.get("Env", ()))
 
 
-def _image_init(own: str) -> str:
+def ordinary_words(draw: random.Random, count: int, tree: Tree) -> list[str]:
+    """Names such as any folder or file may have, none of them at the top of `tree`."""
+    found: list[str] = []
+    while len(found) < count:
+        parts = "".join(
+            draw.choice("bdfgklmnprstvz") + draw.choice("aeiou")
+            for _ in range(draw.randrange(1, 4))
+        )
+        word = (
+            draw.choice(("", "", "s", "x", "u"))
+            + parts
+            + draw.choice(("", "", "n", "rd", "s", "2", "64"))
+        )
+        if word not in tree and word not in found:
+            found.append(word)
+    return found
+
+
+def _image_init(own: str, folder: str) -> str:
+    # Hard links, and the two that are called like it taken away: nothing there says whose it is.
     return f"""#!/{own}/busybox sh
-/{own}/busybox --install -s /{own}/bin
-/{own}/bin/chmod 755 /
-export PATH=/{own}/bin PS1='# '
+/{own}/busybox --install /{own}/{folder}
+export PATH=/{own}/{folder} PS1='# '
+rm -f /{own}/busybox /{own}/{folder}/busybox
+chmod 755 /
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
@@ -141,6 +174,9 @@ class Setting:
     host: str
     cpus: int
     seed: int
+    #: How the paths of the kit, the list and the parcels are written, and how the last one ends.
+    forms: tuple[str, ...] = ("/", "/", "/")
+    end: str = ""
 
 
 PLAIN = Setting(
@@ -167,7 +203,7 @@ def odd(draw: random.Random) -> Setting:
         f"{year}-0{1 + draw.randrange(9)}-17T23:59:3{draw.randrange(9)}",
         {"TZ": zone, "LANG": language, "LC_ALL": language},
         cwd, kit, parcels, lists, out, temp, f"odd-{word}", draw.choice((1, 2)),
-        draw.randrange(2, 10**6),
+        draw.randrange(2, 10**6), tuple(draw.sample(("//", "/./", "/../", "///"), 3)), "/",
     )  # fmt: skip
 
 
@@ -211,6 +247,9 @@ class Builder:
         )
         tree["etc/group"] = rootfs.file(f"root:x:0:\nmaker:x:{setting.gid}:\n".encode())
         tree["bin/busybox"] = rootfs.file((bench / "busybox").read_bytes(), 0o755)
+        self._neighbours = _neighbours(setting, hidden)
+        tree["etc/settle"] = rootfs.file(_settle(setting, self._neighbours).encode(), 0o700)
+        tree["etc/look"] = rootfs.file(_look(setting, self._neighbours).encode(), 0o700)
         tree["init"] = rootfs.file(_builder_init(setting).encode(), 0o755)
         self._disk = Disk.empty(work / f"{name}.out", _ROOM_MB, bus="nvme")
         self.machine = _machine(
@@ -229,9 +268,9 @@ class Builder:
         s = self.setting
         env = " ".join(f"{key}={quote(value)}" for key, value in s.env.items())
         words = (
-            f"{s.kit}/build",
-            f"{s.lists}/{self._names[name]}",
-            f"{s.parcels}/{self._names[name]}",
+            f"{_formed(s.kit, s.forms[0])}/build",
+            f"{_formed(s.lists, s.forms[1])}/{self._names[name]}",
+            f"{_formed(s.parcels, s.forms[2])}/{self._names[name]}{s.end}",
             f"{s.out}/{out}",
         )
         line = (
@@ -252,19 +291,22 @@ class Builder:
         return done.stdout.split()[0] if done.status == 0 else ""
 
     def left(self) -> list[str]:
-        """All that lies in the two places where the user can write, by path."""
-        s = self.setting
-        places = f"{quote(s.out)} {quote(s.temp)}"
-        said = self.machine.shell.run(f"find {places} -mindepth 1", timeout=60, check=True).stdout
-        return sorted(line.removeprefix(f"{s.out}/") for line in said.splitlines())
+        """All that lies in the two places where the user can write and was not there before, by
+        path, and what is no longer as it was."""
+        said = self.machine.shell.run("sh /etc/look", timeout=60, check=True).stdout.splitlines()
+        sums, paths = said[: len(self._neighbours)], said[len(self._neighbours) :]
+        changed = [
+            f"{path}: changed or gone"
+            for path, found in zip(self._neighbours, sums, strict=True)
+            if found != hashlib.sha256(self._neighbours[path].encode()).hexdigest()
+        ]
+        known = {*self._neighbours, *(path.rpartition("/")[0] for path in self._neighbours)}
+        found = [path.removeprefix(f"{self.setting.out}/") for path in paths if path not in known]
+        return sorted(found + changed)
 
     def clear(self) -> None:
-        """Takes away all that was built."""
-        s = self.setting
-        places = f"{quote(s.out)} {quote(s.temp)}"
-        self.machine.shell.run(
-            f"find {places} -mindepth 1 -maxdepth 1 -exec rm -rf {{}} ';'", check=True
-        )
+        """Takes away all that was built, and puts back what lay beside it."""
+        self.machine.shell.run("sh /etc/settle", check=True)
 
     def fetch(self, out: str = "image.tar") -> bytes:
         """What was built, by way of a disk."""
@@ -277,6 +319,41 @@ class Builder:
         return self.machine.flatten(self._disk).read_bytes()[:size]
 
 
+def _neighbours(s: Setting, draw: random.Random) -> dict[str, str]:
+    """Files of others beside OUTPUT and in TMPDIR, by path, with what is in them."""
+    one, two, three, four = (f"{draw.randrange(16**6):06x}" for _ in range(4))
+    names = (
+        f"{s.out}/{one}.tar", f"{s.out}/of {two}/image.tar", f"{s.temp}/{three}",
+        f"{s.temp}/build.{four}/list",
+    )  # fmt: skip
+    return {name: f"{draw.randrange(16**30):x}" for name in names}
+
+
+def _settle(s: Setting, neighbours: Mapping[str, str]) -> str:
+    places = f"{quote(s.out)} {quote(s.temp)}"
+    lines = [f"find {places} -mindepth 1 -maxdepth 1 -exec rm -rf {{}} ';'"]
+    for path, text in neighbours.items():
+        folder = quote(path.rpartition("/")[0])
+        lines.append(f"mkdir -p {folder} && echo -n {text} > {quote(path)} || exit 1")
+    return "\n".join([*lines, f"chown -R {s.uid}:{s.gid} {places}"]) + "\n"
+
+
+def _look(s: Setting, neighbours: Mapping[str, str]) -> str:
+    paths = " ".join(map(quote, neighbours))
+    return (
+        f"for path in {paths}; do\n"
+        '[ -f "$path" ] && sha256sum < "$path" | cut -c 1-64 || echo gone\n'
+        f"done\nfind {quote(s.out)} {quote(s.temp)} -mindepth 1\n"
+    )
+
+
+def _formed(path: str, form: str) -> str:
+    """The same path, with `form` in the place of its second slash."""
+    top, rest = path[1:].split("/", 1) if path.count("/") > 1 else (path[1:], "")
+    middle = f"/../{top}/" if form == "/../" else form
+    return f"/{top}{middle}{rest}" if rest else path
+
+
 def _folders(tree: Tree, path: str) -> None:
     parts = path.strip("/").split("/")
     for depth in range(1, len(parts) + 1):
@@ -284,7 +361,10 @@ def _folders(tree: Tree, path: str) -> None:
 
 
 def _builder_init(s: Setting) -> str:
-    places = " ".join(quote(place) for place in (s.out, s.temp))
+    options = f"noexec,nosuid,nodev,size=128m,mode=755,uid={s.uid},gid={s.gid}"
+    # Beside OUTPUT there is no room for a folder of work.
+    rooms = ((s.out, f"{options},nr_inodes={_INODES}"), (s.temp, options))
+    mounts = "\n".join(f"mount -t tmpfs -o {how} tmpfs {quote(place)}" for place, how in rooms)
     return f"""#!/bin/busybox sh
 /bin/busybox --install -s /bin
 /bin/chmod 755 /
@@ -293,8 +373,7 @@ mount -t proc proc /proc
 mount -t devtmpfs dev /dev
 chmod 666 /dev/null /dev/zero
 hostname {s.host}
-for place in {places}; do
-    mount -t tmpfs -o noexec,nosuid,nodev,size=128m,mode=755,uid={s.uid},gid={s.gid} tmpfs "$place"
-done
+{mounts}
+sh /etc/settle
 exec setsid sh -c 'exec sh -i </dev/ttyS0 >/dev/ttyS0 2>&1'
 """

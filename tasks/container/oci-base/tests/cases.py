@@ -47,14 +47,15 @@ class Small:
     def __init__(self, draw: random.Random) -> None:
         self._draw = draw
         word = f"{draw.randrange(16**8):08x}"
-        self.one = Parcel("one", word, (
+        self.one = Parcel(f"{draw.choice('abxyz')}{draw.randrange(16**4):x}", word, (
             *directories("a", "a/b"),
             file("a/file", f"{word}\n".encode() * 60),
             file("a/b/other", draw.randbytes(512)),
             Entry("hardlink", "a/hard", 0o644, 0, 0, "a/file"),
             Entry("symlink", "a/soft", 0o777, 0, 0, "b"),
         ))  # fmt: skip
-        self.two = Parcel("two", "2", (*directories("a"), file("a/second", b"2")), needs=("one",))
+        self.two = Parcel("two", "2", (*directories("a"), file("a/second", b"2")),
+                          needs=(self.one.name,))  # fmt: skip
         self._back = Parcel("back", "1", tuple(directories("a/b")))
 
     def _case(self, name: str, *layers: tuple[Step, ...], right: bool = False) -> Case:
@@ -76,7 +77,7 @@ class Small:
         """What nothing is wrong with, each beside something that is refused."""
         one, two = self.one, self.two
         mine = Parcel("mine", "1", (file("a/second", b"mine"),), replaces=("two",))
-        soft = Parcel("soft", "1", (file("a/soft", b"no link"),), replaces=("one",))
+        soft = Parcel("soft", "1", (file("a/soft", b"no link"),), replaces=(one.name,))
         whole = []
         # The lists of the damaged parcels and, but for a line, of those that are none.
         for name, layer in (("whole", (one,)), ("pair", (one, two))):
@@ -103,16 +104,24 @@ class Small:
         one, two, back = self.one, self.two, self._back
         clash = Parcel("clash", "1", (*directories("a"), file("a/second", b"mine")))
         first = Parcel("first", "1", (*directories("a"), file("a/second", b"1")), replaces=("two",))
-        loose = Parcel("loose", "1", (Entry("dir", "a", 0o700),))
-        theirs = Parcel("theirs", "1", (Entry("dir", "a", 0o755, 0, 7),))
+        number = self._draw.randrange(1, 60000)
+        shared = {
+            "mode": self._draw.choice((0o700, 0o775, 0o1755)), "uid": number, "gid": number,
+        }  # fmt: skip
+        others = {
+            key: Parcel(key, "1", (replace(Entry("dir", "a", 0o755), **{key: value}),))
+            for key, value in shared.items()
+        }
+        under = Parcel("under", "1", (file("a/b/other/x", b"x"),))
+        inside = Parcel("inside", "1", tuple(directories("a/file/x")))
         folder = Parcel("folder", "1", tuple(directories("a/second")), replaces=("two",))
-        flat = Parcel("flat", "1", (file("a/b", b"x"),), replaces=("one",))
+        flat = Parcel("flat", "1", (file("a/b", b"x"),), replaces=(one.name,))
         hole = Parcel("hole", "1", (file("a/no/file", b"x"),))
         through = Parcel("through", "1", (file("a/soft/file", b"x"),))
-        hard = Parcel("hard", "1", (file("a/file", b"x"),), replaces=("one",))
-        twin = Parcel("twin", "1", (file("a/hard", b"x"),), replaces=("one",))
+        hard = Parcel("hard", "1", (file("a/file", b"x"),), replaces=(one.name,))
+        twin = Parcel("twin", "1", (file("a/hard", b"x"),), replaces=(one.name,))
         below = Parcel("below", "1", (file("a/b/new", b"x"),))
-        other = Parcel("other", "1", (file("a/second", b"x"),), replaces=("one",))
+        other = Parcel("other", "1", (file("a/second", b"x"),), replaces=(one.name,))
         made = {
             "need-missing": ((two,),),
             "need-later": ((two, back), (one,)),
@@ -120,8 +129,12 @@ class Small:
             "clash-in-layers": ((one, two), (clash,)),
             "replaces-later": ((one, first, two),),
             "replaces-another": ((one, two), (other,)),
-            "other-directory": ((one, loose),),
-            "other-owner": ((one,), (theirs,)),
+            **{f"other-{key}": ((one, other),) for key, other in others.items()},
+            **{f"other-{key}-later": ((one,), (other,)) for key, other in others.items()},
+            "below-file": ((one, under),),
+            "below-file-later": ((one,), (under,)),
+            "below-hard-link": ((one,), (inside,)),
+            "remove-below-file": ((one,), ("a/b/other/x",)),
             "directory-over-file": ((one, two, folder),),
             "file-over-directory": ((one,), (flat,)),
             "no-directory": ((one, hole),),
@@ -140,47 +153,82 @@ class Small:
         return [self._case(name, *layers) for name, layers in made.items()]
 
     def damaged(self) -> list[Case]:
-        """Parcels that are not of the one form, or not what they are called."""
+        """Parcels that are not of the one form, or not what they are called; each has its place
+        among others, which are whole."""
         one = self.one
-        text = _order((one,)).text().encode()
         wrong = {**self._archives(), **self._manifests()}
-        found = [Case(name, text, {one.file: data}) for name, data in wrong.items()]
-        return [*found, Case("missing", text, {self.two.file: self.two.pack()})]
+        found = []
+        for name, data in wrong.items():
+            text, files = self._among()
+            found.append(Case(name, text, {**files, one.file: data}))
+        text, files = self._among()
+        return [*found, Case("missing", text, {f: files[f] for f in files if f != one.file})]
+
+    def _among(self) -> tuple[bytes, dict[str, bytes]]:
+        """A list with `one` at a place that is drawn, and all its parcels."""
+        word = f"{self._draw.randrange(16**6):06x}"
+        others = [
+            Parcel(f"{n}{word}", word, (*directories(f"{n}{word}"), file(f"{n}{word}/f", b"x" * n)))
+            for n in range(self._draw.randrange(3))
+        ]
+        layer: list[Step] = [self.one, self.two, *others]
+        self._draw.shuffle(layer)
+        files = {step.file: step.pack() for step in layer if isinstance(step, Parcel)}
+        return _order(tuple(layer)).text().encode(), files
 
     def _archives(self) -> dict[str, bytes]:
-        one = self.one
+        one, draw = self.one, self._draw
         packed = one.pack()
         members = one.members(one.manifest().encode())
-        second = packed.index(one.entries[2].data) - tar_canon.BLOCK
-        flipped = bytearray(packed)
-        flipped[second + tar_canon.BLOCK + 300] ^= 1
-        filled = bytearray(packed)
-        filled[second + tar_canon.BLOCK + len(one.entries[2].data)] = 1
+        starts, at = [], 0
+        for member in members:
+            starts.append(at)
+            at += tar_canon.BLOCK + -(-len(member.data) // tar_canon.BLOCK) * tar_canon.BLOCK
         extra = tar_canon.Member("data/000003", "0", 0o644, 0, 0, 0, data=b"more")
         changed = {
-            "time": {"mtime": 1}, "owner": {"uid": 1}, "group": {"gid": 5}, "mode": {"mode": 0o600},
+            "time": {"mtime": draw.randrange(1, 99)}, "owner": {"uid": draw.randrange(1, 99)},
+            "group": {"gid": draw.randrange(1, 99)}, "mode": {"mode": draw.choice((0o600, 0o4777))},
         }  # fmt: skip
         headers = {
             "user-name": (265, b"root"), "gnu-magic": (257, b"ustar  \0"), "old-type": (156, b"\0"),
             "link-name": (157, b"x"), "device": (329, b"0000000\0"), "after-prefix": (500, b"x"),
             "in-prefix": (345, b"data"),
         }  # fmt: skip
+        # PARCEL itself, and one of the files.
+        places = {"": draw.randrange(1, len(members)), "-of-the-manifest": 0}
+        file_ = draw.randrange(1, len(members))
+        inside = starts[file_] + tar_canon.BLOCK + draw.randrange(len(members[file_].data))
+        # The manifest and the last file do not fill their last block.
+        gaps = [starts[n] + tar_canon.BLOCK + len(members[n].data) for n in (0, len(members) - 1)]
+        end = len(packed) - draw.randrange(1, 2 * tar_canon.BLOCK)
         return {
-            "content": bytes(flipped),
-            "filling": bytes(filled),
+            "content": _changed(packed, inside),
+            "filling": _changed(packed, gaps[1]),
+            "filling-of-the-manifest": _changed(packed, gaps[0]),
+            "end-block": _changed(packed, end),
             "cut-off": packed[:-1024],
+            "one-block-less": packed[:-512],
             "half": packed[:1400],
             "longer": packed + bytes(512),
+            "longer-by-a-byte": packed + b"\n",
             "empty": b"",
             "extra-member": tar_canon.write([*members, extra]),
             "member-missing": tar_canon.write(members[:-1]),
             "members-in-turn": tar_canon.write([members[0], members[2], members[1]]),
             **{
-                name: tar_canon.write([members[0], replace(members[1], **change), *members[2:]])
+                f"{name}{where}": tar_canon.write(
+                    [replace(m, **change) if n == at else m for n, m in enumerate(members)]
+                )
                 for name, change in changed.items()
+                for where, at in places.items()
             },
-            **{name: _header(packed, second, *at) for name, at in headers.items()},
-            "checksum": _header(packed, second, 148, b"000001\0 ", sums=False),
+            **{
+                f"{name}{where}": _header(packed, starts[at], *spot)
+                for name, spot in headers.items()
+                for where, at in places.items()
+                if name != "in-prefix" or at
+            },
+            "checksum": _header(packed, starts[file_], 148, b"000001\0 ", sums=False),
         }
 
     def _manifests(self) -> dict[str, bytes]:
@@ -189,7 +237,8 @@ class Small:
         head, digest = "".join(lines[:3]), manifest.split("\t512\t")[1][:64]
         tail = "".join(lines[3:])
         made = {
-            "other-name": manifest.replace("name\tone", "name\tother"),
+            "other-form": manifest.replace("parcel\t1", "parcel\t2"),
+            "other-name": manifest.replace("\nname\t", "\nname\to"),
             "other-version": manifest.replace("version\t", "version\t0"),
             "unsorted": "".join([*lines[:3], lines[4], lines[3], *lines[5:]]),
             "other-size": manifest.replace("\t512\t", "\t511\t"),
@@ -204,6 +253,15 @@ class Small:
             "whiteout": manifest.replace("\ta/b/other", "\ta/b/.wh.other"),
             "mode-of-three": manifest.replace("dir\t0755\t0\t0\ta\n", "dir\t755\t0\t0\ta\n"),
             "large-owner": manifest.replace("dir\t0755\t0\t0\ta\n", "dir\t0755\t65536\t0\ta\n"),
+            "large-group": manifest.replace("dir\t0755\t0\t0\ta\n", "dir\t0755\t0\t70000\ta\n"),
+            "large-owner-of-file": manifest.replace("file\t0644\t0\t0", "file\t0644\t99999\t0"),
+            "large-group-of-file": manifest.replace("file\t0644\t0\t0", "file\t0644\t0\t65536"),
+            "large-group-of-link": manifest.replace("symlink\t0\t0", "symlink\t0\t65536"),
+            "large-owner-of-link": manifest.replace("symlink\t0\t0", "symlink\t100000\t0"),
+            "owner-with-zero": manifest.replace("symlink\t0\t0", "symlink\t00\t0"),
+            "mode-with-nine": manifest.replace("file\t0644", "file\t0649"),
+            "backslash-in-target": manifest.replace("\tb\ta/soft", "\tb\\c\ta/soft"),
+            "control-character-in-target": manifest.replace("\tb\ta/soft", "\tb\x7f\ta/soft"),
             "unknown-entry": manifest + "pipe\t0644\t0\t0\tz\n",
             "twice": manifest + lines[-1],
             "blank-line": manifest + "\n",
@@ -232,12 +290,15 @@ class Small:
         """Lists that are none."""
         text = _order((self.one, self.two)).text()
         layer = "\nlayer\tlayer 1"
+        lines = text.splitlines(keepends=True)
+        once = {line.split("\t")[0]: line for line in lines[:5]}
         wrong = {
             "unknown-word": text.replace(layer, f"\nvolume\t/a{layer}"),
-            "no-user": text.replace("user\t0:0\n", ""),
+            **{f"no-{word}": text.replace(line, "", 1) for word, line in once.items()},
+            **{f"{word}-twice": text.replace(line, line * 2, 1) for word, line in once.items()},
             "no-entrypoint": text.replace("entrypoint\t/one\n", ""),
             "user-by-name": text.replace("user\t0:0", "user\troot"),
-            "epoch-twice": text.replace("user\t", "epoch\t5\nuser\t"),
+            "epoch-twice-and-another": text.replace("user\t", "epoch\t5\nuser\t"),
             "epoch-a-day": text.replace("epoch\t1000000000", "epoch\t2001-09-09"),
             "order": text.replace("entrypoint\t", "label\ta\tb\nentrypoint\t"),
             "env-late": text.replace(layer, f"\nenv\tA=b{layer}"),
@@ -272,6 +333,12 @@ def _renamed(step: Step, word: str) -> Step:
     )
     names = {key: tuple(f"{n}-{word}" for n in getattr(step, key)) for key in ("needs", "replaces")}
     return replace(step, name=f"{step.name}-{word}", entries=entries, **names)
+
+
+def _changed(packed: bytes, at: int) -> bytes:
+    made = bytearray(packed)
+    made[at] ^= 1
+    return bytes(made)
 
 
 def _header(packed: bytes, start: int, at: int, data: bytes, sums: bool = True) -> bytes:

@@ -95,7 +95,8 @@ def where(tree, order, wanted):
 
 @pytest.fixture(scope="session")
 def trials(draw):
-    return commands.trials(draw)
+    """What is tried by each user."""
+    return {who: commands.trials(draw, who) for who in ("root", "harbor")}
 
 
 @pytest.fixture(scope="session")
@@ -111,11 +112,10 @@ def asked(shipped, draw):
 
 
 @pytest.fixture(scope="session")
-def image(machines, bench, tree, layout, work, nonce, trials, where, asked):
-    scripts = {"trial": commands.script(trials, where), "ask": zones.script(asked)}
-    return benches.Image(
-        machines, "image", bench, tree, layout.configuration, nonce(), work, scripts
-    )
+def image(machines, bench, tree, layout, work, trials, where, asked, draw):
+    scripts = {who: commands.script(made, where, draw, who) for who, made in trials.items()}
+    scripts["ask"] = zones.script(asked)
+    return benches.Image(machines, "image", bench, tree, layout.configuration, work, scripts)
 
 
 @pytest.fixture(scope="session")

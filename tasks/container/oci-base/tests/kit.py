@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import tarfile
 import unicodedata
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ from parcel import Parcel
 from benchflow.boot import BadDeliverable
 
 TEXT_BYTES, LINE = 64 << 10, 200
+#: What is so long and has no sign in it is no word: base64, or numbers.
+_PACKED = re.compile(rb"[A-Za-z0-9+/=]{40,}")
+_PACKED_BYTES = 1024
 #: All that a kit of 8 MiB may hold, with room for an honest hole.
 ROOM = 16 << 20
 
@@ -41,7 +45,8 @@ def read(path: Path) -> Kit:
     folders: set[str] = set()
     room, last = ROOM, -1
     try:
-        with tarfile.open(fileobj=io.BytesIO(path.read_bytes()), mode="r:") as tar:
+        data = path.read_bytes()
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
             for member in tar:
                 # A size below zero leads back to what was read; a sparse file says any size.
                 if member.offset <= last or not 0 <= member.size <= room:
@@ -59,11 +64,21 @@ def read(path: Path) -> Kit:
                     raise BadDeliverable(f"kit.tar: {member.name!r} is no file or directory [R1]")
                 file = tar.extractfile(member)
                 files[name] = file.read() if file else b""
+            if data[tar.offset :].strip(b"\0"):
+                raise BadDeliverable("kit.tar: something after the end of the archive [R1]")
     except (tarfile.TarError, ValueError, ArithmeticError, LookupError, OSError, EOFError,
             RecursionError) as error:  # fmt: skip
         raise BadDeliverable(f"kit.tar is not a plain tar archive [R1]: {error}") from error
+    below = sorted(name for name in folders if name.startswith("packages/"))
+    if below:
+        raise BadDeliverable(f"kit.tar: the folders {below[:3]}; packages/ has parcels alone [R1]")
     packed = {n[9:]: files.pop(n) for n in list(files) if n.startswith("packages/")}
     return Kit(files, packed, {name for name in folders if name.split("/")[0] != "packages"})
+
+
+def says_why(said: str) -> bool:
+    """Whether a line of it has words in it, not signs alone."""
+    return bool(re.search(r"\w{2,}.*\w{2,}", said))
 
 
 def unreadable(files: dict[str, bytes]) -> str:
@@ -79,4 +94,7 @@ def unreadable(files: dict[str, bytes]) -> str:
             return f"{path} holds control characters"
         if max(map(len, lines)) > LINE:
             return f"{path} has a line of more than {LINE} characters"
+        packed = sum(map(len, _PACKED.findall(data)))
+        if packed > _PACKED_BYTES:
+            return f"{path} has {packed} bytes of words of 40 letters and digits or more"
     return ""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from benchflow.bench import tar_canon
 from benchflow.boot import BadDeliverable
 
-_NAME = re.compile(r"[a-z0-9+.-]+\Z")
+_NAME = re.compile(r"(?!\.\.?\Z)[a-z0-9+.-]+\Z")
 _VERSION = re.compile(r"[A-Za-z0-9+.~-]+\Z")
 _NUMBER = re.compile(r"(0|[1-9][0-9]*)\Z")
 _MODE = re.compile(r"[0-7]{4}\Z")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from shlex import quote
 from zoneinfo import ZoneInfo, _zoneinfo  # type: ignore[attr-defined]
 
 import reference
 
+from benchflow.bench import rootfs_tree as rootfs
+from benchflow.bench.rootfs_tree import Tree
+
 FIRST, LAST = -2145916800, 4102444800  # 1902 and 2100
+_DEPTH = 5
 
 
 def differ(one: bytes, two: bytes) -> int | None:
@@ -50,6 +54,42 @@ def _by_rule(data: bytes) -> set[int]:
     local = {int(turn) for year in years for turn in rule.transitions(year)}
     found = {turn - offset for turn in local for offset in offsets}
     return {turn for turn in found if FIRST < turn < LAST}
+
+
+def names_in(tree: Tree) -> tuple[set[str], set[str]]:
+    """(names of files, names of folders) of the tree's zones, as who follows links finds them."""
+    top = rootfs.find(tree, "usr/share/zoneinfo")
+    children: dict[str, list[str]] = {}
+    for path in tree:
+        folder, _, last = path.rpartition("/")
+        children.setdefault(folder, []).append(last)
+    files: set[str] = set()
+    folders: set[str] = set()
+
+    def walk(where: str, name: str, depth: int) -> None:
+        for last in children.get(where, ()):
+            inner = f"{name}/{last}" if name else last
+            place = rootfs.find(tree, f"{where}/{last}" if where else last)
+            if place is not None and rootfs.points_at_a_directory(tree, place):
+                folders.add(inner)
+                # A link may lead back to where it lies.
+                if depth < _DEPTH:
+                    walk(place, inner, depth + 1)
+            else:
+                files.add(inner)
+
+    if top is not None:
+        walk(top, "", 1)
+    return files, folders
+
+
+def folders_of(names: Iterable[str]) -> set[str]:
+    """All folders that these names lie in."""
+    found = set()
+    for name in names:
+        parts = name.split("/")
+        found |= {"/".join(parts[:n]) for n in range(1, len(parts))}
+    return found
 
 
 def moments(shipped: Mapping[str, bytes], draw: random.Random) -> dict[str, list[int]]:

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Modes and fields where they are left open: read-only programs, locked fields of other forms, more groups, a kit packed by GNU tar under umask 077.
+# Modes and fields where they are left open: read-only programs, locked fields of other forms, more groups, one of them with harbor in it, a kit packed by GNU tar under umask 077.
 set -euo pipefail
 umask 077
 cp -r /solution /tmp/honest
@@ -12,7 +12,7 @@ def put(old, new):
     text = text.replace(old, new)
 put('"root:x:0:0:root:/root:/bin/sh\\nharbor:x:10001:10001:harbor:/home/harbor:/bin/sh\\n"',
     '"harbor:*:10001:10001::/home/harbor:\\nroot:x:0:0:Super User:/:/bin/false\\n"')
-put('"root:x:0:\\nharbor:x:10001:\\n"', '"root:x:0:root\\ntty:*:5:\\nharbor:!:10001:harbor\\nusers:x:100:\\n"')
+put('"root:x:0:\\nharbor:x:10001:\\n"', '"root:x:0:root\\ntty:*:5:\\nharbor:!:10001:harbor\\nusers:x:100:harbor\\n"')
 put('text("root:*:::::::\\nharbor:*:::::::\\n", 0o600)', 'text("root:!!:19000:0:99999:7:::\\nharbor:*LK*:19000::::::\\n", 0o400)')
 put('entries["root"] = ("dir", 0o700)', 'entries["root"] = ("dir", 0o750)\n    entries["proc"] = entries["sys"] = ("dir", 0o555)\n'
     '    entries |= folders("mnt", "opt", "srv", "var/log", "var/tmp")\n    entries["var/run"] = ("symlink", "/run")')

@@ -31,11 +31,11 @@ BEGIN {
         wrong("fields")
 }
 $1 == "list" && $2 != "1" { wrong("unknown form") }
-$1 == "epoch" && $2 !~ /^(0|[1-9][0-9]*)$/ { wrong("epoch") }
+$1 == "epoch" && ($2 !~ /^(0|[1-9][0-9]*)$/ || length($2) > 10 || $2 + 0 >= 8589934592) { wrong("epoch") }
 $1 == "user" && $2 !~ /^[0-9]+:[0-9]+$/ { wrong("user") }
 $1 == "env" && $2 !~ /^[^=]+=/ { wrong("env") }
 $1 == "package" {
-    if ($2 !~ /^[a-z0-9+.-]+$/ || $3 !~ /^[A-Za-z0-9+.~-]+$/)
+    if ($2 !~ /^[a-z0-9+.-]+$/ || $2 ~ /^\.\.?$/ || $3 !~ /^[A-Za-z0-9+.~-]+$/)
         wrong("package")
     if ($2 in seen)
         wrong("package twice")

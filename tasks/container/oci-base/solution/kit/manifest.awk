@@ -20,7 +20,8 @@ function path(text,    parts, n, i, longest) {
         if (i >= length(text) || i - 1 > 155)
             wrong("path cannot be held")
     }
-    if (text <= before && entries)
+    # Two numbers would be compared as numbers: 10 and 9, 1 and 1.0.
+    if (entries && (text "") <= (before ""))
         wrong("not sorted")
     before = text
     entries++
@@ -36,7 +37,7 @@ function fields(n) {
 function ordered(rank) {
     if (rank < stage)
         wrong("not in this place")
-    if (rank < 3 && rank == stage && $2 <= word)
+    if (rank < 3 && rank == stage && ($2 "") <= (word ""))
         wrong("not sorted")
     stage = rank
     word = $2

@@ -20,6 +20,14 @@ function octal(digits,    i, value) {
         value = value * 8 + substr(digits, i, 1)
     return value
 }
+# printf has 32 bits for an octal number.
+function long(value,    digits) {
+    while (length(digits) < 11) {
+        digits = (value % 8) digits
+        value = int(value / 8)
+    }
+    return digits
+}
 function gap(n) {
     if (!(n in made)) {
         file = "h/gap" n
@@ -46,7 +54,7 @@ BEGIN {
                 break
             }
     mode = sprintf("%07o", octal($3)); uid = sprintf("%07o", $4); gid = sprintf("%07o", $5)
-    size = sprintf("%011o", $6); time = sprintf("%011o", mtime)
+    size = sprintf("%011o", $6); time = long(mtime)
     # The checksum counts itself as eight spaces.
     sum = total(name prefix mode uid gid size time kind[$2] $7 "ustar00") + 256
     file = "h/" NR
