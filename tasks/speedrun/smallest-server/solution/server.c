@@ -615,7 +615,7 @@ static void heard_tcp(struct frame *f, u32 size)
 	for (struct slot *t = slots; t < slots + SLOTS; t++) {
 		if (t->peer == f->ip.source && t->port == f->ip.tcp.port)
 			s = t;
-		if (now - t->heard > now - oldest->heard)
+		if (!t->peer || now - t->heard > now - oldest->heard)
 			oldest = t;
 	}
 	if (flags & RST) {

@@ -28,7 +28,7 @@ from benchflow.boot import Disk, Nic
 
 IMAGE = "/app/out/box.img"
 PORT = 7007
-PAR = 4320  # bytes: [R16] of the order
+PAR = 4330  # bytes: [R16] of the order
 STARTS = 15  # seconds from power-on to an address
 SOON = 5  # seconds in which an answer comes where nothing is lost
 AFTERWARDS = 15  # seconds after which what a network brought is over

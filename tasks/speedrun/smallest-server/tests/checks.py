@@ -301,6 +301,8 @@ def rough(box, loss=0.0, twice=0.0, late=0.0) -> None:
 @milestone("several", weight=3, requires=["lossy"], proves=["R13"],
            title="Many clients are served at once")  # fmt: skip
 def test_sixteen_files_at_once(steady, rng):
+    steady.stop()
+    steady.start()
     names = [*rng.sample(sorted(steady.catalogue.files), AT_ONCE - 1), steady.of(65_536)]
     steady.serves(*names, seconds=60, why="[R13] sixteen at once")
 
