@@ -275,6 +275,23 @@ def test_local_times_and_changes_of_the_clock(parts: dict[str, ModuleType]) -> N
     assert reference.changes(zone, 1704067200, 1735603200) == [1711846800, 1729990800]
 
 
+def linked(parts: dict[str, ModuleType], folder: Path, text: str) -> str:
+    """What is said of a program with a start of its own that is loaded by musl's loader."""
+    (folder / "own.c").write_text(text)
+    subprocess.run(
+        ["gcc", "-O1", "-nostartfiles", "-Wl,--no-as-needed,--build-id=none",
+         "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1", "-o", folder / "own", folder / "own.c"],
+        check=True,
+    )  # fmt: skip
+    made = (folder / "own").read_bytes().replace(b"libc.so.6\0", b"libc.so\0\0\0")
+    rootfs = parts["rootfs"]
+    tree = {
+        "lib": rootfs.directory(), "bin/own": rootfs.file(made, 0o755),
+        "lib/ld-musl-x86_64.so.1": rootfs.file(b"\x7fELF" + bytes(60)),
+    }  # fmt: skip
+    return str(parts["programs"].linked_otherwise(tree))
+
+
 @pytest.mark.needs("binutils", "gcc", "libc6-dev")
 def test_what_programs_tell_is_found(parts: dict[str, ModuleType], tmp_path: Path) -> None:
     source = tmp_path / "p.c"
@@ -331,6 +348,8 @@ def test_what_programs_tell_is_found(parts: dict[str, ModuleType], tmp_path: Pat
     subprocess.run(["gcc", "-static", "-o", tmp_path / "s", '-DTEXT="x"', source], check=True)
     assert not parts["programs"].imports((tmp_path / "s").read_bytes())
     assert "build id" in told("x", "-Wl,--build-id=sha1")
+    assert linked(parts, tmp_path, "extern void _exit(int); void _start(void) { _exit(0); }") == ""
+    assert "takes nothing from" in linked(parts, tmp_path, "void _start(void) { for (;;); }")
     rootfs = parts["rootfs"]
     program = rootfs.file((tmp_path / "p").read_bytes(), 0o755)
     tree = {

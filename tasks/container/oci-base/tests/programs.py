@@ -73,9 +73,9 @@ def linked_otherwise(tree: Tree) -> str:
             return f"{path} is loaded by {elf.interpreter or 'nobody: it is static, or a library'}"
         if not elf.needed or set(elf.needed) - _LIBRARIES:
             return f"{path} needs {elf.needed}"
-        # With the library's own start in it, it has the rest, too, and needs the library in name.
-        if "__libc_start_main" not in imports(data):
-            return f"{path} does not take its start from the library"
+        # One that has all of the library within it needs it in name alone.
+        if not imports(data):
+            return f"{path} takes nothing from the library"
     return ""
 
 
@@ -99,7 +99,8 @@ def imports(data: bytes) -> set[str]:
         # Linkers put the names right behind the symbols.
         for at in range(table, names - 23, 24):
             name, _, _, section = struct.unpack_from("<IBBH", data, at)
-            if not section:
+            # The first symbol of every table is none.
+            if name and not section:
                 end = data.find(b"\0", names + name)
                 found.add(data[names + name : end].decode(errors="replace"))
         return found

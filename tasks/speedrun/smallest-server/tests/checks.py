@@ -443,6 +443,7 @@ def test_a_renewal_that_is_refused(spare, rng):
     server.refuses, server.quits = 1, True
     mark = server.refused
     assert spare.until(lambda: server.refused > mark, lease), "not renewed in time [R5]"
+    spare.pause(0.5)
     spare.nobody("its renewal was refused [R3], [R4]")
     server.silent = False
     assert spare.until(lambda: spare.address in spare.wire.allowed, 3 * AGAIN), "no new one [R3]"

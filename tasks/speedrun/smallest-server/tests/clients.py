@@ -12,6 +12,8 @@ from fetch import Fetch
 
 from benchflow.bench.ethernet import ACK, ICMP, IPV4, PSH, RST, TCP, Frame
 
+SILENT = 18  # seconds
+
 
 def wrong_letter(text: str, rng) -> str:
     """One of its characters is another, which is no space and no end of a line."""
@@ -45,7 +47,7 @@ def mean_nothing(steady, rng) -> None:
         (ACK | PSH, {"head": 15}), (RST, {"ahead": far}), (RST | ACK, {"ahead": far}),
         (ACK, {"known": far}), (ACK | PSH, {"head": 2}),
     ):  # fmt: skip
-        made.spoils_with(flags, **more)
+        made.disturb(flags, **more)
     steady.pause(0.5)
     made.goes_on(request[9:])
     steady.settle([made], 20)
@@ -135,21 +137,25 @@ def say_nothing_sensible(steady, rng) -> None:
 
 
 def are_slow(steady, at_once) -> None:
-    """So many less three say nothing for 20 seconds, and one reads nothing for a while."""
+    """So many less four say nothing for 18 seconds, and one reads nothing for a while."""
     slow = [Fetch(steady.other, b"GET /") for _ in range(at_once - 4)]
     name, short = steady.of(65_536), steady.small
     asked = f"GET /{name} HTTP/1.0\r\n\r\n".encode()
     slow.append(Fetch(steady.other, asked, stall=3000, stalls=12))
-    begun = time.monotonic()
+    silent, begun = slow[:-1], time.monotonic()
+
+    def speak() -> None:
+        # Whoever says nothing for more than 20 seconds may be given up.
+        while silent and time.monotonic() - begun > SILENT:
+            silent.pop().goes_on(f"{short} HTTP/1.0\r\n\r\n".encode())
+
+    steady.wire.tickers.append(speak)
     steady.pause(2)
     steady.serves(steady.small, steady.small, seconds=10, why="[R13] beside slow ones")
     steady.answers(steady.small, peer=steady.far)
-    steady.until(lambda: slow[-1].ended, 40)
-    steady.pause(20 - min(20, time.monotonic() - begun))
-    for one in slow[:-1]:
-        one.goes_on(f"{short} HTTP/1.0\r\n\r\n".encode())
-    steady.settle(slow, 40)
+    steady.settle(slow, 60)
+    steady.wire.tickers.remove(speak)
     steady.whole(name, slow[-1], "[R13] it had only paused")
     for one in slow[:-1]:
-        steady.whole(short, one, "[R13] it had said nothing for 20 s")
+        steady.whole(short, one, "[R13] it had said nothing for 18 s")
     steady.clean()

@@ -69,7 +69,7 @@ class Fetch:
         self._request += more
         self._say()
 
-    def spoils_with(self, flags: int, *, head: int = 5, ahead: int = 0, known: int = 0) -> None:
+    def disturb(self, flags: int, *, head: int = 5, ahead: int = 0, known: int = 0) -> None:
         """A segment of this connection that means nothing, with a right sum: a head of so many
         words, a number so far ahead, or an acknowledgement of what was not sent by so much."""
         body = struct.pack(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import secrets
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from wire import FAULTS, Wire
+from wire import FAULTS, Wire, without_sum
 
 from benchflow.bench.dhcp_message import (
     ACK,
@@ -152,5 +152,5 @@ class Server:
     def _send(self, message: DhcpMessage) -> None:
         packet = udp(self.own, 67, "255.255.255.255", 68, message.pack())
         if secrets.randbits(1):
-            packet = replace(packet, body=packet.body[:6] + b"\0\0" + packet.body[8:])
+            packet = without_sum(packet)
         self.wire.send(Frame(BROADCAST, self.mac, IPV4, packet.pack()))

@@ -12,6 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from heapq import heappop, heappush
 
 from benchflow.bench.ethernet import (
@@ -149,6 +150,11 @@ class Wire:
         if not packet.ttl or (packet.ttl < 2 and not dhcp(packet)):
             return f"{packet.ttl} hops to go, which end at a router"
         return "" if right_sum(packet) else "a wrong sum"
+
+
+def without_sum(packet: Packet) -> Packet:
+    """A datagram with no checksum (RFC 768: zero)."""
+    return replace(packet, body=packet.body[:6] + b"\0\0" + packet.body[8:])
 
 
 def dhcp(packet: Packet) -> bool:

@@ -91,6 +91,24 @@ static void silent(void)
 	WANT(tcsetattr(0, TCSANOW, &sane), 0);
 }
 
+/* Who reads behind the scenes is stopped. */
+static void stopped_where_it_reads(int fd)
+{
+	int status;
+	pid_t job = fork();
+	if (!job) {
+		char byte;
+		setpgid(0, 0);
+		(void)!read(fd, &byte, 1);
+		_exit(0);
+	}
+	setpgid(job, job);
+	WANT(waitpid(job, &status, WUNTRACED), job);
+	HOLDS(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTTIN);
+	kill(job, SIGKILL);
+	waitpid(job, &status, 0);
+}
+
 /* A session of our own, whose terminal is the serial line. */
 static void jobs(void)
 {
@@ -133,35 +151,12 @@ static void jobs(void)
 		WANT(waitpid(job, &status, 0), job);
 		WANT(status & 0x7f, SIGQUIT);
 		tcsetpgrp(fd, getpid());
-		/* Who reads behind the scenes is stopped. */
-		job = fork();
-		if (!job) {
-			char byte;
-			setpgid(0, 0);
-			(void)!read(fd, &byte, 1);
-			_exit(0);
-		}
-		setpgid(job, job);
-		WANT(waitpid(job, &status, WUNTRACED), job);
-		HOLDS(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTTIN);
-		kill(job, SIGKILL);
-		waitpid(job, &status, 0);
+		stopped_where_it_reads(fd);
 		/* So is who would read single bytes. */
 		struct termios bytewise = sane;
 		bytewise.c_lflag &= ~ICANON;
 		WANT(tcsetattr(fd, TCSANOW, &bytewise), 0);
-		job = fork();
-		if (!job) {
-			char byte;
-			setpgid(0, 0);
-			(void)!read(fd, &byte, 1);
-			_exit(0);
-		}
-		setpgid(job, job);
-		WANT(waitpid(job, &status, WUNTRACED), job);
-		HOLDS(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTTIN);
-		kill(job, SIGKILL);
-		waitpid(job, &status, 0);
+		stopped_where_it_reads(fd);
 		WANT(tcsetattr(fd, TCSANOW, &sane), 0);
 		_exit(0);
 	}
