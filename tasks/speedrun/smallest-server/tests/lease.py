@@ -68,7 +68,7 @@ class Server:
     deaf: int = 0
     refuses: int = 0
     quits: bool = False  # it is silent once it has refused
-    refused: int = 0  # what was heard when it refused last
+    refused: int = 0  # how many messages were heard when it refused last
     silent: bool = False
     strangers: bool = False
     heard: list[Heard] = field(default_factory=list)
