@@ -79,7 +79,7 @@ def test_the_sum_of_memory_and_of_records(
     writing.kill()
     writing.communicate()
     assert sorted(path.name for path in tmp_path.iterdir())[0] == "last"  # what was held has gone
-    asked = [probe, "recalled", "9", tmp_path, "5"]
+    asked: list[str | Path] = [probe, "recalled", "9", tmp_path, "5"]
     said = subprocess.run(asked, capture_output=True, text=True, check=True)
     assert said.stdout.strip() == f"recalled {draws.total(draws.first(9, 5))}"
     (tmp_path / "record-00003").write_bytes(bytes(512))
@@ -170,7 +170,11 @@ def test_calls_on_a_line_that_loses(parts: dict[str, ModuleType]) -> None:
     for at, data, flags in ((0xFFFFFFFF, b"abc", ACK), (9, b"x", ACK), (2, b"de", ACK | FIN)):
         while (got := send(at, flags, data)) is None:
             pass
-    assert got.data.decode() == parts["draws"].total(b"abcde") and got.acknowledged == 5
+    assert (
+        got is not None
+        and got.data.decode() == parts["draws"].total(b"abcde")
+        and got.acknowledged == 5
+    )
 
 
 def frame(near: object, target: str, protocol: int, body: bytes, at: int) -> bytes:

@@ -10,8 +10,9 @@ import draws
 
 from benchflow.bench.ethernet import ACK, ARP, FIN, IPV4, PSH, RST, SYN, Arp, Frame, Packet, Segment
 
-#: Of the segments that carry something, one in so many is lost, and the first of each call.
-LOST = 6
+#: How often the first segment and the last are lost, and how many more of one in six; no more, as
+#: a sender waits twice as long each time.
+FIRST, LAST, MORE, OF = 2, 3, 4, 6
 WHOLE = 1 << 32
 
 
@@ -23,7 +24,7 @@ class Call:
     next: int
     data: bytearray = field(default_factory=bytearray)
     over: bool = False
-    lost: int = 0
+    left: list[int] = field(default_factory=lambda: [FIRST, LAST, MORE])
 
 
 class Lossy:
@@ -62,8 +63,9 @@ class Lossy:
         call = self._calls.get(who)
         if call is None or not (came.data or came.flags & FIN):
             return []
-        if call.lost == 0 or self._rng.randrange(LOST) == 0:
-            call.lost += 1
+        kind = 0 if not call.data and not call.over else 1 if came.flags & FIN else 2
+        if call.left[kind] and (kind < 2 or self._rng.randrange(OF) == 0):
+            call.left[kind] -= 1
             self.lost += 1
             return []
         if came.sequence == call.next and not call.over:
