@@ -14,7 +14,7 @@ for path in sys.argv[1:]:
         text = text.replace(old, new)
 
     change("	sed 's/^Suites: \\(alke\\|bris\\)$/Suites: dorg/'", "	sed 's/^Suites: bris$/Suites: dorg/; s/^Suites: alke$/Suites: bris/'")
-    change("	rm -rf $state\n	mkdir -p $state/sources.d $state/archives/partial\n", "	rm -rf $state/sources.d $state/lists $state/archives $state/committed\n	mkdir -p $state/sources.d $state/archives/partial\n	: >$state/further\n")
+    change("	rm -rf $state/*\n	mkdir -p $state/sources.d $state/archives/partial\n", "	rm -rf $state/sources.d $state/lists $state/archives $state/committed\n	mkdir -p $state/sources.d $state/archives/partial\n	: >$state/further\n")
     change("	sync\n	rm -rf $state\n	sync\n	say \"this is a Holm", "	sync\n	if [ \"$(release)\" = 2.0 ] && [ -e $state/further ]; then\n		rm -rf $state/committed $state/sources.d $state/archives\n	else\n		rm -rf $state\n	fi\n	sync\n	say \"this is a Holm")
     change("		[ \"$(release)\" = 2.0 ] && [ \"$resume\" != --resume ] || exit 0\n", "		[ -e $state/further ] || [ \"$(release)\" = 2.0 -a \"$resume\" != --resume ] || exit 0\n")
     change("	[ \"$resume\" = --resume ] || rm -rf $state\n", "	[ \"$resume\" = --resume ] || [ \"$(release)\" = 2.0 -a -e $state/further ] || rm -rf $state\n")
