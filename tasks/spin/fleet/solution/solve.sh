@@ -162,4 +162,4 @@ mkdir -p $out
 rm -rf $out/archive
 mv "$archive" $out/archive
 cp "$work/keys/dorg.key" $out/dorg.key
-ls -lR $out | head -n 40
+ls -ls $out

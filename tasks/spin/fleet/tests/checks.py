@@ -234,9 +234,9 @@ def test_packages_of_3_0_are_taken(ready, now, site, word, nonce):
 
 @milestone("service", weight=2, requires=["three"], proves=["R19"], title="The service comes back")
 def test_it_comes_back_however_often_it_ends(ready, site):
-    ready.end_service("holm-ledger", 12)
+    ready.end_service("holm-ledger", 40)
     said = ready.ask("version", seconds=15)
-    assert said == ["version 3.0"], f"killed twelve times it says {said} [R19]"
+    assert said == ["version 3.0"], f"killed again and again it says {said} [R19]"
 
 
 @check("service", proves=["R12", "R19"])
@@ -245,9 +245,13 @@ def test_it_counts(ready, site, nonce):
     for number, total in ((40, 40), (2, 42)):
         said = ready.ask(f"add {name} {number}")
         assert said == [f"total {total}"], f"add {number}: {said}, not total {total} [R12]"
-    site.registers[name] = 42
     ready.end_service("holm-ledger")
-    site.registers_are_there(ready)
+    # Of this start alone: later checks go back to a snapshot from before it.
+    site.registers[name] = 42
+    try:
+        site.registers_are_there(ready)
+    finally:
+        del site.registers[name]
 
 
 @check("service", proves=["R19"])

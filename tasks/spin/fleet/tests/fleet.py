@@ -91,7 +91,7 @@ class Two:
         assert status == 0, f"the field's holm-upgrade: {status}: {station.log('upgrade')}"
         site.book(station)
         # What a night of bad lines does to its service.
-        station.end_service("holm-registry", 12)
+        station.end_service("holm-registry", 40)
         station.say("sync")
 
     def _nightly(self) -> None:

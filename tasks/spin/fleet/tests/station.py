@@ -128,12 +128,12 @@ class Station(Guest):
         return self.say(f"stat -c %U /proc/{number}")
 
     def end_service(self, user: str, times: int = 1) -> None:
-        """Kill what `user` runs, as often as that."""
+        """Kill what `user` runs, as often as that, soon after it is there again."""
         find = f"find /proc -maxdepth 1 -name '[0-9]*' -user {user}"
         self.say(
             f"for time in $(seq {times}); do for p in $({find}); do kill -KILL ${{p#/proc/}}; done;"
-            " sleep 1.2; done",
-            30 + 5 * times,
+            " sleep 0.3; done",
+            60 + 3 * times,
         )
 
     def who_can_write(self, user: str, *paths: str) -> str:

@@ -1,10 +1,32 @@
 #!/bin/bash
-# A 1.0 goes through 2.0: the same upgrade twice, with a note of its own that says how far it is to go.
+# A 1.0 goes through 2.0: both releases are fetched before anything is installed, and installed one after the other.
 set -eu
 cat >/tmp/changes <<'CHANGES'
 python3 - "$(upgrade 1.1)" "$(upgrade 2.1)" "$(upgrade 3.0)" <<'EDIT'
 import sys
 
+FETCH = r'''
+	if [ "$(release)" = 1.0 ]; then
+		at=/first
+		mkdir -p $state/first/sources.d $state/first/archives/partial
+		cp -a /var/lib/apt/lists $state/first/
+		sed 's/^Suites: alke$/Suites: bris/' /etc/apt/sources.list.d/holm.sources >$state/first/sources.d/holm.sources
+		next update --error-on=any || give_up "the archive of 2.0 is not to be had"
+		next --download-only dist-upgrade || give_up "2.0 cannot be fetched"
+		at=
+	fi
+'''
+FIRST = r'''
+	at=
+	if [ -d $state/first ] && [ ! -e $state/first/done ]; then
+		dpkg --force-confdef --force-confold --configure -a 9>&-
+		at=/first
+		next --no-download -f install && next --no-download dist-upgrade || return 1
+		at=
+		sync
+		: >$state/first/done
+	fi
+'''
 for path in sys.argv[1:]:
     text = open(path).read()
 
@@ -13,11 +35,12 @@ for path in sys.argv[1:]:
         assert text.count(old) == 1, old
         text = text.replace(old, new)
 
-    change("	sed 's/^Suites: \\(alke\\|bris\\)$/Suites: dorg/'", "	sed 's/^Suites: bris$/Suites: dorg/; s/^Suites: alke$/Suites: bris/'")
-    change("	rm -rf $state/*\n	mkdir -p $state/sources.d $state/archives/partial\n", "	rm -rf $state/sources.d $state/lists $state/archives $state/committed\n	mkdir -p $state/sources.d $state/archives/partial\n	: >$state/further\n")
-    change("	sync\n	rm -rf $state\n	sync\n	say \"this is a Holm", "	sync\n	if [ \"$(release)\" = 2.0 ] && [ -e $state/further ]; then\n		rm -rf $state/committed $state/sources.d $state/archives\n	else\n		rm -rf $state\n	fi\n	sync\n	say \"this is a Holm")
-    change("		[ \"$(release)\" = 2.0 ] && [ \"$resume\" != --resume ] || exit 0\n", "		[ -e $state/further ] || [ \"$(release)\" = 2.0 -a \"$resume\" != --resume ] || exit 0\n")
-    change("	[ \"$resume\" = --resume ] || rm -rf $state\n", "	[ \"$resume\" = --resume ] || [ \"$(release)\" = 2.0 -a -e $state/further ] || rm -rf $state\n")
+    change("SourceParts=$state/sources.d", "SourceParts=$state$at/sources.d")
+    change("Lists=$state/lists", "Lists=$state$at/lists")
+    change("		-o Dir::State::Lists=$state$at/lists -o Dir::Cache::Archives=$state/archives", "		-o Dir::State::Lists=$state$at/lists -o Dir::Cache::Archives=$state$at/archives")
+    change("resume=${1:-}\n", "resume=${1:-}\nat=\n")
+    change("	next --download-only dist-upgrade || give_up \"3.0 cannot be fetched\"\n", "	next --download-only dist-upgrade || give_up \"3.0 cannot be fetched\"" + FETCH)
+    change("go_forward() {\n", "go_forward() {" + FIRST)
     open(path, "w").write(text)
 EDIT
 CHANGES

@@ -1,7 +1,8 @@
 #!/bin/bash
 # Empty packages lead from the old names to the new one and stay; reprepro makes the indexes; the new key has a second name and a subkey for encryption.
 set -eu
-cp -r /solution /tmp/own
+own=$(mktemp -d)
+cp -r /solution/. "$own"
 cat >/tmp/changes <<'CHANGES'
 for name in holm-tally holm-registry; do
 	mkdir -p "$packages/$name-3.0/DEBIAN"
@@ -31,8 +32,10 @@ for v in 1.1 2.1 3.0; do
 done
 grep -q gone=holm-relay "$(upgrade 2.1)"
 CHANGES
-python3 - <<'EDIT'
-text = open("/tmp/own/solve.sh").read()
+python3 - "$own/solve.sh" <<'EDIT'
+import sys
+
+text = open(sys.argv[1]).read()
 
 
 def change(old, new):
@@ -68,6 +71,6 @@ CONF
 	rm -r "$archive/holm/pool/$suite"
 done
 """)
-open("/tmp/own/solve.sh", "w").write(text)
+open(sys.argv[1], "w").write(text)
 EDIT
-LOCAL_CHANGES=/tmp/changes bash /tmp/own/solve.sh
+LOCAL_CHANGES=/tmp/changes bash $own/solve.sh
