@@ -102,7 +102,7 @@ def test_nor_other_keys(one, now, site):
 
 @milestone("refuses", weight=2, requires=["updates"], proves=["R10"], title="Not on bad ground")
 def test_a_3_0_that_a_thief_has_signed(one, now, site):
-    one.line.change(now.suite("dorg", keys=("bris",)))
+    one.line.serve({**now.all(), **now.suite("dorg", keys=("bris",))})
     _stays_one(one, now, site, "dorg is signed by bris.key alone")
 
 

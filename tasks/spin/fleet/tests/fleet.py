@@ -39,16 +39,18 @@ def refuses(station: Station, now: Archives, spare: str, **attacks: str) -> None
     evil = {suite: f"evil-{secrets.token_hex(3)}" for suite in attacks}
     for suite, key in attacks.items():
         station.line.change(now.suite(suite, Deb(evil[suite], "6.6"), keys=(key,)))
-    station.apt("update")
-    for suite, name in evil.items():
-        station.apt(f"-y install {name}")
-        assert station.version(name) is None, (
-            f"a package was taken from {suite}, which {WORDS[attacks[suite]]}"
+    try:
+        station.apt("update")
+        for suite, name in evil.items():
+            station.apt(f"-y install {name}")
+            assert station.version(name) is None, (
+                f"a package was taken from {suite}, which {WORDS[attacks[suite]]}"
+            )
+        assert station.apt(f"-y install {spare}") == 0, (
+            f"{spare}, which it knew, cannot be installed while {attacks} are refused [R8]"
         )
-    assert station.apt(f"-y install {spare}") == 0, (
-        f"{spare}, which it knew, cannot be installed while {attacks} are refused [R8]"
-    )
-    station.line.serve(now.all())
+    finally:
+        station.line.serve(now.all())
     status = station.apt("update")
     assert status == 0, f"apt-get update: {status} when all is in order again [R8]"
 
