@@ -56,7 +56,7 @@ def archive(deliverable):
 
 @pytest.fixture(scope="session")
 def suites(archive):
-    """The delivered suites, whoever has signed them."""
+    """The delivered suites, by whatever key they are signed."""
     return {name: read_suite(archive / below, name, INDEX) for name, below in SUITES.items()}
 
 

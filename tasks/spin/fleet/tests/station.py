@@ -159,6 +159,6 @@ class Station(Guest):
         )
 
     def upgrading(self) -> bool:
-        """Whether a holm-upgrade is at work, whoever called it."""
+        """Whether a holm-upgrade is at work, called here or by the station itself."""
         look = "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -c '/holm-upgrade$'"
         return self.run(look).stdout.strip() != "0"
