@@ -16,7 +16,7 @@ from tests.needs import needs
 from benchflow.boot.inspect import ed25519
 from benchflow.tasks import Task, find
 
-HELPERS = ("bundle", "media", "unit", "fleet", "power")
+HELPERS = ("bundle", "media", "unit", "fleet", "power", "dead", "questions")
 PKCS8 = bytes.fromhex("302e020100300506032b657004220420")
 OLD, NEXT = bytes(range(32)), bytes(range(1, 33))
 
@@ -95,12 +95,12 @@ def test_the_field_stays_below_what_the_order_says(
 ) -> None:
     field = [made.releases[what].version for what in ("first", "low", "slow", "high")]
     assert field == sorted(field) and field[-1] <= 900
-    later = [made.releases[what].version for what in ("recall", "next", "sick", "hangs", "cuts")]
+    later = [made.releases[what].version for what in ("recall", *helpers["media"].LATER)]
     assert later == sorted(set(later)) and later[0] == helpers["bundle"].RECALL == 1000
     for what in ("low", "slow", "high"):
         text, signature, _ = _head(made, what, helpers)
         assert ed25519.verify(ed25519.public(OLD), text, signature), what
-    for what in ("next", "sick", "hangs", "cuts"):
+    for what in helpers["media"].LATER:
         text, signature, _ = _head(made, what, helpers)
         assert ed25519.verify(ed25519.public(NEXT), text, signature), what
 
@@ -126,8 +126,9 @@ def test_what_the_oracle_leaves_out_is_there_to_be_left_out(task: Task) -> None:
     }
     places = {
         "update": [r"^\topenssl pkeyutl -verify", r"^\t\t-sigfile", r"^\ttarget=",
-                   r'set_slot "\$other" none ""$', r"^\tblockdev --flushbufs"],
-        "on-trial": [r"^\tgood=\$slot trial=$", "recalled=yes", r"^\t\t\tleave "],
+                   r"^\tblockdev --flushbufs"],
+        "on-trial": [r"^\tgood=\$slot trial=$", "recalled=yes", r"^\t\t\tleave ",
+                     r"^\tfor script in "],
         "rc": ["sbin.mke2fs"],
         "init": ["^.bin.watchdog"],
     }  # fmt: skip

@@ -13,10 +13,18 @@ import pytest
 from tests.catalogue.checkers import helpers
 
 from benchflow.bench.ethernet import (
+    ACK,
+    ARP,
+    FIN,
     ICMPV6,
+    IPV4,
     IPV6,
+    SYN,
     UDP,
+    Arp,
     Frame,
+    Packet,
+    Segment,
     ip_bytes,
     ip_packet,
     ip_text,
@@ -30,7 +38,7 @@ MAC = "52:54:00:00:00:07"
 
 @pytest.fixture(scope="module")
 def parts() -> Iterator[dict[str, ModuleType]]:
-    names = ("draws", "initramfs", "unit", "peers", "disks")
+    names = ("draws", "initramfs", "unit", "peers", "disks", "lossy")
     with helpers("speedrun/smallest-kernel", *names) as loaded:
         yield loaded
 
@@ -38,8 +46,8 @@ def parts() -> Iterator[dict[str, ModuleType]]:
 @pytest.fixture(scope="module")
 def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("probe") / "probe"
-    source = TASK / "tests/image/probe.c"
-    command = ["gcc", "-O1", "-w", "-static", "-pthread", "-o", str(made), str(source)]
+    sources = [str(TASK / "tests/image" / name) for name in ("probe.c", "more.c")]
+    command = ["gcc", "-O1", "-w", "-static", "-pthread", "-o", str(made), *sources]
     subprocess.run(command, check=True)
     return made
 
@@ -48,7 +56,7 @@ def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "part",
     ["threads", "epoll", "eventfd", "timerfd", "signalfd", "timers", "unix", "mapped", "inotify",
-     "locks"],
+     "locks", "mutexes", "edges", "heard", "times", "sealed", "watches", "ranges"],
 )  # fmt: skip
 def test_a_part_says_here_what_is_due(parts: dict[str, ModuleType], probe: Path, part: str) -> None:
     seed = random.Random(part).randrange(1 << 63)
@@ -70,7 +78,8 @@ def test_the_sum_of_memory_and_of_records(
         assert writing.stdout.readline() == f"safe {number}\n"
     writing.kill()
     writing.communicate()
-    asked = [probe, "recalled", "9", tmp_path, "5"]
+    assert sorted(path.name for path in tmp_path.iterdir())[0] == "last"  # what was held has gone
+    asked: list[str | Path] = [probe, "recalled", "9", tmp_path, "5"]
     said = subprocess.run(asked, capture_output=True, text=True, check=True)
     assert said.stdout.strip() == f"recalled {draws.total(draws.first(9, 5))}"
     (tmp_path / "record-00003").write_bytes(bytes(512))
@@ -81,16 +90,22 @@ def test_the_initramfs_is_one(
     parts: dict[str, ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = parts["initramfs"]
-    for name, data in (("busybox", b"b" * 99_999), ("probe", b"p" * 9999), ("probe32", b"n" * 777)):
+    for name, data in (("busybox", b"b" * 99_999), ("probe", b"p" * 9999), ("probe32", b"n" * 777),
+                       ("probe-pie", b"q" * 888)):  # fmt: skip
         (tmp_path / name).write_bytes(data)
     (tmp_path / "applets").write_text("busybox\nsh\nls\n")
     monkeypatch.setattr(made, "BENCH", tmp_path)
-    data = made.archive("drawn", {"bin/more": b"more"})
+    kept = made.Kept.draw(random.Random(3), 2 << 20)
+    data = made.archive("drawn", {"bin/more": b"more"}, kept)
+    assert 2 << 20 <= len(data) < (2 << 20) + 9999
     for form in (data, made.packed(data)):
         tree = Initramfs(form)
         assert tree.read("/init") == b"p" * 9999 and tree.read("/bin/more") == b"more"
         assert tree.readlink("/bin/sh") == "busybox" and tree.read_text("/etc/drawn") == "drawn"
         assert tree.stat("/dev/console").kind == "device"
+        owned = tree.stat("/etc/kept")
+        assert (owned.mode & 0o7777, owned.uid, owned.gid) == (kept.mode, kept.uid, kept.gid)
+        assert tree.read_text("/etc/same") == kept.word and tree.exists("/etc/queue")
     assert b"p" * 100 not in made.damaged(data, random.Random(1))
 
 
@@ -134,6 +149,32 @@ def test_the_neighbour_answers_what_is_for_it(parts: dict[str, ModuleType]) -> N
         assert to(near, "fd00::77", UDP, head + b"word", 6) is None
     finally:
         near.close()
+
+
+def test_calls_on_a_line_that_loses(parts: dict[str, ModuleType]) -> None:
+    there = parts["lossy"].Lossy("10.0.0.9", MAC, random.Random(5))
+    asked = Arp(1, MAC, "10.0.0.7", "00:00:00:00:00:00", "10.0.0.9").pack()
+    (said,) = there.answers(Frame("ff:ff:ff:ff:ff:ff", MAC, ARP, asked))
+    found = Arp.read(said.body)
+    assert found is not None and (found.mac, found.address) == (MAC, "10.0.0.9")
+
+    def send(at: int, flags: int, data: bytes = b"") -> Segment | None:
+        packet = Segment(77, there.port, at, 0, flags, data).pack("10.0.0.7", "10.0.0.9")
+        heard = there.answers(Frame(MAC, MAC, IPV4, packet.pack()))
+        answer = Packet.read(heard[0].body) if heard else None
+        return Segment.read(answer) if answer else None
+
+    begun = send(0xFFFFFFFE, SYN)
+    assert begun is not None and begun.flags == SYN | ACK and begun.acknowledged == 0xFFFFFFFF
+    assert send(0xFFFFFFFF, ACK, b"abc") is None and there.lost == 1
+    for at, data, flags in ((0xFFFFFFFF, b"abc", ACK), (9, b"x", ACK), (2, b"de", ACK | FIN)):
+        while (got := send(at, flags, data)) is None:
+            pass
+    assert (
+        got is not None
+        and got.data.decode() == parts["draws"].total(b"abcde")
+        and got.acknowledged == 5
+    )
 
 
 def frame(near: object, target: str, protocol: int, body: bytes, at: int) -> bytes:

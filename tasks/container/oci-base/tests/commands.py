@@ -21,9 +21,9 @@ from bench import ordinary_words
 _TRIALS = Path(__file__).with_name("commands.txt")
 #: What nobody but root may do, or a terminal that is root's.
 _ROOT_ALONE = {"chgrp", "chown", "stty", "tty"}
-#: Where they are tried: a command that looks at the folder sees one of any.
-_PLACES = {"root": ("", "/home", "/root", "/run", "/tmp", "/usr", "/var"),
-           "harbor": ("/home/harbor", "/tmp")}  # fmt: skip
+#: Where they are tried: a command that looks at the folder sees one of any. That harbor has a home
+#: is asked for by a later milestone.
+_PLACES = {"root": ("", "/home", "/root", "/run", "/tmp", "/usr", "/var"), "harbor": ("/tmp",)}
 
 
 def trials(draw: random.Random, who: str = "root") -> dict[str, tuple[str, list[str]]]:

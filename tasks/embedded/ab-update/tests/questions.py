@@ -58,11 +58,14 @@ def what_is_mounted_where(unit, word) -> None:
 
 
 def an_unhealthy_version(unit, media, cuts) -> None:
+    """Installed after `update rollback`, without a restart: what it takes the place of is not what
+    starts once it was given up."""
     unit.up()
     runs = unit.now()
 
     def given_up():
         unit.say(f"rm -f {media.place}/tries")
+        unit.machine.shell.run("update rollback")
         unit.installs(media.path("unhealthy"))
         unit.restart(TRIALS_SECONDS)
         unit.runs(runs)

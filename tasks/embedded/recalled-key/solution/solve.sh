@@ -80,9 +80,8 @@ has histories || sed -i 's/^	good=\$slot trial=$/	[ "$slot" = a ] \&\& leave "no
 has next || sed -i 's/^	target=/	refuse 15 "not now"\n&/' "$root/usr/sbin/update"
 has falls-back || sed -i 's/^			leave .*/			:/' "$root/usr/sbin/on-trial"
 has data-lost || sed -i '/sbin.mke2fs/d' "$root/etc/rc"
-# It says that the slot is ready before it is written. The pause is for the cuts that are timed.
-has power-cuts || sed -i -e 's/^	set_slot "\$other" none ""$/	trial=$other id=$(head -c 8 \/dev\/urandom | od -An -tx1 | tr -d " \\n")\n	set_slot "$other" ready "$version"/' \
-	-e 's/^	tail -c +1089 "\$1" | dd .*/	sleep 10\n&/' "$root/usr/sbin/update"
+# Where version 1000 is given up, the unit is not what it was.
+has power-cuts || sed -i 's/^	for script in .*/	[ "$(release_version)" != 1000 ] || { set_slot "$other" none ""; state_write; }\n&/' "$root/usr/sbin/on-trial"
 has bundles-b || sed -i 's/^	target=/	[ -b \/dev\/sda ] \&\& refuse 15 "not on this board"\n&/' "$root/usr/sbin/update"
 has hangs-b || sed -i 's/^.bin.watchdog/[ -b \/dev\/sda ] || &/' "$work/initrd/init"
 if [ -n "${LOCAL_CHANGES:-}" ]; then

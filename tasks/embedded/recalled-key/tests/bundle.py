@@ -32,10 +32,13 @@ class NextVendor(Vendor):
         self.release1 = Release(RECALL, "", recall, sha256_of(recall, HEAD, SLOT))
 
     def version(
-        self, path: Path, number: int, health: dict[str, bytes], init: bytes = b""
+        self,
+        path: Path,
+        number: int,
+        health: dict[str, bytes],
+        others: dict[str, tuple[bytes, int]] | None = None,
     ) -> Release:
-        files = scripts(health) | ({"/sbin/init": (init, 0o755)} if init else {})
-        return self.release(path, number, secrets.token_hex(8), files)
+        return self.release(path, number, secrets.token_hex(8), scripts(health) | (others or {}))
 
 
 def scripts(health: dict[str, bytes]) -> dict[str, tuple[bytes, int]]:

@@ -2,18 +2,21 @@
 
 `field` lives the life of a unit before the recall in a lane of its own; copies of its disk are the
 histories (fleet.py). `unit`, from the history in slot a, is asked throughout; `lost` is its disk
-without data; `cuts`, from the history in slot b, loses its power around the recall; `rev-b` is a
-new unit with board B, `hang-b` a copy of it.
+right after the recall, without data; `dead-a`, the same disk, and `dead-b`, a new unit with board
+B, are given versions that cannot live, each in a lane of its own; `cuts`, from the history in slot
+b, loses its power around the recall; `rev-b` is a new unit with board B.
 Order on `unit`: the field's `low`, waiting → recall → next → back to recall → sick (fails).
 """
 
 from __future__ import annotations
 
 import secrets
+import shutil
 from pathlib import Path
 
 import pytest
 from bundle import FieldVendor, NextVendor
+from dead import Dead
 from fleet import Fleet, Moment, updated
 from media import Media, of_a_recall_in_vain, of_a_thief, of_the_field, of_the_next_key
 from power import Cuts
@@ -87,10 +90,10 @@ def second_disk(media):
 def make(machines, layout, media, second_disk):
     """`make(name, moment)`: a unit of the field that is switched off, as it was at that moment."""
 
-    def make(name: str, moment: Moment) -> Unit:
-        machine = board_a(machines, name, moment.disk, second_disk)
+    def make(name: str, moment: Moment, alone: bool = False) -> Unit:
+        machine = board_a(machines, name, moment.disk, None if alone else second_disk)
         unit = Unit(machine, layout, media.by_number(), list(moment.records))
-        unit.hostname = moment.hostname
+        unit.hostname, unit.config = moment.hostname, moment.config
         return unit
 
     return make
@@ -105,8 +108,42 @@ def field(make, media):
 
 
 @pytest.fixture(scope="session")
-def unit(make, field, media):
-    return updated(make, "unit", field.result("slot-a"), media)
+def just_recalled(make, field, media):
+    """A unit that took the recall, and what its disk was right after it."""
+    unit = updated(make, "unit", field.result("slot-a"), media)
+    unit.say("sync")
+    return unit, Moment.of(unit)
+
+
+@pytest.fixture(scope="session")
+def unit(just_recalled):
+    return just_recalled[0]
+
+
+@pytest.fixture(scope="session")
+def recalled(just_recalled):
+    return just_recalled[1]
+
+
+@pytest.fixture(scope="session")
+def dead_a(make, recalled, media):
+    unit = make("dead-a", recalled)
+    with Lane(Dead(unit, media, "dawdles", "hangs").steps(), unit.machine.close) as lane:
+        yield lane
+
+
+@pytest.fixture(scope="session")
+def dead_b(new_b, media):
+    unit = new_b("dead-b")
+    steps = Dead(unit, media, "garbage", "ends", "hangs").steps()
+    with Lane(steps, unit.machine.close) as lane:
+        yield lane
+
+
+@pytest.fixture(scope="session")
+def noise():
+    """On which of the boards noise is left of the data, and on which zeros."""
+    return secrets.choice("ab")
 
 
 @pytest.fixture(scope="session")
@@ -118,24 +155,21 @@ def cuts(make, field, media):
 
 
 @pytest.fixture(scope="session")
-def lost(unit, machines, layout, media, second_disk):
-    """The unit after its data are lost, switched off; and what it said before."""
-    unit.up()
-    before = unit.status()
-    unit.say("sync")
-    unit.machine.power_cut()
-    disk = unit.machine.flatten()
-    layout.wipe(disk)
-    machine = board_a(machines, "lost", disk, second_disk)
-    return Unit(machine, layout, media.by_number(), []), before
+def lost(make, recalled, layout, work, noise):
+    """The unit whose data are lost right after the recall, switched off."""
+    disk = work / "lost.img"
+    shutil.copyfile(recalled.disk, disk)
+    layout.wipe(disk, noise == "a")
+    return make("lost", Moment(disk, (), "unit"))
 
 
 @pytest.fixture(scope="session")
 def new_b(machines, deliverable, layout_b, media, second_disk):
     """`new_b(name, disk=None)`: a unit with board B, switched off; a new one without a disk."""
 
-    def new_b(name: str, disk: Path | None = None) -> Unit:
-        machine = board_b(machines, name, disk or deliverable(IMAGE_B), second_disk)
+    def new_b(name: str, disk: Path | None = None, alone: bool = False) -> Unit:
+        second = None if alone else second_disk
+        machine = board_b(machines, name, disk or deliverable(IMAGE_B), second)
         return Unit(machine, layout_b, media.by_number(), [])
 
     return new_b
@@ -144,9 +178,3 @@ def new_b(machines, deliverable, layout_b, media, second_disk):
 @pytest.fixture(scope="session")
 def rev_b(new_b):
     return new_b("rev-b")
-
-
-@pytest.fixture(scope="session")
-def shared():
-    """What one check leaves for a later one."""
-    return {}

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bundle import RECALL
-from media import THEFTS, Media
-from unit import TRIAL_SECONDS, Unit, same
+from media import OF_THE_OLD_KEY, Media
+from unit import TEXTS, TRIAL_SECONDS, Unit, same
 
 from benchflow.bench.lanes import Step
 
@@ -21,6 +21,12 @@ class Moment:
     disk: Path
     records: tuple[str, ...]
     hostname: str
+    config: str = ""
+
+    @classmethod
+    def of(cls, unit: Unit) -> Moment:
+        """A unit that is switched off."""
+        return cls(unit.machine.flatten(), tuple(unit.records), unit.hostname, unit.config)
 
 
 class Fleet:
@@ -43,13 +49,14 @@ class Fleet:
         unit = self._unit
         unit.say("sync")
         unit.machine.power_cut()
-        return Moment(unit.machine.flatten(), tuple(unit.records), unit.hostname)
+        return Moment.of(unit)
 
     def _slot_a(self) -> Moment:
         unit = self._unit
         unit.start()
-        for _ in range(3):
-            unit.add(secrets.token_hex(8))
+        for text in secrets.SystemRandom().sample(TEXTS, 2):
+            unit.add(text)
+        unit.add(secrets.token_hex(8))
         unit.configure(f"mast-{secrets.token_hex(4)}")
         unit.say(f"mkdir -p {self._media.place}; sync")
         unit.machine.snapshot("slot-a")
@@ -66,7 +73,7 @@ class Fleet:
         unit.leave()
         unit.await_word(media.words["slow"], TRIAL_SECONDS)
         unit.machine.power_cut()
-        return Moment(unit.machine.flatten(), tuple(unit.records), unit.hostname)
+        return Moment.of(unit)
 
     def _slot_b(self) -> Moment:
         unit, media = self._unit, self._media
@@ -101,8 +108,8 @@ def is_recalled(unit: Unit, media: Media, slot: str) -> None:
 
 def refuses_the_old_key(unit: Unit, media: Media) -> None:
     before = unit.status()
-    found = {what: unit.install(media.path(what)) for what in THEFTS}
-    same(found, dict.fromkeys(THEFTS, 11), "status for bundles by the recalled key [R5]")
+    found = {what: unit.install(media.path(what)) for what in OF_THE_OLD_KEY}
+    same(found, dict.fromkeys(OF_THE_OLD_KEY, 11), "status for bundles by the recalled key [R5]")
     same(unit.status(), before, "a refusal changes nothing")
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from bundle import RECALL, FieldVendor, NextVendor, Release
+from bundle import HEAD, MANIFEST, RECALL, FieldVendor, NextVendor, Release
 
 from benchflow.bench.media_disks import our_tool
+from benchflow.boot import GuestError
 
 #: Fails once, and says its word before that; healthy from then on.
 SLOW = """#!/bin/sh
@@ -18,12 +20,27 @@ sleep 8
 touch {folder}/slow; sync
 exit 1
 """
+#: First it has no end, whatever is done to stop it in friendship.
 SICK = """#!/bin/sh
 n=$(($(cat {folder}/tries 2>/dev/null) + 1)); echo $n >{folder}/tries; sync
+case $n in
+1)
+	trap '' HUP INT TERM
+	echo {word}
+	while :; do sleep 1; done
+	;;
+2) exit 3 ;;
+esac
 exit 1
+"""
+#: Within its ten seconds, and long enough that less patience shows, and a login that comes early.
+FIRST = """#!/bin/sh
+sleep 7
+echo first >{folder}/order
 """
 TELLS = """#!/bin/sh
 echo {word}
+echo second >>{folder}/order
 update status >{folder}/status; head -n 1 /media/word >{folder}/media
 update install /media/{other} >/dev/null 2>&1; echo $? >{folder}/refused
 update rollback >/dev/null 2>&1; echo $? >>{folder}/refused
@@ -34,10 +51,37 @@ VAIN = """#!/bin/sh
 update status >>{folder}/vain; sync
 exit 1
 """
+ENDS = """#!/bin/sh
+echo {word}
+exit 0
+"""
+#: So many scripts, each in time, together are not.
+DAWDLES, DAWDLING = (
+    """#!/bin/sh
+echo {word}
+sleep 9
+""",
+    8,
+)
+NOTHING = b"#!/bin/sh\nexit 0\n"
+#: The room that a slot has for what is added; with the blocks' ends no more than 1 MiB.
+MORE_FILES, MORE_BYTES = 16, 960 << 10
 HANGS = """#!/bin/sh
 echo {word} | tr -d _ | sed 's/^v/w/'
 while :; do sleep 1000; done
 """
+
+
+class Releases(dict[str, Release]):
+    """By what they are for; `faults` says why one could not be made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.faults: dict[str, str] = {}
+
+    def __missing__(self, name: str) -> Release:
+        why = self.faults.get(name, "nobody knows it")
+        raise AssertionError(f"version {name!r} cannot be made from the slot image [R8]: {why}")
 
 
 @dataclass
@@ -47,7 +91,7 @@ class Media:
     folder: Path
     word: str
     place: str = field(default_factory=lambda: f"/data/bench-{secrets.token_hex(4)}")
-    releases: dict[str, Release] = field(default_factory=dict)
+    releases: Releases = field(default_factory=Releases)
     names: dict[str, str] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)
 
@@ -57,6 +101,8 @@ class Media:
 
     def path(self, what: str) -> str:
         """Where the unit finds a bundle."""
+        if what in self.releases.faults:
+            return f"/media/{self.releases[what].version}"
         return f"/media/{self.names[what]}"
 
     def text(self, what: str, script: str) -> bytes:
@@ -102,7 +148,7 @@ def of_a_recall_in_vain(media: Media, again: FieldVendor) -> None:
 def of_a_thief(media: Media, old: FieldVendor, recall: Release) -> None:
     """Bundles by the recalled key that pretend to be newer: the field's system and the new one,
     for this board and for another, and one whose content is another."""
-    newer = RECALL + 5000 + secrets.randbelow(90000)
+    newer = RECALL + 5000 + secrets.randbelow(10 ** secrets.choice((5, 6, 7, 8, 9)) - 10000)
     old.version(media.file("thief-old"), newer, {})
     text = old.manifest(newer + 1, recall.digest)
     old.false(media.file("thief-new"), text, content=recall.path)
@@ -112,25 +158,116 @@ def of_a_thief(media: Media, old: FieldVendor, recall: Release) -> None:
 
 
 THEFTS = ("thief-old", "thief-new", "thief-board", "thief-other", "thief-low")
+#: With what the vendor himself has signed with it: no unit may take the recall twice, either.
+OF_THE_OLD_KEY = (*THEFTS, "recall", "high")
+
+
+def more_files(taken: int) -> dict[str, bytes]:
+    """As many health scripts as there is room for beside so many others."""
+    names = [f"{number}-more" for number in range(75, 75 + MORE_FILES - taken)]
+    size = MORE_BYTES - len(NOTHING) * MORE_FILES
+    noise = secrets.token_hex(size // 2).encode()
+    return {**dict.fromkeys(names, NOTHING), names[-1]: NOTHING + b"#" + noise}
 
 
 def of_the_next_key(media: Media, vendor: NextVendor) -> None:
     """Versions after the recall, in the order in which they are installed."""
     media.releases["recall"] = vendor.release1
     number = RECALL
-    for what, script in (("next", TELLS), ("sick", SICK), ("hangs", ""), ("cuts", TELLS)):
+    for what in LATER:
         number += 1 + secrets.randbelow(400)
-        health = {"70-bench": media.text(what, script)} if script else {}
-        init = media.text(what, HANGS) if what == "hangs" else b""
-        media.releases[what] = vendor.version(media.file(what), number, health, init)
-    recall, other = vendor.release1, media.releases["next"].path
-    newer = vendor.manifest(number + 1, recall.digest)
-    vendor.false(media.file("content"), newer, content=other)
-    vendor.false(media.file("short"), newer, content=recall.path, size=vendor.whole - 512)
-    board = vendor.manifest(number + 1, recall.digest, board="varde-4")
-    vendor.false(media.file("board"), board, content=recall.path)
-    vendor.false(media.file("floor"), vendor.manifest(RECALL, recall.digest), content=recall.path)
+        health, others = _changes(media, what)
+        path = media.file(what)
+        try:
+            media.releases[what] = vendor.version(path, number, health, others)
+        except (AssertionError, GuestError) as error:
+            media.releases.faults[what] = str(error)
+            path.unlink(missing_ok=True)
+    _none_to_take(media, vendor, number)
 
 
-#: What the new key signs and no unit may take, and with which status after the recall.
-REFUSED = {"short": 10, "board": 12, "floor": 13, "content": 14}
+#: `next` and `cuts` are taken by either board; of the others each is given up.
+LATER = ("next", "sick", "dawdles", "garbage", "ends", "hangs", "cuts")
+
+
+def _changes(media: Media, what: str) -> tuple[dict[str, bytes], dict[str, tuple[bytes, int]]]:
+    """What of a version is not that of version 1000: health scripts, and other files."""
+    if what == "next":
+        tells = {"60-bench": media.text("first", FIRST), "70-bench": media.text(what, TELLS)}
+        return tells | more_files(len(tells)), {}
+    if what == "dawdles":
+        script = media.text(what, DAWDLES)
+        return {f"{60 + n}-bench": script for n in range(DAWDLING)}, {}
+    if what == "garbage":
+        return {}, {"/boot/vmlinuz": (secrets.token_bytes(1 << 20), 0o644)}
+    if what in ("ends", "hangs"):
+        script = media.text(what, ENDS if what == "ends" else HANGS)
+        return {}, {"/sbin/init": (script, 0o755)}
+    return {"70-bench": media.text(what, SICK if what == "sick" else TELLS)}, {}
+
+
+#: Manifests of another form: what of the right one is replaced, and by what.
+FORMS: dict[str, tuple[bytes, bytes]] = {
+    "magic": (b"BUNDLE-1", b"BUNDLE-2"),
+    "lines": (b"\n", b"\r\n"),
+    "less": (b"board=varde-3\nversion=", b"version="),
+    "twice": (b"board=", b"board=varde-3\nboard="),
+    "zero": (b"version=", b"version=0"),
+    "minus": (b"version=", b"version=-"),
+    "large": (b"version=", b"version=1000000000"),
+    "none": (b"size=", b"note=1\nsize="),
+}
+
+
+def _none_to_take(media: Media, vendor: NextVendor, last: int) -> None:
+    """What REFUSED lists. The content is zeros, but where only the end of it all says no."""
+    recall, newer = vendor.release1, vendor.manifest(last + 1, vendor.release1.digest)
+
+    def false(what: str, text: bytes = newer, **changes: Any) -> None:
+        vendor.false(media.file(what), text, **changes)
+
+    false("short", size=vendor.whole - 1 - secrets.randbelow(vendor.slot))
+    false("head", size=secrets.randbelow(HEAD))
+    false("long", size=vendor.whole + 1)
+    head = newer.rstrip(b"\0")
+    for what, (right, wrong) in FORMS.items():
+        false(f"form-{what}", head.replace(right, wrong).ljust(MANIFEST, b"\0"))
+    upper = head.replace(recall.digest.encode(), recall.digest.upper().encode())
+    false("form-upper", upper.ljust(MANIFEST, b"\0"))
+    false("form-tail", head.ljust(MANIFEST - 1, b"\0") + b"!")
+
+    flipped = bytearray(vendor.sign(newer))
+    flipped[secrets.randbelow(64)] ^= 1 << secrets.randbelow(8)
+    moved = vendor.sign(vendor.manifest(last + 2, recall.digest))
+    false("signature-other", content=recall.path, seed=secrets.token_bytes(32))
+    for what, signature in (("none", bytes(64)), ("flipped", bytes(flipped)), ("moved", moved)):
+        false(f"signature-{what}", signature=signature)
+
+    other = secrets.token_hex(32)
+    board = f"varde-{secrets.choice('12456789')}"
+    false("board", vendor.manifest(last + 1, recall.digest, board=board))
+    false("board-longer", vendor.manifest(last + 1, recall.digest, board="varde-33"))
+    false("board-low", vendor.manifest(1 + secrets.randbelow(RECALL), other, board=board))
+    false("floor", vendor.manifest(RECALL, recall.digest))
+    false("floor-other", vendor.manifest(1 + secrets.randbelow(RECALL), other))
+    false("content")
+    # Right but for one bit, which may lie anywhere.
+    false("content-flipped", content=recall.path)
+    with media.file("content-flipped").open("r+b") as stream:
+        place = HEAD + secrets.randbelow(vendor.slot)
+        stream.seek(place)
+        byte = stream.read(1)[0] ^ 1 << secrets.randbelow(8)
+        stream.seek(place)
+        stream.write(bytes([byte]))
+
+
+#: What the new key signs, or nobody's, and no unit may take, and with which status after the
+#: recall: the first reason counts.
+REFUSED = {
+    **dict.fromkeys(("short", "head", "long", "form-upper", "form-tail"), 10),
+    **{f"form-{what}": 10 for what in FORMS},
+    **{f"signature-{what}": 11 for what in ("other", "none", "flipped", "moved")},
+    **dict.fromkeys(("board", "board-longer", "board-low"), 12),
+    **dict.fromkeys(("floor", "floor-other"), 13),
+    **dict.fromkeys(("content", "content-flipped"), 14),
+}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,6 +21,12 @@ START_SECONDS = 30
 TRIAL_SECONDS = 90
 #: Three tries of a version with an unhealthy script, and the start of the one before.
 GIVEN_UP_SECONDS = 240
+#: A script's ten seconds, and what a restart may take that begins then.
+SCRIPT_SECONDS = 20
+#: Three dead tries, the firmware and the loader before each, and the start of the one before.
+DEAD_SECONDS = 135
+#: What a record may say.
+TEXTS = ("lamp on", "a  b", "100 %s \\n", 'it\'s "so" $HOME `x` *', "-n", "Lygte grøn – 3 °C", "7")
 KEYS = ("slot", "version", "state", "try", "other", "other_version", "floor")
 
 
@@ -53,13 +61,16 @@ class Layout(DeliveredSlots):
         """SHA-256 of a slot as it is on `disk`."""
         return sha256_of(disk, self.place(f"slot-{slot}")[0], SLOT)
 
-    def wipe(self, disk: Path) -> None:
-        """Nothing is left of the data."""
+    def wipe(self, disk: Path, noise: bool) -> None:
+        """Nothing is left of the data: there are zeros, or noise in which no file system begins."""
         start, size = self.place("data")
         with disk.open("r+b") as stream:
             stream.seek(start)
             for at in range(0, size, 1 << 20):
                 stream.write(bytes(min(1 << 20, size - at)))
+            if noise:
+                stream.seek(start)
+                stream.write(secrets.token_bytes(1080) + b"no" + secrets.token_bytes(64 << 10))
 
 
 class Unit(GuestWithTries):
@@ -70,7 +81,7 @@ class Unit(GuestWithTries):
     ) -> None:
         super().__init__(machine, PASSWORD, login_seconds=START_SECONDS)
         self.layout, self.releases, self.records = layout, releases, records
-        self.hostname = "unit"
+        self.hostname, self.config = "unit", ""
 
     def up(self) -> None:
         """See to it that somebody is logged in, whatever an earlier check has come to."""
@@ -89,6 +100,22 @@ class Unit(GuestWithTries):
     def leave(self) -> None:
         """Restart in order, and wait until the old start is over."""
         self.machine.reboot(timeout=60)
+
+    def awaits_restart(self, seconds: float, what: str) -> None:
+        """Wait until the machine starts again; AssertionError with `what` when it does not."""
+        boots, deadline = self.machine.boots, self.machine.deadline(seconds)
+        while self.machine.boots == boots and deadline.remaining() > 0:
+            time.sleep(0.2)
+        assert self.machine.boots > boots, f"no restart within {seconds} s: {what}"
+
+    def crashes(self) -> None:
+        """A confirmed version that crashes restarts by itself and stays what it is."""
+        before, boots = self.status(), self.machine.boots
+        self.machine.shell.leave("echo c >/proc/sysrq-trigger")
+        self.enter(TRIAL_SECONDS)
+        assert self.machine.boots > boots, "a crash did not restart it"
+        same(self.status(), before, "status after a crash")
+        self.keeps()
 
     def status(self) -> dict[str, str]:
         [found] = self.statuses("update status")
@@ -115,23 +142,25 @@ class Unit(GuestWithTries):
         assert done.status == 0, f"update install of a good bundle ended with {said}; 0 is due"
 
     def add(self, text: str) -> None:
-        said, due = self.say(f"record add {text}", 30), f"ok {len(self.records) + 1}"
+        quoted = "'" + text.replace("'", "'\\''") + "'"
+        said, due = self.say(f"record add {quoted}", 30), f"ok {len(self.records) + 1}"
         assert said == due, f"record add said {said!r}, and {due!r} is due"
         self.records.append(text)
 
     def keeps(self) -> None:
-        """Records and host name are there."""
+        """Records, host name and configuration are there."""
         lines = self.say("record list").splitlines()
         expected = [f"{n} {text}" for n, text in enumerate(self.records, 1)]
-        assert lines[: len(expected)] == expected, (
-            f"record list says {lines!r}, and acknowledged were {expected!r}"
-        )
+        assert lines == expected, f"record list says {lines!r}, and acknowledged were {expected!r}"
         same(self.say("hostname"), self.hostname, "the host name")
+        if self.config:
+            same(self.say("cat /data/config/ours"), self.config, "our file in /data/config")
 
     def configure(self, name: str) -> None:
-        """The host name from the next start on."""
-        self.say(f"mkdir -p /data/config; echo {name} >/data/config/hostname; sync")
-        self.hostname = name
+        """The host name from the next start on, and a file of ours beside it."""
+        self.hostname, self.config = name, secrets.token_hex(8)
+        self.say(f"mkdir -p /data/config; cd /data/config; printf '{name}\\nmore\\n' >hostname;"
+                 f" echo {self.config} >ours; cd /; sync")  # fmt: skip
 
     def runs(self, release: Release) -> dict[str, str]:
         """Assert that `release` runs, confirmed, by what only its own slot image holds."""
@@ -145,6 +174,13 @@ class Unit(GuestWithTries):
                 f"/etc/release is not that of {release.version}: {text!r}"
             )
         return status
+
+    def holds(self, slot: str, release: Release, why: str) -> None:
+        """Assert that a slot is, bit for bit, this release."""
+        disk = self.machine.flatten()
+        found = self.layout.slot(disk, slot)
+        disk.unlink()
+        same(found, release.digest, f"slot {slot}: {why}")
 
     def whole(self, status: Mapping[str, str]) -> None:
         """Assert that the slots hold, bit for bit, what `status` says of them."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import secrets
 
-from unit import CLERK, LOADER, ORDER, RELEASE, ROOT, clerk, refuses, root, said
+from unit import CLERK, LOADER, ORDER, RELEASE, ROOT, clerk, mounted, refuses, root, said
 
 #: What crypt(5) calls SHA-512, and what is better.
 HASHES = ("$6$", "$y$", "$2a$", "$2b$", "$2y$", "$7$", "$gy$")
@@ -38,11 +39,14 @@ def what_runs_is_what_lies_on_the_disk(unit, kernels, programs, inodes) -> None:
     busybox = next((path for path in programs if path.endswith("/busybox")), "busybox")
     first = shell.run(busybox).stdout.strip().partition("\n")[0]
     assert f"BusyBox v1.35.0-{ORDER} " in f"{first} ", f"{busybox} says {first!r} [R8]"
-    maps = shell.run("cat /proc/[0-9]*/maps | grep ' r-xp .* /'", timeout=60).stdout
-    found = {(line.split()[5], int(line.split()[4])) for line in maps.splitlines()
-             if len(line.split()) > 5}  # fmt: skip
+    maps = shell.run("cat /proc/[0-9]*/maps | grep ' ..x. .* /'", timeout=60).stdout
+    found = {tuple(line.split()[3:6]) for line in maps.splitlines() if len(line.split()) > 5}
     assert found, "no process has a program [R8]"
-    strange = sorted(path for path, inode in found if inode not in inodes)
+    major, minor = (int(number) for number in mounted(unit)["/"][0].split(":"))
+    strange = sorted(
+        path for device, inode, path in found
+        if int(inode) not in inodes or device != f"{major:02x}:{minor:02x}"
+    )  # fmt: skip
     assert not strange, f"{strange[:5]} run and are no programs of the root file system [R4] [R9]"
 
 
@@ -59,10 +63,13 @@ def the_clerk_can_log_in_and_is_nobody_special(unit) -> None:
 
 
 def wrong_passwords_are_refused(unit, nonce) -> None:
-    tries = (
-        ("root", ""), ("root", nonce()), ("root", ROOT[1][:-1]), ("root", CLERK[1]),
-        ("clerk", f"{CLERK[1]}x"), ("clerk", ROOT[1].swapcase()),
-    )  # fmt: skip
+    place = secrets.randbelow(len(ROOT[1]))
+    one_bit = ROOT[1][:place] + chr(ord(ROOT[1][place]) ^ 1) + ROOT[1][place + 1 :]
+    tries = [
+        ("root", ""), ("root", one_bit), ("root", ROOT[1] + nonce()[0]), ("root", CLERK[1]),
+        ("root", ROOT[1].swapcase()), ("clerk", CLERK[1][:-1]),
+        ("clerk", secrets.choice(["", ROOT[1], CLERK[1].swapcase()])),
+    ]  # fmt: skip
     root(unit)
     unit.shell.close()  # or the session that is there would be taken
     for user, password in tries:
@@ -117,10 +124,27 @@ def passwords_are_kept_well(unit, trees, every) -> None:
                 )
 
 
+#: Devices that are for everybody on any Linux.
+OPEN = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "console")
+
+
 def loose_files(tree) -> list[str]:
-    """Files of a file system that give away rights."""
-    found = [e for e in tree.walk("/") if e.kind == "file" and e.mode & 0o6002]
+    """Files of a file system that give away rights; a device of the disk is its files."""
+    found = [
+        e for e in tree.walk("/")
+        if (e.kind == "file" and e.mode & 0o6002)
+        or (e.kind == "device" and e.mode & 0o6006 and e.path.rpartition("/")[2] not in OPEN)
+    ]  # fmt: skip
     return [f"{entry.path} ({entry.mode:04o})" for entry in found]
+
+
+def memory_gives_away_no_rights(unit) -> None:
+    """What the running unit has beside its disk: files in memory, and the disk as a device."""
+    # Sorted out there: what a folder of /run holds may be long.
+    wrong = "^(-.{7}w|-..[sS]|-.{5}[sS]|b.{6}(r|.w))"
+    listing = f"ls -lnaR /dev/. /run/. /tmp/. 2>/dev/null | grep -E '{wrong}'"
+    loose = root(unit).run(listing, timeout=120).stdout.splitlines()
+    assert not loose, f"{loose[:3]}: anybody's to write, or the disk with all it keeps [R21]"
 
 
 def no_file_gives_away_rights(trees) -> None:

@@ -11,6 +11,7 @@ import closed
 import lasting
 import made
 import serving
+import watched
 
 from benchflow.boot import check, milestone
 
@@ -94,8 +95,8 @@ def test_nothing_is_taken_from_the_distribution(files, programs, kernels):
 
 
 @check("userland", proves=["R4", "R8", "R9"])
-def test_no_program_is_hidden(trees, every):
-    made.no_program_is_hidden(trees, every)
+def test_no_program_is_hidden(disk, rootfs, trees, every):
+    made.no_program_is_hidden(disk, rootfs, trees, every)
 
 
 @check("userland", proves=["R9"])
@@ -149,6 +150,11 @@ def test_no_file_gives_away_rights(trees):
     accounts.no_file_gives_away_rights(trees)
 
 
+@check("accounts", proves=["R21"])
+def test_memory_gives_away_no_rights(unit):
+    accounts.memory_gives_away_no_rights(unit)
+
+
 # -- seal ------------------------------------------------------------------------------------------
 
 
@@ -163,6 +169,11 @@ def test_the_seal_answers_challenges(unit, nonce):
 @check("seal", proves=["R11", "R13"])
 def test_the_device_keeps_to_its_protocol(unit, nonce):
     closed.the_device_keeps_to_its_protocol(unit, nonce)
+
+
+@check("seal", proves=["R11", "R12", "R13"])
+def test_the_device_answers_any_bytes(unit, nonce):
+    closed.the_device_answers_any_bytes(unit, nonce)
 
 
 @check("seal", proves=["R12", "R13"])
@@ -192,8 +203,8 @@ def test_the_running_kernel_tells_its_configuration(unit, kernels):
 
 
 @check("hardening", proves=["R4"])
-def test_the_root_is_read_only(unit):
-    closed.the_root_is_read_only(unit)
+def test_the_root_is_read_only(unit, root_number):
+    closed.the_root_is_read_only(unit, root_number)
 
 
 @check("hardening", proves=["R5"])
@@ -249,8 +260,13 @@ def test_nothing_else_listens(unit):
     "ledger", weight=2, proves=["R30"],
     title="The ledger answers on the network",
 )  # fmt: skip
-def test_the_ledger_answers(unit, nonce):
-    serving.the_ledger_answers(unit, nonce)
+def test_the_ledger_answers(unit, nonce, trees):
+    serving.the_ledger_answers(unit, nonce, trees)
+
+
+@check("ledger", proves=["R30"])
+def test_the_ledger_keeps_to_its_manual(unit, nonce):
+    serving.the_ledger_keeps_to_its_manual(unit, nonce)
 
 
 # -- service ---------------------------------------------------------------------------------------
@@ -282,37 +298,47 @@ def test_the_ledger_runs_without_privileges(unit, inodes):
     title="Services are looked after",
 )  # fmt: skip
 def test_all_services_are_up(unit):
-    serving.all_services_are_up(unit)
+    watched.all_services_are_up(unit)
 
 
 @check("supervision", proves=["R27", "R30"])
 def test_what_dies_comes_back(unit, shared):
-    serving.what_dies_comes_back(unit, shared)
+    watched.what_dies_comes_back(unit, shared)
 
 
 @check("supervision", proves=["R29"])
 def test_services_obey(unit):
-    serving.services_obey(unit)
+    watched.services_obey(unit)
 
 
 @check("supervision", proves=["R26", "R29"])
 def test_stopped_services_do_nothing(unit, nonce):
-    serving.stopped_services_do_nothing(unit, nonce)
+    watched.stopped_services_do_nothing(unit, nonce)
+
+
+@check("supervision", proves=["R30"])
+def test_a_torn_line_is_cut_off(unit, nonce):
+    watched.a_torn_line_is_cut_off(unit, nonce)
 
 
 @check("supervision", proves=["R28"])
-def test_what_keeps_dying_is_given_up(unit):
-    serving.what_keeps_dying_is_given_up(unit)
+def test_what_keeps_dying_is_given_up(unit, shared):
+    watched.what_keeps_dying_is_given_up(unit, shared)
 
 
 @check("supervision", proves=["R28"])
-def test_what_was_given_up_can_be_started_again(unit):
-    serving.what_was_given_up_can_be_started_again(unit)
+def test_what_was_given_up_can_be_started_again(unit, shared):
+    watched.what_was_given_up_can_be_started_again(unit, shared)
+
+
+@check("supervision", proves=["R28"])
+def test_a_minute_is_any_minute(unit):
+    watched.a_minute_is_any_minute(unit)
 
 
 @check("supervision", proves=["R28"])
 def test_five_deaths_are_forgotten_after_a_minute(unit, shared):
-    serving.five_deaths_are_forgotten_after_a_minute(unit, shared)
+    watched.five_deaths_are_forgotten_after_a_minute(unit, shared)
 
 
 # -- syslog ----------------------------------------------------------------------------------------
@@ -334,6 +360,11 @@ def test_deaths_are_in_the_log(unit):
 @check("syslog", proves=["R33"])
 def test_a_flood_does_not_fill_the_disk(unit, nonce):
     serving.a_flood_does_not_fill_the_disk(unit, nonce)
+
+
+@check("syslog", proves=["R17", "R21"])
+def test_the_log_tells_the_clerk_nothing(unit, nonce):
+    closed.the_log_tells_the_clerk_nothing(unit, nonce)
 
 
 @check("network", proves=["R25"])
@@ -399,9 +430,14 @@ def test_the_second_board_starts(board, shared):
     lasting.the_second_board_starts(board, shared)
 
 
+@check("boards", proves=["R3"])
+def test_the_second_board_keeps_the_rules(board, nonce, root_number):
+    lasting.the_second_board_keeps_the_rules(board, nonce, root_number)
+
+
 @check("boards", proves=["R3", "R30", "R37"])
-def test_the_second_board_serves(board, nonce):
-    lasting.the_second_board_serves(board, nonce)
+def test_the_second_board_serves(board, work, nonce):
+    lasting.the_second_board_serves(board, work, nonce)
 
 
 @check("boards", proves=["R24"])

@@ -15,7 +15,7 @@ import re
 import pytest
 
 # Their comparisons explain themselves, as those of checks.py do.
-pytest.register_assert_rewrite("made", "closed", "accounts", "serving", "lasting")
+pytest.register_assert_rewrite("made", "closed", "accounts", "serving", "watched", "lasting")
 
 import elf  # noqa: E402
 import vmlinux  # noqa: E402
@@ -51,29 +51,43 @@ def board(machines, deliverable):
 
 
 @pytest.fixture(scope="session")
-def trees(disk):
-    """Every ext4 file system of the image."""
-    return [disk.ext4(p) for p in disk.partitions() if disk.filesystem(p) == "ext4"]
+def numbered(disk):
+    """Every ext4 file system of the image, by the number of its partition."""
+    return {p.number: disk.ext4(p) for p in disk.partitions() if disk.filesystem(p) == "ext4"}
 
 
 @pytest.fixture(scope="session")
-def rootfs(trees):
-    """The ext4 file system that holds the userland."""
-    for tree in trees:
-        if tree.exists("/etc"):
-            return tree
+def trees(numbered):
+    """Every ext4 file system of the image."""
+    return list(numbered.values())
+
+
+@pytest.fixture(scope="session")
+def root_number(numbered):
+    """The partition that holds the userland."""
+    for path in (LOADER, "/etc"):
+        for number, tree in numbered.items():
+            if tree.exists(path):
+                return number
     raise AssertionError("no ext4 partition holds a root file system [R4]")
+
+
+@pytest.fixture(scope="session")
+def rootfs(numbered, root_number):
+    """The ext4 file system that holds the userland."""
+    return numbered[root_number]
 
 
 def contents(tree):
     """Every regular file of a file system once, whatever its names: (entry, bytes)."""
-    seen, total = set(), 0
+    seen, total, many = {0}, 0, 0
     for entry in tree.walk("/"):
-        if entry.kind != "file" or entry.key in seen:
+        # FAT has no keys, and no two names for a file.
+        if entry.kind != "file" or (entry.key and entry.key in seen):
             continue
         seen.add(entry.key)
-        total += entry.size
-        if total > 64 * MIB or len(seen) > 5000:
+        total, many = total + entry.size, many + 1
+        if total > 64 * MIB or many > 5000:
             raise BadDeliverable("the files of a file system are more than its disk can hold")
         yield entry, tree.read(entry.path, 16 * MIB)
 

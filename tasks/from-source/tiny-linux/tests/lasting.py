@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
+import secrets
 
+import closed
 import seal
+import serving
+import watched
 from accounts import loose_files
 from serving import addresses, name_of
 from unit import (
@@ -21,6 +26,7 @@ from unit import (
     on,
     root,
     running,
+    services,
     until,
 )
 
@@ -82,6 +88,36 @@ def presses(machine, work, when: str) -> None:
 # -- going down ------------------------------------------------------------------------------------
 
 
+#: Who is alive, asked ten times a second until the end: ledgerd first, syslogd last. What nobody
+#: lets run to the end has nothing to tell.
+WATCH = """
+set -- {pids}
+while :; do
+    s=; for p; do kill -0 $p 2>/dev/null && s=${{s}}1 || s=${{s}}0; done
+    [ "$s" = 11111 ] || echo $s
+    sleep 0.1 2>/dev/null || sleep 1
+done
+"""
+ORDERLY = ("ledgerd", "dhcp", "klogd", "power", "syslogd")
+
+
+def watched_going_down(unit) -> None:
+    pids = {name: pid for name, (_, pid) in services(unit).items()}
+    script = WATCH.format(pids=" ".join(str(pids[name]) for name in ORDERLY))
+    root(unit).run(f"(trap '' TERM HUP; {script}) > /data/order 2>&1 < /dev/null & :", check=True)
+
+
+def went_down_in_order(unit) -> None:
+    text = root(unit).run("cat /data/order; rm -f /data/order").stdout
+    seen = re.findall(r"^([01]{5})\s*$", text, re.MULTILINE)
+    # Twice, since one look is not one moment.
+    for one, two in itertools.pairwise(seen):
+        wrong = [word[0] == "1" and "0" in word[1:] for word in (one, two)]
+        assert not all(wrong), f"{ORDERLY} were alive: {seen}; ledgerd stops first [R34]"
+        wrong = [word[4] == "0" and "1" in word[:4] for word in (one, two)]
+        assert not all(wrong), f"{ORDERLY} were alive: {seen}; the system log stops last [R34]"
+
+
 def a_restart_is_in_order(unit, nonce, shared) -> None:
     note_base(unit, shared)
     ledger, mark = Ledger(unit), nonce()
@@ -90,6 +126,7 @@ def a_restart_is_in_order(unit, nonce, shared) -> None:
     ledger.close()
     logged(root(unit), mark)
     before = len(messages(unit, "closed with"))
+    watched_going_down(unit)
     unit.reboot(timeout=DOWN_SECONDS)
     assert root(unit).run("dmesg | grep -i -e 'recovery complete' -e 'orphan inode'").status, (
         "the start after a restart repairs a file system: nothing to be replayed [R35]"
@@ -103,11 +140,18 @@ def a_restart_is_in_order(unit, nonce, shared) -> None:
     assert closed > before and f"closed with {count} records" in last[0], (
         f"the log does not tell that ledgerd was closed with {count} records: {last} [R34]"
     )
+    assert f"opened with {count} records" in last[1], f"it held {count} records: {last} [R30]"
+    went_down_in_order(unit)
+    first = [line for line in root(unit).run("dmesg").stdout.splitlines() if "init process" in line]
+    text = re.sub(r"^(<\d+>)?\[[^]]*\] ", "", "".join(first[:1])).strip()
+    found = until(unit, 20, lambda: messages(unit, text))
+    assert found, f"the kernel's {text!r} of this start is not in the log [R32]"
     note_base(unit, shared)
 
 
 def the_power_button_works_while_people_work(unit, work, nonce) -> None:
     shell = clerk(unit)
+    shell.run("sleep 2000 > /dev/null 2>&1 & kill -STOP $!")
     shell.run(f"nohup sh -c 'while :; do echo {nonce()}; sleep 1; done' > ~/busy 2>&1 & sleep 2")
     shell.run("cd; exec 9>~/open; (trap '' TERM HUP; exec sleep 1000 >&9) & :")
     presses(unit, work, "while people work")
@@ -125,6 +169,8 @@ def poweroff_works_with_files_open(unit, work, shared) -> None:
 
 
 def power_minds_the_button(unit) -> None:
+    opened = Ledger(unit).who()["opened"]
+    assert opened == "clean", f"after poweroff ledgerd says {opened!r} [R34] [R38]"
     root(unit).run("svc stop power", timeout=60, check=True)
     assert not unit.shutdown(timeout=8), (
         "the service power is stopped, and the button works: `power` minds it [R26] [R29]"
@@ -143,7 +189,9 @@ def put(unit, nonce, many: int) -> dict[str, str]:
     """Records that were acknowledged, all sent at once."""
     ledger = Ledger(unit, seconds=300)
     records = {nonce(): nonce() for _ in range(many)}
-    answers = ledger.ask_all([f"PUT {key} {value}" for key, value in records.items()])
+    twice = secrets.choice(list(records))
+    lines = [f"PUT {twice} {nonce()}", *(f"PUT {key} {value}" for key, value in records.items())]
+    answers = ledger.ask_all(lines)
     wrong = [answer for answer in answers if not answer.startswith("OK ")]
     assert not wrong, f"PUT is answered by {wrong[:2]} [R30]"
     return records
@@ -199,16 +247,40 @@ def the_second_board_starts(board, shared) -> None:
     )
 
 
-def the_second_board_serves(board, nonce) -> None:
+def the_second_board_keeps_the_rules(board, nonce, root_number) -> None:
+    """What may hang on the kind of disk and card, and on what a start finds there."""
+    machine, lan = board
+    serving.the_address_comes_by_dhcp(machine, lan)
+    serving.the_name_server_comes_by_dhcp(machine, lan)
+    serving.the_name_comes_by_dhcp(machine, lan)
+    serving.nothing_else_listens(machine)
+    closed.the_root_is_read_only(machine, root_number)
+    closed.writable_places_run_no_programs(machine)
+    closed.the_clerk_sees_only_what_is_his(machine, nonce)
+    closed.only_the_trusted_may_ask(machine)
+    watched.all_services_are_up(machine)
+    serving.messages_arrive_from_everywhere(machine, nonce)
+    watched.killed(machine, secrets.choice(SERVICES), "KILL")
+
+
+def the_second_board_serves(board, work, nonce) -> None:
     machine, _ = board
+    records = put(machine, nonce, 2)
+    root(machine)
+    machine.reboot(timeout=DOWN_SECONDS)
+    still_has(machine, records, "clean", "a restart of board B")
+    boots = machine.boots
+    root(machine).leave("echo c > /proc/sysrq-trigger")
+    came_back = until(machine, CRASH_SECONDS, lambda: machine.boots > boots)
+    assert came_back, f"{CRASH_SECONDS} s after a crash board B stands still [R3] [R19]"
+    still_has(machine, records, "recovered", "a crash of board B")
     ledger, text = Ledger(machine), nonce()
     seal.verify(ORDER, text, ledger.ask(f"SEAL {text}"))
     records = put(machine, nonce, 3)
     machine.power_cut()
     still_has(on(machine), records, "recovered", "a power cut of board B")
-    assert machine.shutdown(timeout=DOWN_SECONDS), (
-        f"the power button of board B: not off in {DOWN_SECONDS} seconds [R3] [R34]"
-    )
+    root(machine)
+    presses(machine, work, "on board B")
 
 
 def an_unnamed_unit_is_called_tiny(machines, deliverable, shared) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import secrets
 import socket
@@ -11,17 +12,12 @@ from accounts import capabilities
 from unit import (
     ORDER,
     PORT,
-    SERVICES,
     Ledger,
-    clerk,
     logged,
     messages,
     root,
-    running,
     said,
-    services,
     until,
-    uptime,
 )
 
 DHCP_CLIENT = 68
@@ -36,14 +32,23 @@ def addresses(unit) -> set[str]:
     return {address for address in found if not address.startswith("127.")}
 
 
+def routes(unit) -> list[list[str]]:
+    rows = [line.split() for line in said(unit, "/proc/net/route").splitlines()[1:]]
+    return [row for row in rows if len(row) > 7]
+
+
 def gateways(unit) -> list[str]:
     """Where the default routes lead."""
-    rows = [line.split() for line in said(unit, "/proc/net/route").splitlines()[1:]]
-    return [
-        socket.inet_ntoa(int(row[2], 16).to_bytes(4, "little"))
-        for row in rows
-        if len(row) > 7 and row[1] == row[7] == "00000000"
-    ]
+    return [of_hex(row[2]) for row in routes(unit) if row[1] == row[7] == "00000000"]
+
+
+def of_hex(word: str) -> str:
+    return socket.inet_ntoa(int(word, 16).to_bytes(4, "little"))
+
+
+def network(row: list[str]) -> ipaddress.IPv4Network:
+    """What a route leads to."""
+    return ipaddress.ip_network(f"{of_hex(row[1])}/{of_hex(row[7])}", strict=False)
 
 
 def the_address_comes_by_dhcp(unit, lan) -> None:
@@ -51,6 +56,10 @@ def the_address_comes_by_dhcp(unit, lan) -> None:
     assert addresses(unit) == {lan.address}, (
         f"the unit has {addresses(unit)}; DHCP offers {lan.address} [R23]"
     )
+    wanted = ipaddress.ip_network(f"{lan.address}/{lan.width}", strict=False)
+    seen = {network(row) for row in routes(unit) if row[2] == "0" * 8}
+    wider = [net for net in seen if net.supernet_of(wanted) and net != wanted]
+    assert wanted in seen and not wider, f"the unit is on {seen}; DHCP offers {wanted} [R23]"
     assert set(gateways(unit)) == {lan.router}, (
         f"default routes lead to {gateways(unit)}; DHCP offers {lan.router} [R23]"
     )
@@ -80,7 +89,12 @@ def listening(unit) -> set[str]:
         text = root(unit).run(f"cat /proc/net/{name} 2>/dev/null").stdout
         ports = re.findall(rf":([0-9A-F]{{4}}) [0-9A-F]+:0000 {state} ", text)
         found |= {f"{name.removesuffix('6')} {int(port, 16)}" for port in ports}
-    return found
+    # Here the number is the protocol's; UDP may be how a client of DHCP hears.
+    raw = root(unit).run("cat /proc/net/raw 2>/dev/null").stdout
+    protocols = re.findall(r":([0-9A-F]{4}) [0-9A-F]+:0000 07 ", raw)
+    found |= {f"protocol {int(number, 16)}" for number in protocols if int(number, 16) != 17}
+    sctp = root(unit).run("cat /proc/net/sctp/eps 2>/dev/null").stdout.splitlines()
+    return found | {f"sctp {line.split()[5]}" for line in sctp[1:] if len(line.split()) > 5}
 
 
 def nothing_else_listens(unit) -> None:
@@ -94,15 +108,40 @@ def nothing_else_listens(unit) -> None:
 # -- the ledger ------------------------------------------------------------------------------------
 
 
-def the_ledger_answers(unit, nonce) -> None:
+def the_ledger_answers(unit, nonce, trees) -> None:
     ledger = Ledger(unit)
     key, value = nonce(), nonce()
     before = int(ledger.ask("COUNT").split()[1])
+    path = "/ledger/journal"
+    empty = all(not tree.exists(path) or not tree.stat(path).size for tree in trees)
+    if empty and unit.boots == 1:
+        opened = ledger.who()["opened"]
+        assert (opened, before) == ("new", 0), (
+            f"where no journal was it says opened={opened} and COUNT {before}, not new and 0 [R30]"
+        )
     lines = [f"GET {key}", f"PUT {key} {value}", f"GET {key}", "COUNT"]
     wanted = ["NONE", f"OK {before + 1}", f"VALUE {value}", f"COUNT {before + 1}"]
     answers = ledger.ask_all(lines)
     assert answers == wanted, f"{lines} is answered by {answers}, not by {wanted} [R30]"
     ledger.close()
+
+
+def the_ledger_keeps_to_its_manual(unit, nonce) -> None:
+    ledger = Ledger(unit)
+    key, values = nonce() + nonce()[:16], [nonce() * 6, nonce()]
+    before = int(ledger.ask("COUNT").split()[1])
+    lines = [line for value in values for line in (f"PUT {key} {value}", f"GET {key}")]
+    wanted = [
+        word for n, value in enumerate(values, before + 1) for word in (f"OK {n}", f"VALUE {value}")
+    ]  # fmt: skip
+    answers = ledger.ask_all(lines)
+    assert answers == wanted, f"one key, put twice, is answered by {answers} [R30]"
+    found = root(unit).run(f"grep -c {key} /data/ledger/journal").stdout.strip()
+    assert found not in ("", "0"), f"/data/ledger/journal has {found!r} lines of what was put [R30]"
+    who = ledger.who()
+    ledger.close()
+    gid = re.search(r"^Gid:\s+(\d+)", said(unit, f"/proc/{who['pid']}/status"), re.MULTILINE)
+    assert gid and who["gid"] == gid[1], f"WHO says {who}, its Gid is {gid and gid[1]} [R30]"
 
 
 def the_ledger_proves_where_it_runs(unit, nonce) -> None:
@@ -152,172 +191,30 @@ def the_ledger_runs_without_privileges(unit, inodes) -> None:
     assert path in inodes.values() or path.endswith("/ledgerd"), f"{path} answers [R30]"
 
 
-# -- supervision -----------------------------------------------------------------------------------
-
-
-def all_services_are_up(unit) -> None:
-    until(unit, 30, lambda: all(state == "up" for state, _ in services(unit).values()))
-    found = services(unit)
-    assert sorted(found) == sorted(SERVICES), f"svc status shows {found} [R26]"
-    for name in SERVICES:
-        assert running(unit, name), f"{name} is {found[name]}: up, with its process [R26]"
-    pids = {pid for _, pid in found.values()}
-    assert len(pids) == len(SERVICES), f"not each a process of its own: {found} [R26]"
-    pid = Ledger(unit).who()["pid"]
-    assert pid == str(running(unit, "ledgerd")), f"process {pid} answers; {found} [R26]"
-
-
-# In the guest, so that what we type is not counted. Prints the new process and both times.
-KILL = """
-set -- $(svc status | grep "^{name}[[:space:]]"); old=$3
-read from rest < /proc/uptime; to=$from
-kill -{signal} $old
-while [ $((${{to%%.*}} - ${{from%%.*}})) -lt 12 ]; do
-    sleep 0.3 2>/dev/null || sleep 1
-    set -- $(svc status | grep "^{name}[[:space:]]")
-    read to rest < /proc/uptime
-    [ "$2" = up ] && [ "$3" != "$old" ] && kill -0 "$3" && break
-done
-echo "again $old $2 $3 $from $to"
-"""
-
-
-def killed(unit, name: str, signal: str) -> None:
-    """A service is killed, and comes back in time."""
-    shell, limit = root(unit), unit.deadline(60)
-    text = shell.run(KILL.format(name=name, signal=signal), timeout=60).stdout
-    outside = limit.used()
-    found = re.search(r"again (\d+) (\S+) (\S+) ([\d.]+) ([\d.]+)", text)
-    assert found, f"{name} was killed by {signal}: {text[-200:]!r} [R27]"
-    old, state, new, since, until_ = found.groups()
-    # Its own clock runs on while the host is busy; ours counts what we typed, too.
-    took = min(float(until_) - float(since), outside)
-    assert state == "up" and new != old, f"{name}, killed by {signal}, is {state} {new} [R27]"
-    assert took <= 6, f"{name}, killed by {signal}, is back after {took:.1f} s, not 5 [R27]"
-
-
-def what_dies_comes_back(unit, shared) -> None:
-    for name in SERVICES:
-        killed(unit, name, "KILL")
-    opened = Ledger(unit).who()["opened"]
-    assert opened == "recovered", f"killed, ledgerd says {opened!r} [R27] [R30]"
-    for name in SERVICES:
-        killed(unit, name, "TERM" if name == "ledgerd" else secrets.choice(["TERM", "SEGV", "BUS"]))
-    opened = Ledger(unit).who()["opened"]
-    assert opened == "clean", f"ended by SIGTERM, ledgerd says {opened!r} [R30]"
-    for _ in range(3):
-        killed(unit, "power", "KILL")
-    shared["five"] = uptime(unit)
-
-
-def services_obey(unit) -> None:
-    shell = root(unit)
-    done = shell.run("svc stop ledgerd; s=$?; svc status; exit $s", timeout=60)
-    assert done.status == 0, f"svc stop ledgerd ends with {done.status} [R29]"
-    assert re.search(r"^ledgerd\s+down\s+-", done.stdout, re.MULTILINE), (
-        f"when svc stop ledgerd has returned: {done.stdout!r} [R29]"
-    )
-    shell.run("sleep 7")
-    state = services(unit)["ledgerd"]
-    assert state == ("down", 0), f"7 s after it was stopped ledgerd is {state} [R29]"
-    done = shell.run("svc start ledgerd; s=$?; svc status; exit $s", timeout=60)
-    assert done.status == 0 and re.search(r"^ledgerd\s+up\s+\d", done.stdout, re.MULTILINE), (
-        f"when svc start ledgerd has returned (status {done.status}): {done.stdout!r} [R29]"
-    )
-    ledger = Ledger(unit)
-    who = ledger.who()
-    ledger.close()
-    assert who["opened"] == "clean", f"stopped in order, it says {who['opened']!r} [R29] [R38]"
-    status = shell.run("svc restart ledgerd", timeout=60).status
-    again = Ledger(unit).who()
-    assert status == 0 and again["pid"] != who["pid"] and again["opened"] == "clean", (
-        f"svc restart ledgerd ends with {status}; before {who}, after {again} [R29]"
-    )
-    for word in ("start", "stop", "restart"):
-        assert shell.run(f"svc {word} nonesuch").status != 0, f"svc {word} nonesuch is 0 [R29]"
-        assert clerk(unit).run(f"svc {word} ledgerd").status != 0, f"clerk may {word} [R29]"
-        shell = root(unit)
-    pid = running(unit, "ledgerd")
-    assert pid == int(again["pid"]), f"clerk replaced ledgerd {again['pid']} by {pid} [R29]"
-
-
-def stopped_services_do_nothing(unit, nonce) -> None:
-    """What `svc` calls klogd and syslogd is what does their work."""
-    shell = root(unit)
-    one, two = nonce(), nonce()
-    shell.run("svc stop klogd", timeout=60, check=True)
-    shell.run(f"echo '<4>bench {one}' > /dev/kmsg; sleep 3", check=True)
-    seen = messages(unit, one)
-    shell.run("svc start klogd", timeout=60, check=True)
-    assert not seen, f"klogd is stopped, and the log has {seen[:1]} [R26] [R29]"
-    shell.run("svc stop syslogd", timeout=60, check=True)
-    shell.run(f"logger -t bench {two} & sleep 3")
-    seen = messages(unit, two)
-    shell.run("svc start syslogd", timeout=60, check=True)
-    assert not seen, f"syslogd is stopped, and the log has {seen[:1]} [R26] [R29]"
-    assert all(running(unit, name) for name in SERVICES), f"then: {services(unit)} [R29]"
-
-
-# In the guest, so that a slow bench does not stretch the minute.
-KILL_AGAIN_AND_AGAIN = """
-deaths=0 turns=0 last=
-while [ $turns -lt 50 ] && [ $deaths -lt 8 ]; do
-    set -- $(svc status | grep "^ledgerd[[:space:]]")
-    [ "$2" = failed ] && break
-    if [ "$2" = up ] && [ "$3" != "$last" ] && kill -9 "$3"; then
-        last=$3 deaths=$((deaths + 1))
-    fi
-    sleep 1
-    turns=$((turns + 1))
-done
-echo $deaths
-"""
-
-
-def what_keeps_dying_is_given_up(unit) -> None:
-    root(unit).run("svc restart ledgerd", timeout=60)
-    deaths = root(unit).run(KILL_AGAIN_AND_AGAIN, timeout=180).stdout.split()[-1]
-    found = services(unit)
-    assert deaths == "6" and found["ledgerd"] == ("failed", 0), (
-        f"after {deaths} deaths within a minute: {found}; failed after the sixth [R28]"
-    )
-    root(unit).run("sleep 6")
-    found = services(unit)
-    assert found["ledgerd"] == ("failed", 0), f"failed, then {found['ledgerd']} [R28]"
-    others = [name for name in SERVICES if name != "ledgerd" and not running(unit, name)]
-    assert not others, f"{others} do not go on when ledgerd has failed [R28]"
-
-
-def what_was_given_up_can_be_started_again(unit) -> None:
-    status = root(unit).run("svc start ledgerd", timeout=60).status
-    assert status == 0, f"svc start of a failed service ends with {status} [R28]"
-    # The count begins again: this is its first death, not its seventh.
-    killed(unit, "ledgerd", "KILL")
-    pid = Ledger(unit).who()["pid"]
-    assert pid == str(running(unit, "ledgerd")), f"process {pid} answers; {services(unit)} [R28]"
-
-
-def five_deaths_are_forgotten_after_a_minute(unit, shared) -> None:
-    rest = 62 - (uptime(unit) - shared["five"])
-    if rest > 0:
-        root(unit).run(f"sleep {int(rest) + 1}", timeout=120)
-    killed(unit, "power", "KILL")
-
-
 # -- the log ---------------------------------------------------------------------------------------
 
 
 def messages_arrive_from_everywhere(unit, nonce) -> None:
-    mark, note, kernel = nonce(), nonce(), nonce()
+    mark, note, kernel, later = nonce(), nonce(), nonce(), nonce()
     logged(root(unit), mark)
+    # Each of the eight weights, of facilities that anybody may use.
+    marks = {level: nonce() for level in LEVELS}
+    for level, text in marks.items():
+        facility = secrets.choice(("user", "daemon", "mail", "cron", "local0", "local7"))
+        root(unit).run(f"logger -p {facility}.{level} {text}", check=True)
     ledger = Ledger(unit)
     answer = ledger.ask(f"NOTE {note}")
     assert answer == "OK", f"NOTE is answered by {answer!r} [R30]"
     ledger.close()
-    root(unit).run(f"echo '<3>bench {kernel}' > /dev/kmsg", check=True)
-    for text in (mark, f"note {note}", f"bench {kernel}"):
+    root(unit).run(f"echo '<{secrets.randbelow(8)}>bench {kernel}' > /dev/kmsg", check=True)
+    for text in (mark, f"note {note}", f"bench {kernel}", *marks.values()):
         found = until(unit, 20, lambda text=text: messages(unit, text))
         assert found, f"{text!r} is not in /data/log/messages [R32]"
+    logged(root(unit), later)
+    # Its parts may be of any name, and what is new is not in a part.
+    until(unit, 20, lambda: messages(unit, later))
+    new = root(unit).run(f"grep -l {later} /data/log/*").stdout.split()
+    assert "/data/log/messages" in new, f"a new message is in {new}, not in messages [R32]"
 
 
 def deaths_are_in_the_log(unit) -> None:
@@ -325,19 +222,34 @@ def deaths_are_in_the_log(unit) -> None:
         assert messages(unit, text), f"no line of the log has {text!r} [R28] [R32]"
 
 
-FLOOD = "i=0; while [ $i -lt 3000 ]; do echo {line} $(({part} * 3000 + i)) {end}; i=$((i+1)); done"
+LEVELS = ("emerg", "alert", "crit", "err", "warning", "notice", "info", "debug")
+#: All files of /data/log, however they are called: what they hold together.
+HELD = (
+    "s=0; ls -lnaR /data/log | while read -r mode links uid gid size rest; do "
+    "case $mode in -*) s=$((s + size)); echo $s;; esac; done"
+)
+FLOOD = """
+i=0
+while [ $i -lt 3000 ]; do
+    echo {line} $(({part} * 3000 + i)) {end}
+    i=$((i + 1))
+    [ $((i % 250)) = 0 ] && {{ {held}; }} >&2
+done
+"""
 
 
 def a_flood_does_not_fill_the_disk(unit, nonce) -> None:
     shell, last = root(unit), nonce()
-    line, sizes = "flood" * 40, []
+    line, sizes = "flood" * (4 + secrets.randbelow(37)), []
     for part in range(4):
-        flood = FLOOD.format(line=line, part=part, end="end")
-        shell.run(f"({flood}) | logger", timeout=240)
-        sizes.append(int(shell.run("cat /data/log/* | wc -c", check=True).stdout))
+        # What the log holds is asked all the while, and told beside what is logged.
+        flood = FLOOD.format(line=line, part=part, end="end", held=HELD)
+        told = shell.run(f"( ({flood}) | logger ) 2>&1", timeout=240).stdout
+        told += shell.run(HELD, check=True).stdout
+        sizes += [int(word) for word in re.findall(r"^(\d+)\s*$", told, re.MULTILINE)]
     logged(shell, last)
     assert until(unit, 20, lambda: messages(unit, last)), "the last message was lost [R33]"
-    sizes.append(int(shell.run("cat /data/log/* | wc -c", check=True).stdout))
+    sizes += [int(word) for word in shell.run(HELD, check=True).stdout.split()]
     assert max(sizes) <= 256 * 1024, f"/data/log holds {max(sizes)} bytes: at most 256 KiB [R33]"
     found = re.findall(rf"{line} (\d+) end", "\n".join(messages(unit, "flood.* end$")))
     kept = [int(number) for number in found]

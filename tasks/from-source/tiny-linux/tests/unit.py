@@ -231,6 +231,26 @@ def mounts(machine: Machine) -> dict[str, tuple[str, frozenset[str], str]]:
     return {row[1]: (row[2], frozenset(row[3].split(",")), row[0]) for row in rows if len(row) > 3}
 
 
+def mounted(machine: Machine) -> dict[str, tuple[str, frozenset[str], str]]:
+    """Mount point to (number of its device, options of this mount alone, type)."""
+    found = {}
+    for line in said(machine, "/proc/self/mountinfo").splitlines():
+        first, _, rest = line.partition(" - ")
+        _, _, device, _, point, options, *_ = first.split()
+        found[point] = (device, frozenset(options.split(",")), rest.split()[0])
+    return found
+
+
+def partition_of(machine: Machine, point: str) -> int:
+    """The number of the partition that is mounted there, 0 for none."""
+    device = mounted(machine)[point][0]
+    for row in map(str.split, said(machine, "/proc/partitions").splitlines()):
+        if row[:2] == device.split(":"):
+            number = re.search(r"\d+$", row[3])
+            return int(number[0]) if number else 0
+    return 0
+
+
 def uptime(machine: Machine) -> float:
     """The guest's own seconds since its start."""
     return float(said(machine, "/proc/uptime").split()[0])

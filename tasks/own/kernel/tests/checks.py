@@ -226,7 +226,7 @@ def test_pipes_carry(sit):
 
 @check("pipes", proves=["R22"])
 def test_pipes_end_and_fill(sit):
-    sit("pipes", "broken", "unblocked")
+    sit("pipes", "broken", "halved", "unblocked")
 
 
 @check("pipes", proves=["R23"])
@@ -236,18 +236,18 @@ def test_descriptors_are_copied(sit):
 
 @milestone("signals", weight=4, requires=["pipes"], proves=["R24"], title="Signals arrive")
 def test_signals_are_handled_masked_and_queued(sit):
-    sit("signals", "handlers", "information", "nesting", "masks")
+    sit("signals", "handlers", "information", "nesting", "masks", "awaited")
     sit.drawn("signals")
 
 
 @check("signals", proves=["R24"])
 def test_faults_are_told_and_registers_live(sit):
-    sit("signals", "fault-addresses", "stacks", "registers")
+    sit("signals", "fault-addresses", "stacks", "registers", "rounding")
 
 
 @check("signals", proves=["R24"])
 def test_what_signals_do_by_themselves(sit):
-    sit("signals", "defaults", "groups")
+    sit("signals", "defaults", "groups", "orphaned")
 
 
 @check("signals", proves=["R25"])
@@ -263,8 +263,9 @@ def test_scripts_run(living):
 
 
 @check("shell", proves=["R27"])
-def test_applets_find_what_they_need(living):
+def test_applets_find_what_they_need(living, sit):
     lives.applets(living)
+    sit("mounted", "proc", "opened-again", "emptied")
 
 
 @check("shell", proves=["R27"])
@@ -281,7 +282,7 @@ def test_time_goes_on_as_outside(bench):
 
 @check("time", proves=["R28"])
 def test_clocks_sleep_timers_and_processor_time(sit):
-    sit("clocks", "clocks", "sleeping", "timers", "processor-time")
+    sit("clocks", "clocks", "sleeping", "timers", "overruns", "processor-time")
 
 
 @milestone(
@@ -300,6 +301,7 @@ def test_raw_input(bench):
 def test_lines_are_edited(bench):
     lives.terminal(bench, "editing")
     lives.terminal(bench, "silent")
+    lives.terminal(bench, "erasing")
 
 
 @check("terminal", proves=["R30"])
@@ -338,7 +340,7 @@ def test_files_are_made_and_changed(sit):
 
 @check("file-writes", proves=["R33"])
 def test_names_folders_owners_and_times(sit):
-    sit("writes", "names", "removes", "crowd", "facts")
+    sit("writes", "names", "removes", "crowd", "facts", "corners")
 
 
 @check("file-writes", proves=["R33"])
@@ -378,18 +380,18 @@ def test_futexes(sit):
 def test_poll_select_and_epoll(sit):
     sit("waits", "polls", "selects")
     sit.drawn("polling")
-    sit("waits", "epolls")
+    sit("waits", "epolls", "circles")
 
 
 @check("polling", proves=["R36"])
 def test_events_timers_and_signals_as_files(sit):
-    sit("waits", "events", "timer-files", "signal-files")
+    sit("waits", "events", "timer-files", "signal-files", "told-by-files")
 
 
 @milestone("unix-sockets", weight=3, requires=["polling", "file-writes"], proves=["R37"],
            title="Sockets on one machine")  # fmt: skip
 def test_streams_packets_and_descriptors_handed_over(sit):
-    sit("unixes", "pairs", "datagrams", "handed")
+    sit("unixes", "pairs", "datagrams", "handed", "ends")
 
 
 @check("unix-sockets", proves=["R37"])
@@ -424,7 +426,7 @@ def test_a_client(bench):
 
 @check("tcp", proves=["R40", "R41"])
 def test_on_lo(sit):
-    sit("loopback", "loopback")
+    sit("loopback", "loopback", "lingering")
 
 
 @check("tcp", proves=["R41"])
@@ -474,7 +476,7 @@ def test_nothing_leaks(sit):
 
 @check("memory-pressure", proves=["R45"])
 def test_what_was_read_is_not_used(sit):
-    sit("pressure", "reads")
+    sit("pressure", "reads", "in-memory")
 
 
 @milestone("stress-night", weight=6, requires=["two-processors", "unix-sockets"],
@@ -484,7 +486,8 @@ def test_a_night_on_one_processor(bench):
 
 
 @check("stress-night", proves=["R46"])
-def test_a_night_on_two(bench):
+def test_a_night_on_two(bench, sit):
+    sit("races", "made-at-once")
     lives.night(bench, 2)
 
 

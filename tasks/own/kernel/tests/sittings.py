@@ -57,7 +57,7 @@ class Sittings:
         )
 
     def _pipes(self) -> Sitting:
-        return self._plain("pipes", "simple transfer broken unblocked together copies row")
+        return self._plain("pipes", "simple transfer broken halved unblocked together copies row")
 
     def _processes(self) -> Sitting:
         sitting = self._plain(
@@ -242,12 +242,12 @@ class Sittings:
     def _signals(self) -> Sitting:
         parts = (
             "handlers information fault-addresses masks nesting restarted defaults groups stacks "
-            "registers"
+            "registers awaited rounding orphaned"
         )
         return self._plain("signals", parts)
 
     def _clocks(self) -> Sitting:
-        return self._plain("clocks", "clocks sleeping timers processor-time")
+        return self._plain("clocks", "clocks sleeping timers overruns processor-time")
 
     def _paging(self) -> Sitting:
         sitting = self._plain("paging", "vast copied mapped behind shared again")
@@ -261,7 +261,17 @@ class Sittings:
         seed = self.rng.getrandbits(62)
         root = Root(self.rng)
         path = root.program("writes")
-        parts = ["makes", "changes", "removes", "names", "facts", "crowd", "together", "full"]
+        parts = [
+            "makes",
+            "changes",
+            "removes",
+            "names",
+            "corners",
+            "facts",
+            "crowd",
+            "together",
+            "full",
+        ]
         sitting = Sitting(self.bench, path, parts, root, [f"seed={seed}"], keeps_disk=True)
         sitting.image = root.image(self.bench.path("root.img"), megabytes=self.rng.randint(48, 64))
         numbers = draws(seed)
@@ -274,16 +284,18 @@ class Sittings:
         return self._plain("threads", parts)
 
     def _waits(self) -> Sitting:
-        return self._plain("waits", "polls selects epolls events timer-files signal-files")
+        return self._plain(
+            "waits", "polls selects epolls circles events timer-files signal-files told-by-files"
+        )
 
     def _unixes(self) -> Sitting:
-        return self._plain("unixes", "pairs named abstract handed datagrams")
+        return self._plain("unixes", "pairs named abstract handed datagrams ends")
 
     def _loopback(self) -> Sitting:
-        return self._plain("network", "loopback")
+        return self._plain("network", "loopback lingering")
 
     def _races(self) -> Sitting:
-        parts = "two-processes two-threads placed shot-down together families"
+        parts = "two-processes two-threads placed shot-down together families made-at-once"
         return self._plain("races", parts, cpus=2)
 
     def _threads_on_two(self) -> Sitting:
@@ -296,11 +308,16 @@ class Sittings:
         )
 
     def _pipes_on_two(self) -> Sitting:
-        parts = "simple transfer broken unblocked together copies row"
+        parts = "simple transfer broken halved unblocked together copies row"
         return self._plain("pipes", parts, cpus=2)
 
+    def _mounted(self) -> Sitting:
+        return self._plain("pressure", "proc opened-again emptied")
+
     def _pressure(self) -> Sitting:
-        sitting = self._plain("pressure", "proc reads leaks eaten", memory_mb=96, patience=120)
+        sitting = self._plain(
+            "pressure", "proc reads in-memory leaks eaten", memory_mb=96, patience=120
+        )
         data = self.rng.randbytes(64) * (40 << 14)
         sitting.params.append(f"big={sitting.root.put(f'/var/{word(self.rng)}', data)}")
         sitting.expected["reads"] = data

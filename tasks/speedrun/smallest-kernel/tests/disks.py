@@ -72,7 +72,7 @@ def mbr(path: Path, rng: random.Random) -> Drawn:
         drawn.parts[number] = (at, sectors)
         lines.append(f"start={at}, size={sectors}, type=83")
         at += sectors + rng.randrange(1, 2000)
-    lines.append(f"start={at}, size=30000, type=5")
+    lines.append(f"start={at}, size=30000, type={rng.choice(('5', 'f'))}")
     for number in ("5", "6"):
         at += 2048 + rng.randrange(1000)
         sectors = 5000 + rng.randrange(4000)

@@ -9,6 +9,11 @@ from collections.abc import Iterable, Iterator
 WHOLE = (1 << 64) - 1
 MANY = 48  # of the numbers that a part carries
 
+#: The parts of what programs ask of a kernel.
+CALLS = ("threads", "epoll", "eventfd", "timerfd", "signalfd", "timers")
+CALLS += ("mutexes", "edges", "heard")
+FILES = ("unix", "shared", "mapped", "inotify", "locks", "packets", "sealed", "watches", "ranges")
+
 
 def numbers(seed: int) -> Iterator[int]:
     """The numbers that the program draws."""
@@ -45,6 +50,11 @@ def due(part: str, seed: int) -> str:
             value
             for a, b in zip(*[iter(first(seed, MANY // 2))] * 2, strict=True)
             for value in (a, a, b, b)
+        ],
+        "watches": lambda: [
+            value
+            for a, b in zip(*[iter(first(seed, MANY // 6))] * 2, strict=True)
+            for value in (a,) * 7 + (b,) * 4 + (a,) * 2
         ],
         "locks": lambda: [int(total(values), 16)],
         "both": lambda: [value + n for n, value in enumerate(first(seed, 2 * MANY))],

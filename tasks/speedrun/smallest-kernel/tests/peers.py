@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import socket
 import struct
 import threading
+import time
 
 import draws
+from lossy import Lossy
 
 from benchflow.bench.ethernet import (
     ICMPV6,
@@ -19,6 +22,7 @@ from benchflow.bench.ethernet import (
     ip_packet,
     ip_text,
     mac_bytes,
+    mac_text,
     summed,
 )
 from benchflow.boot.machine.nics import lan
@@ -89,7 +93,8 @@ def ask(port: tuple[str, int], data: bytes, seconds: float) -> str:
 
 
 class Neighbour:
-    """A machine on the cable of the other card: neighbour discovery, pings, UDP; no IPv4."""
+    """A machine on the cable of the other card: neighbour discovery, pings and UDP over IPv6, and
+    `four`, its IPv4."""
 
     def __init__(self, name: str, rng: random.Random) -> None:
         net = f"fd{rng.randrange(256):02x}:{rng.randrange(1, 65536):x}::"
@@ -98,7 +103,10 @@ class Neighbour:
             f"{net}{rng.randrange(1000, 9999):x}",
         )
         self.mac, self.port = drawn_mac(), rng.randrange(2000, 60000)
-        self.pings = 0
+        self.pings, self.seen, self._heard = 0, "", {}
+        net = f"172.{rng.randrange(16, 32)}.{rng.randrange(256)}"
+        self.four = Lossy(f"{net}.{rng.randrange(2, 100)}", self.mac, rng)
+        self.guest_four = f"{net}.{rng.randrange(100, 250)}"
         self._socket = lan(name).attach()
         self._socket.settimeout(0.5)
         self._open = True
@@ -125,6 +133,8 @@ class Neighbour:
     def answers(self, data: bytes) -> list[bytes]:
         """The frames that a frame of the guest's is answered with."""
         frame = Frame.read(data)
+        if frame is not None and frame.kind != IPV6:
+            return [answer.pack() for answer in self.four.answers(frame)]
         if frame is None or frame.kind != IPV6 or len(frame.body) < 48 or frame.body[0] >> 4 != 6:
             return []
         size, protocol = struct.unpack(">HB", frame.body[4:7])
@@ -138,12 +148,49 @@ class Neighbour:
         kind, packet = ip_packet(self.address, source, protocol, made, hops=255)
         return [Frame(frame.source, self.mac, kind, packet).pack()]
 
+    def finds_guest(self, seconds: float) -> str:
+        """The MAC that the guest says is its own, by IPv6; "" where it does not say."""
+        group = bytes.fromhex("ff02" + "00" * 9 + "01ff") + ip_bytes(self.guest)[13:]
+        asked = bytes([SOLICITS, 0, 0, 0, 0, 0, 0, 0]) + ip_bytes(self.guest)
+        asked += b"\1\1" + mac_bytes(self.mac)
+        self._ask("33:33:" + mac_text(group[12:]), ip_text(group), ICMPV6, asked,
+                  lambda: self.seen, seconds)  # fmt: skip
+        return self.seen
+
+    def pings_guest(self, data: bytes, seconds: float) -> bytes:
+        """What it says to a ping with this."""
+        made = bytes([ECHO, 0, 0, 0]) + data[:4]
+        return self._ask(self.seen, self.guest, ICMPV6, made + data,
+                         lambda: self._heard.get(ICMPV6), seconds)  # fmt: skip
+
+    def asks_guest(self, port: int, data: bytes, seconds: float) -> bytes:
+        """What its server of UDP says."""
+        made = struct.pack(">HHHH", self.port + 1, port, 8 + len(data), 0)
+        return self._ask(self.seen, self.guest, UDP, made + data,
+                         lambda: self._heard.get(UDP), seconds)  # fmt: skip
+
+    def _ask(self, mac: str, target: str, protocol: int, body: bytes, answer, seconds: float):
+        """Say it again and again until there is an answer."""
+        self._heard.clear()
+        made = summed(self.address, target, protocol, body, 6 if protocol == UDP else 2)
+        kind, packet = ip_packet(self.address, target, protocol, made, hops=255)
+        until = time.monotonic() + seconds
+        while not answer() and time.monotonic() < until:
+            with contextlib.suppress(OSError):
+                self._socket.send(Frame(mac, self.mac, kind, packet).pack())
+            time.sleep(0.5)
+        return answer() or b""
+
     def _made(self, protocol: int, source: str, target: str, body: bytes) -> bytes | None:
         if protocol == ICMPV6 and body[0] == SOLICITS and body[8:24] == ip_bytes(self.address):
             said = bytes([ADVERTISES, 0, 0, 0, 0x60, 0, 0, 0]) + ip_bytes(self.address)
             return summed(self.address, source, ICMPV6, said + b"\2\1" + mac_bytes(self.mac), 2)
         if target != self.address or not _right(source, target, protocol, body):
             return None
+        if protocol == ICMPV6 and body[0] == ADVERTISES and body[8:24] == ip_bytes(self.guest):
+            self.seen = mac_text(body[26:32]) if body[24:26] == b"\2\1" else self.seen
+        if source == self.guest and (protocol == UDP or (protocol == ICMPV6 and body[0] == REPLY)):
+            self._heard[protocol] = body[8:]
         if protocol == ICMPV6 and body[0] == ECHO:
             self.pings += 1
             return summed(self.address, source, ICMPV6, bytes([REPLY, 0, 0, 0]) + body[4:], 2)

@@ -19,6 +19,8 @@ from benchflow.boot import GuestError
 KERNEL = "/app/out/bzImage"
 MOST_BYTES = 4 << 20
 PAR = 1_844_224  # [R24] of the order
+MOST_UNPACKED, MOST_WORDS = 15 << 20, 1024  # of an initramfs, and of a command line [R2]
+OFF = 15  # seconds in which it is off, or begins again [R19] [R21]
 STARTS = 60  # seconds until the first program has spoken [R1]
 
 
@@ -42,6 +44,7 @@ class Net:
 
     own: str
     host: str
+    six: str  # the first 64 bits of its IPv6
     mac: str
     port: int  # of a server in the guest
 
@@ -49,14 +52,16 @@ class Net:
     def draw(cls, rng: random.Random) -> Net:
         net = f"10.{rng.randrange(1, 250)}.{rng.randrange(1, 250)}"
         own = f"{net}.{rng.randrange(20, 200)}"
-        return cls(own, f"{net}.2", drawn_mac(), rng.randrange(1024, 60_000))
+        six = f"fd{rng.randrange(256):02x}:{rng.randrange(1, 65536):x}:{rng.randrange(1, 65536):x}"
+        return cls(own, f"{net}.2", f"{six}::", drawn_mac(), rng.randrange(1024, 60_000))
 
 
 def card(net: Net) -> list[str]:
     """A card with a DHCP server, and the verifier's loopback behind it."""
     whole = net.host.rpartition(".")[0] + ".0/24"
     return [
-        "-netdev", f"user,id=drawn,ipv6=off,net={whole},host={net.host},dhcpstart={net.own},"
+        "-netdev", f"user,id=drawn,ipv6-net={net.six}/64,ipv6-host={net.six}2,"
+        f"net={whole},host={net.host},dhcpstart={net.own},"
         f"hostfwd=tcp:127.0.0.1:0-{net.own}:{net.port}",
         "-device", f"virtio-net-pci,netdev=drawn,mac={net.mac}",
     ]  # fmt: skip
@@ -67,16 +72,25 @@ class Unit(Guest):
 
     def __init__(self, machines, kernel: Path, folder: Path, name: str, rng: random.Random, *,
                  words: str = "", packed: bool = True, files: dict[str, bytes] | None = None,
-                 hurt: bool = False, extra_args: Sequence[str] = (), **spec) -> None:  # fmt: skip
+                 hurt: bool = False, most: bool = False, entropy: Path | None = None,
+                 extra_args: Sequence[str] = (), **spec) -> None:  # fmt: skip
         self.label, self.drawn = draws.word(rng), draws.word(rng, 400)
-        data = initramfs.archive(self.drawn, files or {})
+        self.kept = initramfs.Kept.draw(rng, MOST_UNPACKED if most else 0)
+        data = initramfs.archive(self.drawn, files or {}, self.kept)
         data = initramfs.packed(data) if packed else data
         path = folder / f"{name}.initramfs"
         path.write_bytes(initramfs.damaged(data, rng) if hurt else data)
         given = f"{draws.word(rng)}={draws.word(rng)} label={self.label}"
+        self.append = " ".join(filter(None, ["console=ttyS0", words, given]))
+        while most and (left := MOST_WORDS - len(self.append)) > 20:
+            self.append += f" {draws.word(rng, 8)}={draws.word(rng, min(80, left - 10))}"
+        if entropy:
+            spec["rng"] = False  # of the machine's
+            source = ["-object", f"rng-random,id=given,filename={entropy}"]
+            extra_args = [*extra_args, *source, "-device", "virtio-rng-pci,rng=given"]
         machine = machines.create(
             name, kernel=kernel, initrd=path, vga=False,
-            append=" ".join(filter(None, ["console=ttyS0", words, given])),
+            append=self.append,
             extra_args=["-device", "i6300esb", *extra_args], **spec,
         )  # fmt: skip
         super().__init__(machine, "")
@@ -158,6 +172,14 @@ class Unit(Guest):
             time.sleep(0.05)
         return time.monotonic() - since
 
+    def after_panic(self, seconds: int) -> None:
+        """It restarts in its time, or stands where it was given none."""
+        if not seconds:
+            self.stands(8, "without panic= [R19]")
+            return
+        took = self.restarts(seconds + OFF, f"with panic={seconds} [R19]")
+        assert took >= seconds - 1.5, f"it waited {took:.1f} s, not {seconds} [R19]"
+
     def goes_off(self, seconds: float, why: str) -> None:
         deadline = self.machine.deadline(seconds)
         while self.machine.alive:
@@ -182,3 +204,10 @@ def leased(unit, net) -> str:
         said = unit.run(f"udhcpc -i {name} -n -q -t 5 -T 3 -s /bin/lease", 60).stdout
         assert f"bound {net.own} " in said, f"DHCP on {name}: {said[-300:]!r} [R16]"
     return net.own
+
+
+def pinged(unit, address: str) -> None:
+    """By IPv6, and once more when the neighbour is known."""
+    said = unit.run(f"for n in 1 2 3 4 5 6; do ping6 -c 1 -W 2 {address} && break; sleep 1; done; "
+                    f"ping6 -c 1 -W 5 {address}", 60)  # fmt: skip
+    assert said.status == 0, f"no ping: {said.stdout[-200:]!r} [R17]"

@@ -3,14 +3,16 @@
 # and Debian's static BusyBox.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-bench=${1:-/opt/bench}
+bench=${1:-/opt/bench} given=$#
 mkdir -p "$bench"
 apt-get update -q
 DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends \
 	gcc gcc-multilib libc6-dev libc6-dev-i386 busybox-static e2fsprogs fdisk
-gcc -O2 -Wall -static -pthread -o "$bench/probe" "$here/probe.c"
-gcc -O2 -w -m32 -static -pthread -o "$bench/probe32" "$here/probe.c" -latomic
-strip "$bench/probe" "$bench/probe32"
+set -- "$here/probe.c" "$here/more.c"
+gcc -O2 -Wall -static -pthread -o "$bench/probe" "$@"
+gcc -O2 -Wall -static-pie -fPIE -pthread -o "$bench/probe-pie" "$@"
+gcc -O2 -w -m32 -static -pthread -o "$bench/probe32" "$@" -latomic
+strip "$bench/probe" "$bench/probe-pie" "$bench/probe32"
 cp /bin/busybox "$bench/busybox"
 "$bench/busybox" --list >"$bench/applets"
-[ $# -gt 0 ] || rm -rf /var/lib/apt/lists/*
+[ "$given" -gt 0 ] || rm -rf /var/lib/apt/lists/*

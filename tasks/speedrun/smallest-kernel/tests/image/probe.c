@@ -1,45 +1,9 @@
 /* The verifier's own program: /init of its initramfs, and what is asked there of the kernel. Each
  * part carries numbers drawn from `seed` by way of what it is about, and prints what arrived. */
-#define _GNU_SOURCE
-#include <arpa/inet.h>
-#include <cpuid.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <grp.h>
-#include <poll.h>
-#include <pthread.h>
-#include <sched.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/file.h>
-#include <sys/inotify.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/random.h>
-#include <sys/resource.h>
-#include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/time.h>
-#include <sys/timerfd.h>
-#include <sys/un.h>
-#include <sys/wait.h>
-#include <sys/xattr.h>
-#include <time.h>
-#include <unistd.h>
+#include "probe.h"
+#include <termios.h>
 
-typedef uint64_t u64;
-enum { MANY = 48 };
-
-static void die(const char *format, ...)
+void die(const char *format, ...)
 {
 	int was = errno;
 	va_list list;
@@ -50,36 +14,35 @@ static void die(const char *format, ...)
 	fflush(stdout);
 	_exit(1);
 }
-#define MUST(what) ({ __typeof__(what) is = (what); if (is < 0) die("%s", #what); is; })
-#define HOLDS(what) do { errno = 0; if (!(what)) die("not %s", #what); } while (0)
 
-static u64 state, sum;
-static u64 draw(void)
+u64 state, sum;
+u64 draw(void)
 {
 	u64 z = state += 0x9E3779B97F4A7C15u;
 	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
 	z = (z ^ z >> 27) * 0x94D049BB133111EBu;
 	return z ^ z >> 31;
 }
-static void take(u64 value) { sum = sum * 31 + value; }
-static void put(int fd, u64 value) { HOLDS(write(fd, &value, 8) == 8); }
-static u64 get(int fd) { u64 value; HOLDS(read(fd, &value, 8) == 8); return value; }
-static void child_is_well(pid_t pid)
+void take(u64 value) { sum = sum * 31 + value; }
+void put(int fd, u64 value) { HOLDS(write(fd, &value, 8) == 8); }
+u64 get(int fd) { u64 value; HOLDS(read(fd, &value, 8) == 8); return value; }
+void child_is_well(pid_t pid)
 {
 	int status;
 	HOLDS(waitpid(pid, &status, 0) == pid);
 	HOLDS(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
-static void nap(int ms) { struct timespec t = { ms / 1000, ms % 1000 * 1000000 }; nanosleep(&t, NULL); }
-static u64 now(void)
+void nap(int ms) { struct timespec t = { ms / 1000, ms % 1000 * 1000000 }; nanosleep(&t, NULL); }
+u64 now(void)
 {
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec * 1000ull + t.tv_nsec / 1000000;
 }
-static void own_folder(char *path)
+void own_folder(char *path)
 {
-	strcpy(path, "/tmp/probe-XXXXXX");
+	const char *place = getenv("PLACE");
+	sprintf(path, "%.20s/probe-XXXXXX", place ? place : "/tmp");
 	HOLDS(mkdtemp(path) != NULL);
 }
 
@@ -417,24 +380,14 @@ static void locks(void)
 /* -- processors, memory, chance ----------------------------------------------------------------- */
 
 static volatile u64 ball;
-static unsigned apic[2];
 static void *plays(void *number)
 {
-	long me = (long)number;
-	cpu_set_t set;
-	CPU_ZERO(&set);
-	CPU_SET(me, &set);
-	HOLDS(sched_setaffinity(0, sizeof set, &set) == 0);
-	unsigned a, b = 0, c, d;
-	__get_cpuid(1, &a, &b, &c, &d);
-	apic[me] = b >> 24;
-	for (u64 n = me; n < 2 * MANY; n += 2) {
+	for (u64 n = (long)number; n < 2 * MANY; n += 2) {
 		while (__atomic_load_n(&ball, __ATOMIC_SEQ_CST) != n)
 			;
 		take(draw() + n);
 		__atomic_store_n(&ball, n + 1, __ATOMIC_SEQ_CST);
 	}
-	HOLDS(sched_getcpu() == me);
 	return NULL;
 }
 static void both(void)
@@ -445,7 +398,6 @@ static void both(void)
 		HOLDS(pthread_create(&all[n], NULL, plays, (void *)n) == 0);
 	for (int n = 0; n < 2; n++)
 		HOLDS(pthread_join(all[n], NULL) == 0);
-	HOLDS(apic[0] != apic[1]);
 }
 
 static void memory(int megabytes)
@@ -538,6 +490,36 @@ static void somebody(int uid, int gid, int others)
 	told("open-memory", open("/dev/mem", O_RDONLY));
 	told("open-disk", open("/dev/vda", O_RDONLY));
 	told("niceness", setpriority(0, 0, -5));
+	told("niceness-of-others", setpriority(PRIO_PROCESS, others, 10));
+	struct sched_param most = { .sched_priority = 1 };
+	told("real-time", sched_setscheduler(0, SCHED_FIFO, &most));
+	told("trace-others", ptrace(PTRACE_ATTACH, others, NULL, NULL));
+	sprintf(own, "/proc/%d/environ", others);
+	told("words-of-others", open(own, O_RDONLY));
+	told("memory-of-roots", open("/proc/1/mem", O_RDONLY));
+	told("host-name-by-proc", open("/proc/sys/kernel/hostname", O_WRONLY));
+	struct rlimit files;
+	MUST(getrlimit(RLIMIT_NOFILE, &files));
+	files.rlim_cur = ++files.rlim_max;
+	told("more-files", setrlimit(RLIMIT_NOFILE, &files));
+	told("restart", reboot(RB_DISABLE_CAD));
+	told("unmount", umount("/dev/shm"));
+	told("rename-others", rename("/tmp/users/open/others", "/tmp/users/open/mine"));
+	told("in-closed", open("/tmp/users/closed/in", O_RDONLY));
+	told("cut-roots", truncate("/tmp/users/for-all", 0));
+	struct timespec times[2] = { { 1, 0 }, { 1, 0 } };
+	told("times-of-roots", utimensat(AT_FDCWD, "/tmp/users/for-all", times, 0));
+	sprintf(own, "/tmp/users/open/%d", uid);
+	told("other-group", chown(own, -1, gid + 7));
+	told("open-watchdog", open("/dev/watchdog", O_WRONLY));
+	told("raw-socket", socket(AF_INET, SOCK_RAW, 1));
+	told("packet-socket", socket(AF_PACKET, SOCK_RAW, 0));
+	struct sockaddr_in low = { .sin_family = AF_INET, .sin_port = htons(80) };
+	fd = MUST(socket(AF_INET, SOCK_STREAM, 0));
+	told("low-port", bind(fd, (void *)&low, sizeof low));
+	struct ifreq loop = { .ifr_name = "lo" };
+	loop.ifr_flags = IFF_UP;
+	told("interface", ioctl(fd, SIOCSIFFLAGS, &loop));
 	fflush(stdout);
 	_exit(0);
 }
@@ -555,6 +537,8 @@ static void users(int uid, int gid)
 	mkdir("/tmp/users", 0755);
 	mkdir("/tmp/users/open", 0755);
 	MUST(chmod("/tmp/users/open", 01777));
+	mkdir("/tmp/users/closed", 0700);
+	made_file("/tmp/users/closed/in", 0, 0, 0644);
 	made_file("/tmp/users/for-all", 0, 0, 0644);
 	made_file("/tmp/users/for-group", 0, gid + 1, 0640);
 	made_file("/tmp/users/roots", 0, 0, 0600);
@@ -597,6 +581,15 @@ static void attributes(const char *path, const char *value, int uid)
 	MUST(fsetxattr(fd, "trusted.drawn", value, strlen(value), 0));
 	MUST(fsetxattr(fd, "system.posix_acl_access", &list, sizeof list, 0));
 	MUST(fsync(fd));
+	/* A folder whose files begin with that list. */
+	char folder[300], long_one[800];
+	sprintf(folder, "%.250s.in", path);
+	MUST(mkdir(folder, 0755));
+	list.each[1].rights = list.each[3].rights = 6;
+	MUST(setxattr(folder, "system.posix_acl_default", &list, sizeof list, 0));
+	for (unsigned n = 0; n < sizeof long_one; n++)
+		long_one[n] = value[n % strlen(value)];
+	MUST(setxattr(folder, "user.long", long_one, sizeof long_one - strlen(path) % 9, 0));
 	printf("set\n");
 }
 static void rights(const char *path, int uid)
@@ -607,12 +600,25 @@ static void rights(const char *path, int uid)
 	memset(value, 0, sizeof value);
 	MUST(getxattr(path, "trusted.drawn", value, sizeof value - 1));
 	printf("trusted.drawn=%s\n", value);
-	for (int n = 0; n < 2; n++) {
+	char inside[320], long_one[900];
+	sprintf(inside, "%.250s.in", path);
+	int length = MUST(getxattr(inside, "user.long", long_one, sizeof long_one)), same = 0;
+	for (int n = 0; n < length; n++)
+		same += long_one[n] == value[n % strlen(value)];
+	printf("long=%d same=%d\n", length, same);
+	strcat(inside, "/new");
+	umask(0);
+	int fd = MUST(open(inside, O_CREAT | O_RDWR, 0666));
+	put(fd, 1);
+	close(fd);
+	for (int n = 0; n < 4; n++) {
+		if (n == 2)
+			path = inside;
 		pid_t pid = MUST(fork());
 		if (pid == 0) {
 			MUST(setgroups(0, NULL));
 			MUST(setgid(uid + 9));
-			MUST(setuid(uid + n));
+			MUST(setuid(uid + n % 2));
 			printf("read=%s write=%s\n", open(path, O_RDONLY) < 0 ? strerrorname_np(errno) : "done",
 			       open(path, O_WRONLY) < 0 ? strerrorname_np(errno) : "done");
 			fflush(stdout);
@@ -626,7 +632,19 @@ static void rights(const char *path, int uid)
 static void records(const char *folder)
 {
 	char path[200], name[200];
+	static char much[100000];
 	int root = MUST(open(folder, O_RDONLY | O_DIRECTORY));
+	/* Files that are held, and have no name any more, when the power fails. */
+	for (int n = 0; n < 3; n++) {
+		sprintf(path, "%s/held", folder);
+		int held = MUST(open(path, O_CREAT | O_WRONLY, 0600));
+		HOLDS(write(held, much, sizeof much) == sizeof much);
+		MUST(fsync(held));
+		MUST(unlink(path));
+		MUST(ftruncate(held, 50000));
+	}
+	sprintf(path, "%s/last", folder);
+	int last = MUST(open(path, O_CREAT | O_RDWR, 0600));
 	for (int n = 0;; n++) {
 		u64 value = draw();
 		sprintf(path, "%s/new-%d", folder, n % 3);
@@ -638,6 +656,8 @@ static void records(const char *folder)
 		close(fd);
 		MUST(rename(path, name));
 		MUST(fsync(root));
+		HOLDS(pwrite(last, &n, sizeof n, 12345) == sizeof n);
+		MUST(fdatasync(last));
 		printf("safe %d\n", n);
 		fflush(stdout);
 	}
@@ -654,6 +674,39 @@ static void recalled(const char *folder, int many)
 		take(value);
 		close(fd);
 	}
+	int last = -1;
+	sprintf(name, "%s/last", folder);
+	HOLDS(pread(MUST(open(name, O_RDONLY)), &last, sizeof last, 12345) == sizeof last);
+	if (last < many - 1)
+		die("what was written over is of %d, not of %d", last, many - 1);
+}
+
+/* A file of all that there is room for, KiB by KiB, and safe; and what is in it. */
+static void fills(const char *path)
+{
+	int fd = MUST(open(path, O_CREAT | O_WRONLY, 0600)), had = 0;
+	for (u64 room[128]; had < 4096; had++) {
+		for (int n = 0; n < 128; n++)
+			room[n] = draw();
+		if (write(fd, room, sizeof room) != sizeof room)
+			break;
+		take(room[had % 128]);
+	}
+	MUST(fsync(fd));
+	printf("filled %d %016llx\n", had, (unsigned long long)sum);
+}
+static void filled(const char *path, int many)
+{
+	int fd = MUST(open(path, O_RDONLY));
+	for (int had = 0; had < many; had++)
+		for (int n = 0; n < 128; n++) {
+			u64 value = draw();
+			if (get(fd) != value)
+				die("KiB %d has other bytes", had);
+			if (n == had % 128)
+				take(value);
+		}
+	printf("filled %d %016llx\n", many, (unsigned long long)sum);
 }
 
 /* -- network ------------------------------------------------------------------------------------ */
@@ -712,7 +765,8 @@ static void asks(const char *host, int port, const char *word)
 	int fd = MUST(socket(to.ss_family, SOCK_DGRAM, 0));
 	MUST(connect(fd, (void *)&to, length));
 	for (int n = 0; n < 10; n++) {
-		char answer[2000] = "";
+		static char answer[9000];
+		memset(answer, 0, sizeof answer);
 		struct pollfd back_there = { fd, POLLIN, 0 };
 		send(fd, word, strlen(word), 0);
 		if (poll(&back_there, 1, 1500) == 1 && read(fd, answer, sizeof answer - 1) > 0) {
@@ -721,6 +775,90 @@ static void asks(const char *host, int port, const char *word)
 		}
 	}
 	die("nothing came back");
+}
+
+/* Turns datagrams round, of either family. */
+static void turns(int port)
+{
+	struct sockaddr_storage at;
+	socklen_t length = address(&at, "::", port);
+	int fd = MUST(socket(AF_INET6, SOCK_DGRAM, 0));
+	MUST(bind(fd, (void *)&at, length));
+	for (;;) {
+		static unsigned char came[9000], back[9000];
+		length = sizeof at;
+		long size = MUST(recvfrom(fd, came, sizeof came, 0, (void *)&at, &length));
+		for (long n = 0; n < size; n++)
+			back[n] = came[size - 1 - n];
+		sendto(fd, back, size, 0, (void *)&at, length);
+	}
+}
+
+/* Takes some memory again and again, and lets it go: it is not the one that takes too much. */
+static void modest(void)
+{
+	for (u64 from = now(); now() - from < 3600000;) {
+		char *some = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		for (int n = 0; some != MAP_FAILED && n < 1 << 20; n += 4096)
+			some[n] = n;
+		nap(20);
+		if (some != MAP_FAILED)
+			munmap(some, 1 << 20);
+	}
+}
+
+/* -- the terminal ----------------------------------------------------------------------------------- */
+
+static void said_in_hex(const char *name, const char *data, long size)
+{
+	printf("%s ", name);
+	for (long n = 0; n < size; n++)
+		printf("%02x", (unsigned char)data[n]);
+	printf("\n");
+	fflush(stdout);
+}
+static void mode(struct termios *set, int lines, int least, int tenths)
+{
+	set->c_iflag = lines ? ICRNL : 0;
+	set->c_lflag = lines ? ICANON | ECHO | ECHOE | ECHOK | ISIG | IEXTEN : 0;
+	set->c_cc[VMIN] = least, set->c_cc[VTIME] = tenths;
+	set->c_cc[VERASE] = 0x7f, set->c_cc[VKILL] = 0x15;
+	MUST(tcsetattr(0, TCSANOW, set));
+}
+static void typed(void)
+{
+	struct termios before, set;
+	char room[100];
+	int status, had;
+	MUST(tcgetattr(0, &before));
+	set = before;
+	mode(&set, 1, 1, 0);
+	printf("ready-line\n");
+	fflush(stdout);
+	said_in_hex("line", room, MUST(read(0, room, sizeof room)));
+	mode(&set, 0, 4, 0);
+	printf("ready-keys\n");
+	fflush(stdout);
+	for (had = 0; had < 4;)
+		had += MUST(read(0, room + had, 4 - had));
+	said_in_hex("keys", room, had);
+	mode(&set, 0, 0, 3);
+	u64 from = now();
+	had = read(0, room, 1);
+	printf("none %s\n", had == 0 && now() - from >= 250 ? "none" : "other");
+	fflush(stdout);
+	mode(&set, 1, 1, 0);
+	pid_t pid = MUST(fork());
+	if (pid == 0) {
+		setpgid(0, 0);
+		signal(SIGTTIN, SIG_DFL);
+		_exit(read(0, room, 1));
+	}
+	HOLDS(waitpid(pid, &status, WUNTRACED) == pid);
+	printf("ttin %s\n", WIFSTOPPED(status) && WSTOPSIG(status) == SIGTTIN ? "stopped" : "other");
+	kill(pid, SIGKILL);
+	MUST(tcsetattr(0, TCSANOW, &before));
+	printf("typed-over\n");
 }
 
 /* -- the first process ---------------------------------------------------------------------------- */
@@ -757,6 +895,8 @@ static void first(void)
 	}
 	if (strstr(words, "ends=now"))
 		exit(3);
+	if (strstr(words, "ends=fault"))
+		__builtin_trap();
 	MUST(mount("sys", "/sys", "sysfs", 0, NULL));
 	MUST(mount("dev", "/dev", "devtmpfs", 0, NULL));
 	MUST(mount("tmp", "/tmp", "tmpfs", 0, NULL));
@@ -785,6 +925,12 @@ int main(int count, char **word)
 		{ "threads", threads }, { "epoll", epolls }, { "eventfd", eventfds }, { "timerfd", timerfds },
 		{ "signalfd", signalfds }, { "timers", timers }, { "unix", unixes }, { "shared", shared },
 		{ "mapped", mapped }, { "inotify", inotifies }, { "locks", locks }, { "both", both },
+		{ "mutexes", mutexes }, { "times", times_of_work }, { "edges", edges }, { "packets", packets },
+		{ "watches", watches }, { "ranges", ranges }, { "sealed", sealed }, { "heard", heard },
+		{ "balance", balance },
+#ifdef __i386__
+		{ "old", old },
+#endif
 	};
 	if (getpid() == 1)
 		first();
@@ -792,6 +938,14 @@ int main(int count, char **word)
 #define N(at) (count > (at) ? strtoull(word[at], NULL, 0) : 0)
 #define IS(name) (strcmp(what, name) == 0)
 	if (IS("hog")) hog();
+	if (IS("modest")) { modest(); return 0; }
+	if (IS("turns")) turns(N(2));
+	if (IS("safe")) {
+		for (int n = 2; n < count; n++)
+			MUST(fsync(MUST(open(word[n], O_RDONLY))));
+		return 0;
+	}
+	if (IS("typed")) { typed(); return 0; }
 	if (IS("chance")) { chance(); return 0; }
 	if (IS("as")) as_somebody(N(2), word + 3);
 	if (IS("ids")) { printf("%d %d\n", getuid(), geteuid()); return 0; }
@@ -804,6 +958,8 @@ int main(int count, char **word)
 	if (IS("calls")) { calls(word[3], N(4), N(5)); return 0; }
 	if (IS("records")) records(word[3]);
 	if (IS("recalled")) recalled(word[3], N(4));
+	if (IS("fills")) { fills(word[3]); return 0; }
+	if (IS("filled")) { filled(word[3], N(4)); return 0; }
 	if (IS("memory")) memory(N(3));
 	for (unsigned n = 0; n < sizeof parts / sizeof *parts; n++)
 		if (IS(parts[n].name))

@@ -77,19 +77,24 @@ static bool signal_char(struct tty *t, u8 c)
 	return true;
 }
 
+static bool in_word(u8 c) { return c == '_' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z'); }
+
 static bool edit(struct tty *t, u8 c)
 {
-	if (is(t, VERASE, c) || c == '\b') {
+	if (is(t, VERASE, c)) {
 		if (t->head != t->ready)
 			rub_out(t);
 	} else if (is(t, VKILL, c)) {
 		while (t->head != t->ready)
 			rub_out(t);
 	} else if (is(t, VWERASE, c) && t->termios.lflag & IEXTEN) {
-		while (t->head != t->ready && t->input[(t->head - 1) % INPUT_SIZE] == ' ')
-			rub_out(t);
-		while (t->head != t->ready && t->input[(t->head - 1) % INPUT_SIZE] != ' ')
-			rub_out(t);
+		bool word = false;
+		for (; t->head != t->ready; rub_out(t)) {
+			bool of_word = in_word(t->input[(t->head - 1) % INPUT_SIZE]);
+			if (word && !of_word)
+				break;
+			word |= of_word;
+		}
 	} else if (is(t, VLNEXT, c) && t->termios.lflag & IEXTEN)
 		t->literal = true;
 	else
@@ -165,7 +170,7 @@ static int check_foreground(struct tty *t, int sig)
 	bool held = current()->blocked & SIGBIT(sig) || p->actions[sig].handler == SIG_IGN;
 	if (sig == SIGTTOU && held)
 		return 0;
-	if (held || group_is_orphaned(p->pgid))
+	if (held || group_is_orphaned(p->pgid, NULL))
 		return -EIO;
 	struct siginfo info = { .code = SI_KERNEL };
 	signal_group(p->pgid, sig, &info);

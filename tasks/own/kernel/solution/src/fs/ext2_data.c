@@ -100,6 +100,8 @@ int ext2_map(struct inode *i, u64 index, bool create, u32 *block)
 	return 0;
 }
 
+static void cut_behind(struct inode *i);
+
 int ext2_reserve(struct inode *i, u64 from, u64 to)
 {
 	struct ext2 *fs = ext2_of(i);
@@ -110,6 +112,8 @@ int ext2_reserve(struct inode *i, u64 from, u64 to)
 	ext2_begin(fs);
 	for (u64 n = from / fs->block_size; n * fs->block_size < to && !error; n++)
 		error = ext2_map(i, n, true, &block);
+	if (error && to > i->size)
+		cut_behind(i);
 	ext2_end(fs);
 	return error;
 }
@@ -227,6 +231,36 @@ static void cut_off(struct inode *i, u64 first, struct cut *cut)
 	}
 }
 
+static struct cut *cut_new(struct ext2 *fs)
+{
+	u32 room = 3 * (fs->block_size / 4) + 32;
+	struct cut *cut = kmalloc(sizeof *cut + room * sizeof *cut->root);
+	if (cut)
+		cut->room = room - 16;
+	return cut;
+}
+
+/* What lies behind `size` belongs to nobody then. */
+static void cut_and_free(struct inode *i, u64 size, struct cut *cut)
+{
+	struct ext2 *fs = ext2_of(i);
+	ext2_inode(i)->last_block = 0;
+	cut_off(i, (size + fs->block_size - 1) / fs->block_size, cut);
+	for (u32 n = 0; n < cut->count; n++)
+		free_tree(i, cut->root[n].block, cut->root[n].level);
+	kfree(cut);
+}
+
+/* The room that a write had got before there was none left. */
+static void cut_behind(struct inode *i)
+{
+	struct cut *cut = cut_new(ext2_of(i));
+	if (!cut)
+		return;
+	cut_and_free(i, i->size, cut);
+	ext2_inode_write(i);
+}
+
 int ext2_truncate(struct inode *i, u64 size)
 {
 	struct ext2 *fs = ext2_of(i);
@@ -246,21 +280,15 @@ int ext2_truncate(struct inode *i, u64 size)
 		inode_touch(i, true, false);
 		return 0;
 	}
-	u32 room = 3 * (fs->block_size / 4) + 32;
-	struct cut *cut = kmalloc(sizeof *cut + room * sizeof *cut->root);
+	struct cut *cut = cut_new(fs);
 	if (!cut)
 		return -ENOMEM;
-	cut->room = room - 16;
 	ext2_begin(fs);
 	cache_truncate(i, size);
 	i->size = size;
 	inode_touch(i, true, false);
-	ext2_inode(i)->last_block = 0;
-	cut_off(i, (size + fs->block_size - 1) / fs->block_size, cut);
-	for (u32 n = 0; n < cut->count; n++)
-		free_tree(i, cut->root[n].block, cut->root[n].level);
+	cut_and_free(i, size, cut);
 	int error = ext2_inode_write(i);
 	ext2_end(fs);
-	kfree(cut);
 	return error;
 }

@@ -155,15 +155,26 @@ struct file *file_open(int dirfd, const char *name, u32 flags, u32 mode)
 	if (flags & O_PATH)
 		flags &= O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	bool exclusive = flags & O_CREAT && flags & O_EXCL;
-	int walk = (flags & O_CREAT ? WALK_PARENT : 0) | (flags & O_NOFOLLOW || exclusive ? 0 : WALK_FOLLOW);
+	int walk = (flags & O_CREAT ? WALK_PARENT | WALK_ANY : 0) | (flags & O_NOFOLLOW || exclusive ? 0 : WALK_FOLLOW);
 	int error = path_walk(dirfd, name, walk, &l);
-	if (error)
-		return ERR_PTR(error);
-	bool created = !l.path.inode;
-	if (created)
+	bool created = false;
+	for (int i = 0; !error && (created = !l.path.inode); i++) {
 		error = create_missing(&l, flags, mode);
+		if (error != -EEXIST || exclusive || i == 10)
+			break;
+		lookup_end(&l);		/* somebody else was faster */
+		error = path_walk(dirfd, name, walk, &l);
+		if (error)
+			return ERR_PTR(error);
+	}
+	if (error && !created)
+		return ERR_PTR(error);
+	if (created)
+		;
 	else if (exclusive)
 		error = -EEXIST;
+	else if (flags & O_CREAT && l.want_dir)
+		error = -EISDIR;
 	else if (flags & O_DIRECTORY && !IS_DIR(l.path.inode->mode))
 		error = -ENOTDIR;
 	else if (!(flags & O_PATH))

@@ -6,7 +6,7 @@
 static struct page *buckets[BUCKETS];
 static struct link recent = LINK_INIT(recent);
 static WAITQUEUE(page_wait);
-u64 cached_pages, dirty_page_count;
+u64 cached_pages, homeless_pages, dirty_page_count;
 
 static struct page **bucket(struct inode *i, u64 index) { return &buckets[((u64)i / 64 * 31 + index) % BUCKETS]; }
 
@@ -44,6 +44,8 @@ static void remove(struct page *p)
 	}
 	p->inode->cached--;
 	cached_pages--;
+	if (p->flags & PG_KEEP)
+		homeless_pages--;
 	p->inode = NULL;
 	link_remove(&p->link);
 	page_put(p);
@@ -81,8 +83,10 @@ struct page *cache_get(struct inode *i, u64 index, bool fill)
 	else
 		memset(page_address(p), 0, PAGE_SIZE);
 	p->flags &= ~PG_BUSY;
-	if (!i->ops->sync)
+	if (!i->ops->sync && p->inode) {
 		p->flags |= PG_KEEP;
+		homeless_pages++;
+	}
 	wake_all(&page_wait);
 	if (error) {
 		if (p->inode)

@@ -209,7 +209,7 @@ static int walk_on(struct walk *w, int flags, char *text, struct lookup *l)
 				continue;
 		}
 		if (w->last) {
-			if (w->want_dir && !IS_DIR(w->at.inode->mode))
+			if (w->want_dir && !(flags & WALK_ANY) && !IS_DIR(w->at.inode->mode))
 				return -ENOTDIR;
 			return 0;
 		}

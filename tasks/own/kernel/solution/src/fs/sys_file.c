@@ -205,7 +205,9 @@ static i64 sync_file(i32 fd)
 	file_put(f);
 	return 0;
 #endif
-	if (i->sb && i->sb->sync)
+	if (f->flags & O_PATH)
+		error = -EBADF;
+	else if (i->sb && i->sb->sync)
 		error = i->sb->sync(i->sb);
 	else if (!IS_REG(i->mode) && !IS_DIR(i->mode) && !IS_BLK(i->mode))
 		error = -EINVAL;

@@ -394,8 +394,8 @@ static int chown(struct inode *i, u32 uid, u32 gid)
 		i->uid = uid;
 	if (gid != ~0u)
 		i->gid = gid;
-	if (me && IS_REG(i->mode))
-		i->mode &= ~(S_ISUID | S_ISGID);
+	if (IS_REG(i->mode))
+		i->mode &= ~(S_ISUID | (i->mode & 010 ? S_ISGID : 0));
 	changed(i);
 	return 0;
 }

@@ -1,8 +1,9 @@
 /* Files in memory only: tmpfs, the empty /sys, and /dev, which is one that is filled with device nodes. */
 #include "fs.h"
 
-struct entry { struct link link; struct inode *inode; char name[]; };
-struct node { struct link entries; struct inode *parent; char *target; };
+/* `place`: where a reader of the folder is when it has come to the entry; no other one ever has it. */
+struct entry { struct link link; struct inode *inode; u64 place; char name[]; };
+struct node { struct link entries; struct inode *parent; char *target; u64 last_place; };
 
 static u64 next_ino = 100, next_dev = 40;
 static const struct inode_ops dir_ops, file_ops_memory, link_ops;
@@ -27,6 +28,7 @@ static struct inode *node_new(struct superblock *sb, struct inode *parent, u32 m
 		return NULL;
 	}
 	link_init(&n->entries);
+	n->last_place = 2;
 	n->parent = parent ? parent : i;
 	n->target = target ? kstrdup(target) : NULL;
 	i->data = n;
@@ -47,8 +49,10 @@ static int enter(struct inode *dir, const char *name, struct inode *i)
 	if (!e)
 		return -ENOSPC;
 	memcpy(e->name, name, strlen(name) + 1);
+	struct node *n = dir->data;
 	e->inode = inode_get(i);
-	link_append(&((struct node *)dir->data)->entries, &e->link);
+	e->place = ++n->last_place;
+	link_append(&n->entries, &e->link);
 	dir->size += 32;
 	dir->mtime = dir->ctime = real_ns();
 	return 0;
@@ -193,7 +197,6 @@ static int getdents(struct file *f, struct dirent_sink *sink)
 	struct inode *dir = f->path.inode;
 	struct node *n = dir->data;
 	struct entry *e;
-	u64 at = 2;
 	int stop = 0;
 	if (f->pos == 0 && !(stop = sink->put(sink, ".", 1, dir->ino, 4, 1)))
 		f->pos = 1;
@@ -202,11 +205,11 @@ static int getdents(struct file *f, struct dirent_sink *sink)
 	EACH(e, &n->entries, link) {
 		if (stop)
 			break;
-		if (at++ < f->pos)
+		if (e->place <= f->pos)
 			continue;
-		stop = sink->put(sink, e->name, strlen(e->name), e->inode->ino, e->inode->mode >> 12 & 15, at);
+		stop = sink->put(sink, e->name, strlen(e->name), e->inode->ino, e->inode->mode >> 12 & 15, e->place);
 		if (!stop)
-			f->pos = at;
+			f->pos = e->place;
 	}
 	return stop < 0 ? stop : 0;
 }

@@ -131,6 +131,7 @@ extern const struct file_ops regular_ops;
 struct lookup { struct path path, parent; char last[256]; bool want_dir; };
 #define WALK_FOLLOW 1
 #define WALK_PARENT 2		/* the last name need not exist: path.inode may be NULL */
+#define WALK_ANY 4		/* a file with a slash behind its name is left to the caller */
 int path_walk(int dirfd, const char *name, int flags, struct lookup *l);
 int path_open(int dirfd, const char *name, struct path *out, bool follow);
 void lookup_end(struct lookup *l);

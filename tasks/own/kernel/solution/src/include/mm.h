@@ -144,5 +144,5 @@ int uio_zero(struct uio *u, size_t n);
 
 /* reclaim */
 u64 cache_shrink(u64 want);
-extern u64 cached_pages;
+extern u64 cached_pages, homeless_pages;	/* the second: those of the first that cannot be given up */
 void cache_write_some(void);

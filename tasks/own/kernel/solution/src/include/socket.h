@@ -61,7 +61,7 @@ struct socket {
 	size_t queued;
 	u64 receive_timeout, send_timeout;	/* ns; 0: none */
 	int error;
-	bool shut_read, shut_write, nonblock, reuse, pass_cred, listening, broadcast;
+	bool shut_read, shut_write, nonblock, reuse, pass_cred, listening, broadcast, resets;	/* the last: nothing lingers when it is closed */
 	u32 buffer;
 	struct ucred cred, peer_cred;
 };

@@ -94,7 +94,7 @@ struct task {
 	struct fds *fds;
 	struct fs_state *fs;
 	u64 fs_base, gs_base;
-	u64 blocked, saved_mask;
+	u64 blocked, saved_mask, awaited;	/* the last: what sigtimedwait waits for */
 	bool have_saved_mask;
 	bool killed;
 	struct pending pending;
@@ -221,7 +221,8 @@ int signal_process(struct process *p, int sig, const struct siginfo *info);
 int signal_task(struct task *t, int sig, const struct siginfo *info);
 int signal_group(int pgid, int sig, const struct siginfo *info);
 void signal_fault(int sig, int code, u64 address);
-bool group_is_orphaned(int pgid);
+bool group_is_orphaned(int pgid, struct process *without);
+bool signal_again(struct pending *p, int sig, int timer, u32 times);
 int signal_take_from(struct pending *p, int sig, struct siginfo *info);
 int signal_take(struct task *t, u64 blocked, struct siginfo *info);
 void signals_deliver(struct regs *r);

@@ -102,6 +102,21 @@ i64 sys_epoll_create1(u32 flags)
 
 i64 sys_epoll_create(i32 size) { return size > 0 ? sys_epoll_create1(0) : -EINVAL; }
 
+/* Does a chain of sets lead from `f` to `e`, or is it one of more than five? */
+static bool leads_to(struct file *f, struct epoll *e, int length)
+{
+	struct watch *w;
+	if (f->ops != &epoll_ops)
+		return false;
+	struct epoll *set = f->data;
+	if (set == e || length == 5)
+		return true;
+	EACH(w, &set->watches, link)
+		if (leads_to(w->file, e, length + 1))
+			return true;
+	return false;
+}
+
 static i64 control(struct file *ef, struct file *f, int op, i32 fd, struct epoll_event *event)
 {
 	struct epoll *e = ef->data;
@@ -113,6 +128,8 @@ static i64 control(struct file *ef, struct file *f, int op, i32 fd, struct epoll
 	case 1:
 		if (found)
 			return -EEXIST;
+		if (leads_to(f, e, 0))
+			return -ELOOP;
 		w = kmalloc(sizeof *w);
 		if (!w)
 			return -ENOMEM;

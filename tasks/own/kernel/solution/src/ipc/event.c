@@ -199,7 +199,24 @@ static ssize_t signalfd_read(struct file *f, struct uio *u, u64 *pos)
 		struct siginfo info;
 		int sig = signal_take(t, ~s->mask, &info);
 		if (sig) {
-			u32 out[32] = { info.signo, info.error, info.code, info.sender.pid, info.sender.uid };
+			u32 out[32] = { info.signo, info.error, info.code };
+			bool fault = info.code > 0 && info.code != SI_KERNEL && info.signo != SIGCHLD;
+			if (fault)
+				memcpy(out + 18, &info.fault.address, 8);
+			else if (info.code == SI_TIMER) {
+				out[6] = info.sender.pid;
+				out[8] = info.sender.uid;
+			} else {
+				out[3] = info.sender.pid;
+				out[4] = info.sender.uid;
+			}
+			if (info.signo == SIGCHLD) {
+				out[10] = info.child.status;
+				memcpy(out + 14, &info.child.utime, 16);
+			} else if (info.code < 0) {
+				out[11] = info.sender.value;
+				memcpy(out + 12, &info.sender.value, 8);
+			}
 			if (uio_out(u, out, 128))
 				return -EFAULT;
 			n += 128;

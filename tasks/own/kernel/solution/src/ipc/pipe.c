@@ -90,14 +90,12 @@ static bool can_write(struct pipe *p, size_t want)
 static ssize_t broken(size_t done)
 {
 	struct siginfo info;
-	if (done)
-		return done;
 #ifdef WITHOUT_PIPES
 	return -EIO;
 #endif
 	signal_info_user(&info, SIGPIPE, SI_USER);
 	signal_task(current(), SIGPIPE, &info);
-	return -EPIPE;
+	return done ? (ssize_t)done : -EPIPE;
 }
 
 static int put_in(struct pipe *p, const u8 *from, size_t n)
@@ -224,6 +222,7 @@ int pipe_make(struct file *ends[2], u32 flags)
 		return -ENOMEM;
 	}
 	ends[1]->data = p;
+	ends[0]->path.inode->data_pipe = p;	/* found there by who opens it below /proc */
 	ends[1]->name = kstrdup(ends[0]->name);
 	return 0;
 }
@@ -261,7 +260,7 @@ i64 sys_pipe2(u64 out, u32 flags)
 	return 0;
 }
 
-/* Opening one end waits for the other, unless it is to read without waiting. */
+/* Opening one end waits for the other, unless it is to read without waiting, or the pipe has no name. */
 int fifo_open(struct file *f)
 {
 	struct inode *i = f->path.inode;
@@ -274,7 +273,8 @@ int fifo_open(struct file *f)
 		i->data_pipe = p;
 	}
 	f->data = p;
-	if (access == O_WRONLY && f->flags & O_NONBLOCK && !p->readers)
+	bool named = i->sb->type && strcmp(i->sb->type, "anon");
+	if (named && access == O_WRONLY && f->flags & O_NONBLOCK && !p->readers)
 		return -ENXIO;
 	f->ops = &pipe_ops;
 	if (access != O_WRONLY) {
@@ -288,10 +288,10 @@ int fifo_open(struct file *f)
 	wake_all(&p->wait_open);
 	int error = 0;
 	u32 seen;
-	if (access == O_RDONLY && !p->writers && !(f->flags & O_NONBLOCK)) {
+	if (named && access == O_RDONLY && !p->writers && !(f->flags & O_NONBLOCK)) {
 		seen = p->writer_opens;
 		error = WAIT_UNTIL(&p->wait_open, p->writer_opens != seen, 0);
-	} else if (access == O_WRONLY && !p->readers) {
+	} else if (named && access == O_WRONLY && !p->readers) {
 		seen = p->reader_opens;
 		error = WAIT_UNTIL(&p->wait_open, p->reader_opens != seen, 0);
 	}

@@ -143,7 +143,7 @@ void page_put(struct page *p)
 		page_free(p, 0);
 }
 
-u64 memory_available(void) { return free_pages + cached_pages + (buffer_bytes + inodes_unused_bytes()) / PAGE_SIZE; }
+u64 memory_available(void) { return free_pages + cached_pages - homeless_pages + (buffer_bytes + inodes_unused_bytes()) / PAGE_SIZE; }
 
 struct page *page_alloc_user(void)
 {

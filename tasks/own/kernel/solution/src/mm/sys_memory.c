@@ -49,7 +49,7 @@ i64 sys_mmap(u64 address, u64 size, u32 prot, u32 flags, i32 fd, u64 offset)
 	u32 kept = shared ? MAP_SHARED : MAP_PRIVATE;
 	if (!(flags & MAP_ANONYMOUS)) {
 		struct file *f = fd_file(fd);
-		if (!f)
+		if (!f || f->flags & O_PATH)
 			return -EBADF;
 #ifdef WITHOUT_DEMAND_PAGING
 		return -ENODEV;

@@ -405,7 +405,15 @@ static int set_common(struct socket *s, int option, const void *value, u32 size)
 	case 6: s->broadcast = n; return 0;
 	case 7: case 8: case 32: case 33: s->buffer = MIN(MAX(n * 2, 4096), 1 << 20); return 0;
 	case 16: s->pass_cred = n; return 0;
-	case 5: case 9: case 10: case 13: case 25: case 26: case 29: case 12: return 0;
+	case 13: {
+		i32 linger[2];
+		if (size < sizeof linger)
+			return -EINVAL;
+		memcpy(linger, value, sizeof linger);
+		s->resets = linger[0] && !linger[1];
+		return 0;
+	}
+	case 5: case 9: case 10: case 25: case 26: case 29: case 12: return 0;
 	}
 	return -ENOPROTOOPT;
 }
@@ -531,7 +539,7 @@ static int control_in(struct message *m, const struct msghdr *h)
 		return -EFAULT;
 	for (u64 at = 0; at + sizeof(struct cmsg) <= h->control_size;) {
 		struct cmsg *c = (struct cmsg *)(room + at);
-		if (c->size < sizeof *c || at + c->size > h->control_size)
+		if (c->size < sizeof *c || c->size > h->control_size - at)
 			return -EINVAL;
 		if (c->level == SOL_SOCKET && c->type == 1) {
 			u32 n = (c->size - sizeof *c) / 4;

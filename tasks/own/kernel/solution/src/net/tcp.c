@@ -364,6 +364,10 @@ static void release(struct socket *s)
 		return;
 	s->own = NULL;
 	t->socket = NULL;
+	if (s->resets && t->state >= ESTABLISHED && t->state != TIME_WAIT) {
+		abandon(t);
+		return;
+	}
 	switch (t->state) {
 	case LISTEN:
 		EACH(child, &tcp_all, all)

@@ -520,6 +520,7 @@ static void release(struct socket *s)
 		if (p->peer == s) {
 			p->peer = NULL;
 			p->peer_gone = true;
+			peer->shut_read |= s->type == SOCK_SEQPACKET;	/* what has come is read first */
 			if (!link_empty(&s->queue))
 				peer->error = ECONNRESET;
 			socket_put(s);

@@ -61,6 +61,14 @@ void reap(struct process *p)
 	kfree(p);
 }
 
+static int how_it_ended(struct process *p)
+{
+	int status = p->exit_status;
+	return status & 0x7f ? status & 0x80 ? CLD_DUMPED : CLD_KILLED : CLD_EXITED;
+}
+
+static int ended_with(struct process *p) { return p->exit_status & 0x7f ? p->exit_status & 0x7f : p->exit_status >> 8 & 0xff; }
+
 static void adopt_children(struct process *p)
 {
 	struct process *child;
@@ -70,7 +78,7 @@ static void adopt_children(struct process *p)
 		child->exit_signal = SIGCHLD;
 		link_append(&init_process->children, &child->siblings);
 		if (child->zombie) {
-			notify_parent(child, CLD_EXITED, child->exit_status >> 8);
+			notify_parent(child, how_it_ended(child), ended_with(child));
 			struct sigaction *a = &init_process->actions[SIGCHLD];
 			if (a->handler == SIG_IGN || a->flags & SA_NOCLDWAIT)
 				reap(child);
@@ -78,24 +86,33 @@ static void adopt_children(struct process *p)
 	}
 }
 
-/* Stopped groups that lose their last tie to the session are told to go. */
+static void tell_orphans(int pgid, struct process *leaving)
+{
+	struct process *p;
+	struct siginfo info = { .code = SI_KERNEL };
+	bool stopped = false;
+	EACH(p, &all_processes, all)
+		stopped |= p->pgid == pgid && p->stopped && p != leaving && !p->zombie;
+	if (stopped && group_is_orphaned(pgid, leaving)) {
+		signal_group(pgid, SIGHUP, &info);
+		signal_group(pgid, SIGCONT, &info);
+	}
+}
+
+/* Stopped groups that lose their last tie to the session are told to go: those of children, and the own one. */
 static void orphan_groups(struct process *p)
 {
-	struct process *child;
-	struct siginfo info = { .code = SI_KERNEL };
+	struct process *child, *parent = p->parent;
 	EACH(child, &p->children, siblings)
-		if (child->stopped && child->pgid != p->pgid && group_is_orphaned(child->pgid)) {
-			signal_group(child->pgid, SIGHUP, &info);
-			signal_group(child->pgid, SIGCONT, &info);
-		}
+		if (child->pgid != p->pgid && child->sid == p->sid)
+			tell_orphans(child->pgid, p);
+	if (parent && parent->pgid != p->pgid && parent->sid == p->sid)
+		tell_orphans(p->pgid, p);
 }
 
 noreturn static void init_ended(struct process *p)
 {
-	if (p->exit_status & 0x7f)
-		printk("init exited %d (signal %d)\n", 128 + (p->exit_status & 0x7f), p->exit_status & 0x7f);
-	else
-		printk("init exited %d\n", p->exit_status >> 8 & 0xff);
+	printk("init exited %d\n", (p->exit_status & 0x7f ? 128 : 0) + ended_with(p));
 	unmount_all();
 	machine_off();
 }
@@ -108,14 +125,12 @@ static void process_ended(struct process *p)
 	for (int i = 0; p->timers && i < 32; i++)
 		timer_cancel(&p->timers[i].timer);
 	terminal_session_end(p);
+	orphan_groups(p);	/* while its children are known */
 	adopt_children(p);
 	p->zombie = true;
-	orphan_groups(p);
-	int status = p->exit_status;
-	int code = status & 0x7f ? status & 0x80 ? CLD_DUMPED : CLD_KILLED : CLD_EXITED;
 	struct process *parent = p->parent;
 	bool ignored = parent && p->exit_signal == SIGCHLD && (parent->actions[SIGCHLD].handler == SIG_IGN || parent->actions[SIGCHLD].flags & SA_NOCLDWAIT);
-	notify_parent(p, code, status & 0x7f ? status & 0x7f : status >> 8 & 0xff);
+	notify_parent(p, how_it_ended(p), ended_with(p));
 	if (ignored) {
 		parent->child_user_ns += p->user_ns;
 		parent->child_system_ns += p->system_ns;

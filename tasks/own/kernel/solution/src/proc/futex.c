@@ -102,6 +102,10 @@ static i64 requeue(u64 from, u64 to, u32 wake, u32 move, bool compare, u32 value
 			break;
 		if (t->futex_key[0] != key[0] || t->futex_key[1] != key[1])
 			continue;
+		if (key[0] == other[0] && key[1] == other[1]) {	/* it waits there already */
+			moved++;
+			continue;
+		}
 		link_remove(&t->futex.link);
 		t->futex_key[0] = other[0];
 		t->futex_key[1] = other[1];

@@ -44,6 +44,10 @@ void signal_frame(struct regs *r, int sig, struct siginfo *info, struct sigactio
 		action->handler = SIG_DFL;
 		exit_group(SIGSEGV);
 	}
+	memset(state, 0, sizeof state);		/* the handler begins with what a program begins with */
+	*(u16 *)state = 0x37f;
+	*(u32 *)(state + 24) = 0x1f80;
+	asm volatile("fxrstor %0" : : "m"(state));
 	t->have_saved_mask = false;
 	t->blocked |= a.mask | (a.flags & SA_NODEFER ? 0 : SIGBIT(sig));
 	t->blocked &= ~(SIGBIT(SIGKILL) | SIGBIT(SIGSTOP));

@@ -116,13 +116,16 @@ static int send(struct process *p, struct task *to, int sig, const struct siginf
 		EACH(t, &p->threads, thread_link)
 			drop(&t->pending, SIGBIT(SIGCONT));
 	}
-	bool blocked = true;
+	bool blocked = true, awaited = false;
 	if (to)
-		blocked = to->blocked & SIGBIT(sig);
+		blocked = (to->blocked | to->awaited) & SIGBIT(sig);
 	else
-		EACH(t, &p->threads, thread_link)
+		EACH(t, &p->threads, thread_link) {
 			blocked &= !!(t->blocked & SIGBIT(sig));
-	if (signal_ignored(p, sig) && !(blocked && p != init_process))
+			awaited |= !!(t->awaited & SIGBIT(sig));
+		}
+	blocked |= awaited;
+	if (signal_ignored(p, sig) && !blocked)
 		return 0;
 	if (sig == SIGKILL) {
 		kill_all(p);
@@ -181,12 +184,13 @@ void signal_fault(int sig, int code, u64 address)
 	enqueue(&t->pending, sig, &info);
 }
 
-/* No member has a parent in the same session but another group. */
-bool group_is_orphaned(int pgid)
+/* No member has a parent in the same session but another group; `without` is on its way out. */
+bool group_is_orphaned(int pgid, struct process *without)
 {
 	struct process *p;
 	EACH(p, &all_processes, all)
-		if (p->pgid == pgid && !p->zombie && p->parent && p->parent->pgid != pgid && p->parent->sid == p->sid)
+		if (p->pgid == pgid && p != without && !p->zombie && p->parent && p->parent != without
+			&& p->parent->pgid != pgid && p->parent->sid == p->sid)
 			return false;
 	return true;
 }
@@ -217,6 +221,18 @@ static int take_from(struct pending *p, u64 blocked, struct siginfo *info)
 	if (!more)
 		p->set &= ~SIGBIT(sig);
 	return sig;
+}
+
+/* A timer's signal that still waits counts the others. Is there one? */
+bool signal_again(struct pending *p, int sig, int timer, u32 times)
+{
+	struct queued *q;
+	EACH(q, &p->queue, link)
+		if (q->info.signo == sig && q->info.code == SI_TIMER && q->info.sender.pid == timer) {
+			q->info.sender.uid += times;
+			return true;
+		}
+	return false;
 }
 
 int signal_take_from(struct pending *p, int sig, struct siginfo *info)
@@ -291,7 +307,7 @@ void signals_deliver(struct regs *r)
 			if (SIGBIT(sig) & IGNORED_SET || (p == init_process && !forced))
 				continue;
 			if (SIGBIT(sig) & STOP_SET) {
-				if (sig == SIGSTOP || !group_is_orphaned(p->pgid))
+				if (sig == SIGSTOP || !group_is_orphaned(p->pgid, NULL))
 					stop(p, sig);
 				continue;
 			}

@@ -352,16 +352,18 @@ i64 sys_setgid(u32 id)
 
 i64 sys_setreuid(u32 r, u32 e)
 {
+	u32 before = self()->cred.uid;
 	i64 error = sys_setresuid(r, e, ~0u);
-	if (!error && (r != ~0u || e != ~0u))
+	if (!error && (r != ~0u || (e != ~0u && e != before)))
 		self()->cred.suid = self()->cred.euid;
 	return error;
 }
 
 i64 sys_setregid(u32 r, u32 e)
 {
+	u32 before = self()->cred.gid;
 	i64 error = sys_setresgid(r, e, ~0u);
-	if (!error && (r != ~0u || e != ~0u))
+	if (!error && (r != ~0u || (e != ~0u && e != before)))
 		self()->cred.sgid = self()->cred.egid;
 	return error;
 }

@@ -85,8 +85,10 @@ i64 sys_rt_sigtimedwait(u64 set_at, u64 info_at, u64 timeout, u64 size)
 		return -EINVAL;
 	if (copy_in(&set, set_at, 8) || (timeout && copy_in(&ts, timeout, sizeof ts)))
 		return -EFAULT;
+	if (timeout && (ts.sec < 0 || ts.nsec < 0 || ts.nsec >= 1000000000))
+		return -EINVAL;
 	if (timeout)
-		until = MAX(now_ns() + ts.sec * 1000000000UL + ts.nsec, 1UL);
+		until = MAX(now_ns() + MIN(ts.sec, 1L << 32) * 1000000000UL + ts.nsec, 1UL);
 	set &= ~UNBLOCKABLE;
 	for (;;) {
 		int sig = signal_take(t, ~set, &info);
@@ -95,8 +97,10 @@ i64 sys_rt_sigtimedwait(u64 set_at, u64 info_at, u64 timeout, u64 size)
 		if (timeout && now_ns() >= until)
 			return -EAGAIN;
 		u64 blocked = t->blocked;
-		t->blocked &= ~set;	/* what is waited for wakes */
+		t->blocked &= ~set;	/* what is waited for wakes, and is not thrown away */
+		t->awaited = set;
 		int error = sleep_interruptible(until);
+		t->awaited = 0;
 		t->blocked = blocked;
 		if (error == -ERESTARTSYS && !((t->pending.set | self()->pending.set) & set))
 			return -EINTR;

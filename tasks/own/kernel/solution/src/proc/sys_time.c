@@ -221,14 +221,18 @@ static void posix_fire(struct timer *t)
 	info.sender.pid = pt - pt->process->timers;
 	info.sender.value = pt->value;
 	struct task *to = pt->notify == 4 ? task_by_tid(pt->tid) : NULL;
-	if (pt->notify != 1)
-		to ? signal_task(to, pt->signo, &info) : signal_process(pt->process, pt->signo, &info);
-	pt->overrun = 0;
-	if (pt->period) {
-		u64 missed = now > t->at ? (now - t->at) / pt->period : 0;
-		pt->overrun = missed;
-		timer_set(t, t->at + pt->period * (missed + 1));
+	u64 missed = pt->period && now > t->at ? (now - t->at) / pt->period : 0;
+	if (to && to->process != pt->process)
+		to = NULL;
+	if (pt->notify != 1 && signal_again(to ? &to->pending : &pt->process->pending, pt->signo, info.sender.pid, missed + 1))
+		pt->overrun += missed + 1;
+	else {
+		info.sender.uid = pt->overrun = missed;
+		if (pt->notify != 1)
+			to ? signal_task(to, pt->signo, &info) : signal_process(pt->process, pt->signo, &info);
 	}
+	if (pt->period)
+		timer_set(t, t->at + pt->period * (missed + 1));
 }
 
 i64 sys_timer_create(u32 clock, u64 event, u64 out)
@@ -240,6 +244,11 @@ i64 sys_timer_create(u32 clock, u64 event, u64 out)
 		return -EINVAL;
 	if (event && copy_in(&e, event, sizeof e))
 		return -EFAULT;
+	struct task *to = e.notify == 4 ? task_by_tid(e.tid) : current();
+	if ((e.notify > 2 && e.notify != 4) || e.notify < 0 || !to || to->process != p)
+		return -EINVAL;
+	if (e.notify != 1 && (e.signo < 1 || e.signo > SIG_COUNT))
+		return -EINVAL;
 	if (!p->timers)
 		p->timers = kmalloc(TIMERS * sizeof *p->timers);
 	if (!p->timers)

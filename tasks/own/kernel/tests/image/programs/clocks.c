@@ -143,5 +143,47 @@ static void processor_time(void)
 	HOLDS(times(&tms) > 0 && tms.tms_cutime + tms.tms_cstime >= 15);
 }
 
+/* A timer whose signal waits counts how often it rang besides; what makes no sense is refused. */
+static void overruns(void)
+{
+	timer_t timer;
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = 4711};
+	FAILS(timer_create(CLOCK_MONOTONIC, &event, &timer), EINVAL);
+	event.sigev_signo = 0;
+	FAILS(timer_create(CLOCK_MONOTONIC, &event, &timer), EINVAL);
+	event.sigev_signo = SIGRTMIN + 3;
+	event.sigev_notify = 77;
+	FAILS(timer_create(CLOCK_MONOTONIC, &event, &timer), EINVAL);
+	event.sigev_notify = SIGEV_SIGNAL;
+	FAILS(timer_create(4711, &event, &timer), EINVAL);
+	event.sigev_value.sival_int = draw() & 0x7fffffff;
+	sigset_t one;
+	sigemptyset(&one), sigaddset(&one, SIGRTMIN + 3);
+	WANT(sigprocmask(SIG_BLOCK, &one, 0), 0);
+	WANT(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+	struct itimerspec when = {{0, 10000000}, {0, 10000000}}, none = {{0}};
+	WANT(timer_settime(timer, 0, &when, 0), 0);
+	rest_ms(205);
+	siginfo_t info;
+	struct timespec now = {0};
+	WANT(sigtimedwait(&one, &info, &now), SIGRTMIN + 3);
+	WANT(info.si_code, SI_TIMER);
+	WANT(info.si_value.sival_int, event.sigev_value.sival_int);
+	if (info.si_overrun < 15) fail("205 ms of a timer of 10 ms are %d overruns", info.si_overrun);
+	HOLDS(timer_getoverrun(timer) >= 15);
+	WANT(timer_settime(timer, 0, &none, 0), 0);
+	while (sigtimedwait(&one, &info, &now) > 0)
+		;
+	when = (struct itimerspec){{0, 0}, {0, 10000000}};
+	WANT(timer_settime(timer, 0, &when, 0), 0);
+	rest_ms(60);
+	WANT(sigtimedwait(&one, &info, &now), SIGRTMIN + 3);
+	WANT(info.si_overrun, 0);
+	WANT(timer_delete(timer), 0);
+	HOLDS(timer_delete(timer) != 0);	/* musl's says -EINVAL, not -1 */
+	sigprocmask(SIG_UNBLOCK, &one, 0);
+}
+
 PARTS({"clocks", clocks}, {"day", day}, {"rate", rate}, {"sleeping", sleeping}, {"timers", timers},
-      {"processor-time", processor_time})
+      {"processor-time", processor_time},
+      {"overruns", overruns})

@@ -209,4 +209,40 @@ static void refused(void)
 	close(s);
 }
 
-PARTS({"loopback", loopback}, {"echoes", echoes}, {"serves", serves}, {"fetches", fetches}, {"refused", refused})
+/* Who lets nothing linger resets: what was not read is lost, and the other side hears of it. */
+static void lingering(void)
+{
+	struct sockaddr_in here = at("127.0.0.1", 4002);
+	struct linger none = {1, 0};
+	char buffer[100];
+	int one = 1, s = socket(AF_INET, SOCK_STREAM, 0);
+	setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+	WANT(bind(s, AT(here)), 0);
+	WANT(listen(s, 5), 0);
+	for (int waits = 0; waits < 2; waits++) {
+		int c = socket(AF_INET, SOCK_STREAM, 0);
+		WANT(connect(c, AT(here)), 0);
+		int t = accept(s, 0, 0);
+		HOLDS(t >= 0);
+		FAILS(setsockopt(c, SOL_SOCKET, SO_LINGER, &none, 1), EINVAL);
+		WANT(setsockopt(c, SOL_SOCKET, SO_LINGER, &none, sizeof none), 0);
+		pid_t child = waits ? fork() : -1;
+		if (!child) {
+			rest_ms(60);
+			_exit(0);
+		}
+		WANT(close(c), 0);
+		if (!waits)
+			rest_ms(60);
+		FAILS(read(t, buffer, 100), ECONNRESET);
+		WANT(read(t, buffer, 100), 0);
+		FAILS(send(t, "x", 1, MSG_NOSIGNAL), EPIPE);
+		if (waits)
+			ended_well(child);
+		close(t);
+	}
+	close(s);
+}
+
+PARTS({"loopback", loopback}, {"echoes", echoes}, {"serves", serves}, {"fetches", fetches}, {"refused", refused},
+      {"lingering", lingering})

@@ -271,5 +271,37 @@ static void row(void)
 	}
 }
 
+/* A write that had begun when the last reader went ends with SIGPIPE all the same; where that is ignored it says
+   how much it did. */
+static void halved(void)
+{
+	for (int ignored = 0; ignored < 2; ignored++) {
+		int a[2];
+		static char much[300000];
+		size_t some = between(1000, 60000);
+		WANT(pipe(a), 0);
+		pid_t writer = fork();
+		if (!writer) {
+			close(a[0]);
+			signal(SIGPIPE, ignored ? SIG_IGN : SIG_DFL);
+			ssize_t n = write(a[1], much, sizeof much);
+			if (n < 65536 || n >= (ssize_t)sizeof much) _exit(1);
+			if (!ignored) _exit(4);
+			_exit(write(a[1], much, 1) == -1 && errno == EPIPE ? 2 : 3);
+		}
+		close(a[1]);
+		rest_ms(50);
+		for (size_t n = 0; n < some;) {
+			ssize_t got = read(a[0], much, some - n);
+			HOLDS(got > 0);
+			n += got;
+		}
+		rest_ms(50);
+		close(a[0]);
+		WANT(ended(writer), ignored ? 2 << 8 : SIGPIPE);
+	}
+}
+
 PARTS({"simple", simple}, {"transfer", transfer}, {"broken", broken}, {"unblocked", unblocked},
-      {"together", together}, {"copies", copies}, {"row", row})
+      {"together", together}, {"copies", copies}, {"row", row},
+      {"halved", halved})

@@ -99,4 +99,73 @@ static void reads(void)
 	if (after < before - 2048) fail("%ld KiB count as used after files were read", before - after);
 }
 
-PARTS({"proc", proc}, {"nothing", nothing}, {"leaks", leaks}, {"eaten", eaten}, {"reads", reads})
+/* What lies in a tmpfs is used memory. */
+static void in_memory(void)
+{
+	static u8 block[65536];
+	WANT(syscall(SYS_mount, "none", "/tmp", "tmpfs", 0, 0), 0);
+	long before = available();
+	int fd = open("/tmp/much", O_CREAT | O_WRONLY, 0644);
+	for (int i = 0; i < 256; i++)
+		WANT(write(fd, block, sizeof block), sizeof block);
+	close(fd);
+	long with = available();
+	if (before - with < 14 * 1024) fail("16 MiB in a tmpfs are %ld KiB less of MemAvailable", before - with);
+	WANT(unlink("/tmp/much"), 0);
+	long after = available();
+	if (after < before - 2048) fail("%ld KiB are gone after a file of a tmpfs was removed", before - after);
+	WANT(syscall(SYS_umount2, "/tmp", 0), 0);
+}
+
+/* A folder is read to its end while it is emptied. */
+static void emptied(void)
+{
+	char name[40];
+	WANT(syscall(SYS_mount, "none", "/tmp", "tmpfs", 0, 0), 0);
+	int many = between(300, 500), seen = 0;
+	for (int i = 0; i < many; i++) {
+		snprintf(name, sizeof name, "/tmp/file %d", i);
+		close(open(name, O_CREAT | O_WRONLY, 0644));
+	}
+	DIR *d = opendir("/tmp");
+	HOLDS(d);
+	for (struct dirent *e; (e = readdir(d));) {
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(name, sizeof name, "/tmp/%.20s", e->d_name);
+		WANT(unlink(name), 0);
+		seen++;
+	}
+	closedir(d);
+	WANT(seen, many);
+	WANT(syscall(SYS_umount2, "/tmp", 0), 0);
+}
+
+/* A pipe is opened again by its name below /proc. */
+static void opened_again(void)
+{
+	int a[2];
+	char name[40], byte = 0;
+	WANT(pipe(a), 0);
+	snprintf(name, sizeof name, "/proc/self/fd/%d", a[0]);
+	WANT(write(a[1], "pq", 2), 2);
+	int again = open(name, O_RDONLY);
+	HOLDS(again >= 0);
+	WANT(read(again, &byte, 1), 1);
+	WANT(byte, 'p');
+	snprintf(name, sizeof name, "/proc/%d/fd/%d", getpid(), a[1]);
+	int other = open(name, O_WRONLY);
+	HOLDS(other >= 0);
+	WANT(write(other, "r", 1), 1);
+	close(a[1]), close(other);
+	WANT(read(a[0], &byte, 1), 1);
+	WANT(byte, 'q');
+	WANT(read(again, &byte, 1), 1);
+	WANT(byte, 'r');
+	WANT(read(again, &byte, 1), 0);
+	close(a[0]), close(again);
+}
+
+PARTS({"proc", proc}, {"nothing", nothing}, {"leaks", leaks}, {"eaten", eaten}, {"reads", reads},
+      {"in-memory", in_memory},
+      {"emptied", emptied}, {"opened-again", opened_again})

@@ -375,6 +375,21 @@ static void identities(void)
 		_exit(0);
 	}
 	ended_well(child);
+	/* The saved number follows the effective one, but not where only this was set to what it is. */
+	child = fork();
+	if (!child) {
+		uid_t r, e, s;
+		WANT(setresuid(11, 12, 13), 0);
+		WANT(setreuid(-1, 11), 0);
+		WANT(getresuid(&r, &e, &s), 0);
+		HOLDS(r == 11 && e == 11 && s == 13);
+		FAILS(setreuid(-1, 14), EPERM);
+		WANT(setreuid(-1, 13), 0);
+		WANT(getresuid(&r, &e, &s), 0);
+		HOLDS(r == 11 && e == 13 && s == 13);
+		_exit(0);
+	}
+	ended_well(child);
 	struct rlimit limit;
 	WANT(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	HOLDS(limit.rlim_cur >= 256);

@@ -188,5 +188,27 @@ static void families(void)
 		ended_well(child[c]);
 }
 
+/* One name, opened by all and removed by all: whoever does not ask to be first is never told that it is there. */
+static void made_at_once(void)
+{
+	pid_t child[4];
+	mkdir("/tmp", 01777);
+	for (int c = 0; c < 4; c++) {
+		child[c] = fork();
+		if (child[c])
+			continue;
+		for (int i = 0; i < 400; i++) {
+			int fd = open("/tmp/made at once", O_CREAT | O_WRONLY, 0644);
+			if (fd < 0) fail("open with O_CREAT says %s", strerror(errno));
+			close(fd);
+			if (unlink("/tmp/made at once") && errno != ENOENT) fail("unlink says %s", strerror(errno));
+		}
+		_exit(0);
+	}
+	for (int c = 0; c < 4; c++)
+		ended_well(child[c]);
+}
+
 PARTS({"two-processes", two_processes}, {"two-threads", two_threads}, {"placed", placed}, {"shot-down", shot_down},
-      {"together", together}, {"families", families})
+      {"together", together}, {"families", families},
+      {"made-at-once", made_at_once})

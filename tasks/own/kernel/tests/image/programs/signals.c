@@ -1,6 +1,7 @@
 /* Signals. */
 #define APART 1
 #include "exam.h"
+#include <pthread.h>
 
 static volatile int count, last_value, last_code, last_pid;
 static void *volatile last_address;
@@ -349,6 +350,138 @@ static void registers(void)
 	HOLDS(count >= 5);
 }
 
+/* Signals that one waits for come, also those that would be thrown away otherwise, and in one of several threads. */
+static void *waits_for_it(void *result)
+{
+	sigset_t one;
+	struct timespec patience = {10, 0};
+	sigemptyset(&one), sigaddset(&one, SIGURG);
+	*(int *)result = sigtimedwait(&one, 0, &patience);
+	return 0;
+}
+static void awaited(void)
+{
+	sigset_t set_, old;
+	siginfo_t info;
+	struct timespec patience = {10, 0}, wrong = {0, 1000000000}, negative = {-1, 0};
+	sigemptyset(&set_), sigaddset(&set_, SIGCHLD), sigaddset(&set_, SIGURG), sigaddset(&set_, SIGWINCH);
+	signal(SIGCHLD, SIG_DFL), signal(SIGURG, SIG_DFL), signal(SIGWINCH, SIG_IGN);
+	WANT(sigprocmask(SIG_BLOCK, &set_, &old), 0);
+	FAILS(sigtimedwait(&set_, &info, &wrong), EINVAL);
+	FAILS(sigtimedwait(&set_, &info, &negative), EINVAL);
+	int status = between(1, 200);
+	pid_t child = fork();
+	if (!child) {
+		rest_ms(60);
+		_exit(status);
+	}
+	WANT(sigtimedwait(&set_, &info, &patience), SIGCHLD);
+	WANT(info.si_pid, child);
+	WANT(info.si_code, CLD_EXITED);
+	WANT(info.si_status, status);
+	WANT(ended(child), status << 8);
+	int others[] = {SIGURG, SIGWINCH};
+	for (int i = 0; i < 2; i++) {
+		child = fork();
+		if (!child) {
+			rest_ms(60);
+			kill(getppid(), others[i]);
+			rest_ms(60);
+			_exit(0);
+		}
+		int got = sigtimedwait(&set_, &info, &patience);
+		WANT(got, others[i]);
+		WANT(info.si_pid, child);
+		ended_well(child);
+		WANT(sigtimedwait(&set_, &info, &patience), SIGCHLD);
+	}
+	static int result;
+	pthread_t t;
+	WANT(pthread_create(&t, 0, waits_for_it, &result), 0);
+	rest_ms(60);
+	kill(getpid(), SIGURG);
+	pthread_join(t, 0);
+	WANT(result, SIGURG);
+	WANT(sigprocmask(SIG_SETMASK, &old, 0), 0);
+	signal(SIGWINCH, SIG_DFL);
+}
+
+/* A handler begins with clean floating-point state, and what it does to it is undone. */
+static volatile unsigned handler_saw;
+static void rounds_otherwise(int n)
+{
+	unsigned now, other = 0x7f80;
+	asm volatile("stmxcsr %0" : "=m"(now));
+	handler_saw = now;
+	asm volatile("ldmxcsr %0" : : "m"(other));
+}
+static void rounding(void)
+{
+	static const unsigned modes[] = {0x3f80, 0x5f80, 0x7f80, 0x9f80};
+	unsigned mine = modes[between(0, 3)], now;
+	set(SIGUSR1, rounds_otherwise, 0);
+	asm volatile("ldmxcsr %0" : : "m"(mine));
+	kill(getpid(), SIGUSR1);
+	asm volatile("stmxcsr %0" : "=m"(now));
+	unsigned usual = 0x1f80;
+	asm volatile("ldmxcsr %0" : : "m"(usual));
+	WANT(handler_saw & ~0x3f, 0x1f80);
+	WANT(now & ~0x3f, mine);
+	signal(SIGUSR1, SIG_DFL);
+}
+
+/* Who is stopped when the last of its session that could make it go on ends hears SIGHUP and SIGCONT. */
+static void orphaned(void)
+{
+	for (int running = 0; running < 2; running++) {
+		int up[2];
+		char told[40] = "";
+		WANT(pipe(up), 0);
+		pid_t leader = fork();
+		if (!leader) {
+			setsid();
+			pid_t parent = fork();
+			if (!parent) {
+				pid_t job = fork();
+				if (!job) {
+					setpgid(0, 0);
+					close(up[0]);
+					signal(SIGHUP, SIG_DFL);
+					if (!running)
+						raise(SIGSTOP);
+					else
+						rest_ms(400);
+					(void)!write(up[1], "lives", 5);
+					_exit(0);
+				}
+				setpgid(job, job);
+				int status;
+				if (!running && (waitpid(job, &status, WUNTRACED) != job || !WIFSTOPPED(status)))
+					(void)!write(up[1], "not stopped", 11);
+				_exit(0);
+			}
+			close(up[1]);
+			ended(parent);
+			rest_ms(1500);
+			_exit(0);
+		}
+		close(up[1]);
+		for (size_t have = 0;;) {
+			ssize_t n = read(up[0], told + have, sizeof told - 1 - have);
+			HOLDS(n >= 0);
+			if (!n)
+				break;
+			have += n;
+		}
+		close(up[0]);
+		ended_well(leader);
+		if (strcmp(told, running ? "lives" : "")) fail("of the job that was left %s one heard '%s'", running ? "running" : "stopped", told);
+	}
+}
+
 PARTS({"handlers", handlers}, {"information", information}, {"fault-addresses", fault_addresses}, {"masks", masks},
       {"nesting", nesting}, {"restarted", restarted}, {"defaults", defaults}, {"groups", groups}, {"stacks", stacks},
-      {"registers", registers})
+      {"registers", registers},
+      {"awaited", awaited},
+      {"rounding", rounding},
+      {"orphaned", orphaned})

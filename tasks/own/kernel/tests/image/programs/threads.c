@@ -156,6 +156,15 @@ static void futexes(void)
 		pthread_join(s[i], &result);
 		WANT(result, 0);
 	}
+	/* Whoever is told to wait where it waits already is counted, and goes on waiting. */
+	two[0] = 0;
+	start(&t, sleeps, &two[0]);
+	while (syscall(SYS_futex, &two[0], FUTEX_CMP_REQUEUE_PRIVATE, 0, 5, &two[0], 0) != 1)
+		rest_ms(5);
+	WANT(syscall(SYS_futex, &two[0], FUTEX_WAKE_PRIVATE, 10, 0, 0, 0), 1);
+	void *result;
+	pthread_join(t, &result);
+	WANT(result, 0);
 	int *shared = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t child = fork();
 	if (!child) {

@@ -209,5 +209,53 @@ static void pseudo(void)
 	close(master);
 }
 
+/* What erases is what was set, and a word is letters, digits and underscores with what stands behind it. */
+static int lines_typed;
+static void typed(int master, int slave, const char *keys, const char *due)
+{
+	char bytes[100];
+	lines_typed++;
+	WANT(write(master, keys, strlen(keys)), strlen(keys));
+	ssize_t n = read(slave, bytes, sizeof bytes - 1);
+	HOLDS(n > 0);
+	bytes[n] = 0;
+	for (char *c = bytes; *c; c++)
+		if (*c < ' ') *c = *c == '\n' && !c[1] ? 0 : '?';
+	if (strncmp(bytes, due, strlen(bytes)) || n != (ssize_t)strlen(due))
+		fail("line %d of those typed arrived as '%s'", lines_typed, bytes);
+}
+static void erasing(void)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY), slave;
+	struct termios t;
+	HOLDS(master >= 0);
+	WANT(unlockpt(master), 0);
+	slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+	HOLDS(slave >= 0);
+	WANT(tcgetattr(slave, &t), 0);
+	t.c_lflag &= ~ECHO;
+	t.c_cc[VERASE] = 0x7f;
+	WANT(tcsetattr(slave, TCSANOW, &t), 0);
+	typed(master, slave, "ab\x7f" "c\n", "ac\n");
+	typed(master, slave, "ab\bc\n", "ab?c\n");
+	typed(master, slave, "one two\x17\n", "one \n");
+	typed(master, slave, "one two  \x17\n", "one \n");
+	typed(master, slave, "one/t_2\x17\n", "one/\n");
+	typed(master, slave, "one/two-\x17\n", "one/\n");
+	typed(master, slave, "one two\x15three\n", "three\n");
+	t.c_cc[VERASE] = '\b';
+	WANT(tcsetattr(slave, TCSANOW, &t), 0);
+	typed(master, slave, "ab\bc\n", "ac\n");
+	typed(master, slave, "ab\x7f" "c\n", "ab\x7f" "c\n");
+	t.c_cc[VERASE] = '#';
+	t.c_cc[VKILL] = '@';
+	WANT(tcsetattr(slave, TCSANOW, &t), 0);
+	typed(master, slave, "ab#c\n", "ac\n");
+	typed(master, slave, "ab@c\n", "c\n");
+	typed(master, slave, "a\bb\x15" "c\n", "a?b?c\n");
+	close(slave), close(master);
+}
+
 PARTS({"attributes", attributes}, {"raw", raw}, {"editing", editing}, {"silent", silent}, {"jobs", jobs},
-      {"pseudo", pseudo})
+      {"pseudo", pseudo},
+      {"erasing", erasing})

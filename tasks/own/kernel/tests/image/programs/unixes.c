@@ -220,4 +220,47 @@ static void datagrams(void)
 	unlink("/tmp/mine"), unlink("/tmp/datagrams");
 }
 
-PARTS({"pairs", pairs}, {"named", named}, {"abstract", abstract}, {"handed", handed}, {"datagrams", datagrams})
+/* The end of a peer is heard by whoever waits for it; lengths of messages that cannot be are refused. */
+static void ends(void)
+{
+	static const int kinds[] = {SOCK_STREAM, SOCK_SEQPACKET};
+	int s[2];
+	char buffer[100];
+	for (int k = 0; k < 2; k++)
+		for (int polls = 0; polls < 2; polls++) {
+			WANT(socketpair(AF_UNIX, kinds[k], 0, s), 0);
+			pid_t child = fork();
+			if (!child) {
+				close(s[0]);
+				rest_ms(60);
+				_exit(0);
+			}
+			close(s[1]);
+			struct pollfd p = {s[0], POLLIN | POLLRDHUP};
+			if (polls) {
+				WANT(poll(&p, 1, 10000), 1);
+				HOLDS((p.revents & (POLLIN | POLLHUP | POLLRDHUP)) == (POLLIN | POLLHUP | POLLRDHUP));
+			}
+			WANT(read(s[0], buffer, 100), 0);
+			FAILS(send(s[0], "x", 1, MSG_NOSIGNAL), EPIPE);
+			ended_well(child);
+			close(s[0]);
+		}
+	WANT(socketpair(AF_UNIX, SOCK_STREAM, 0, s), 0);
+	union { struct cmsghdr head; char space[CMSG_SPACE(sizeof(int))]; } control;
+	struct iovec part = {buffer, 1};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+	size_t wrong[] = {0, 8, sizeof control + 1, (size_t)-1, (size_t)-8, (size_t)1 << 63};
+	for (int i = 0; i < 6; i++) {
+		memset(&control, 0, sizeof control);
+		control.head.cmsg_level = SOL_SOCKET;
+		control.head.cmsg_type = SCM_RIGHTS;
+		control.head.cmsg_len = wrong[i];
+		FAILS(sendmsg(s[0], &message, 0), EINVAL);
+	}
+	FAILS(recv(s[1], buffer, 100, MSG_DONTWAIT), EAGAIN);
+	close(s[0]), close(s[1]);
+}
+
+PARTS({"pairs", pairs}, {"named", named}, {"abstract", abstract}, {"handed", handed}, {"datagrams", datagrams},
+      {"ends", ends})

@@ -218,5 +218,57 @@ static void signal_files(void)
 	sigprocmask(SIG_UNBLOCK, &one, 0);
 }
 
+/* Sets of sets: what is ready below is ready above; in a circle they are refused. */
+static void circles(void)
+{
+	int set[3], a[2];
+	struct epoll_event event = {.events = EPOLLIN}, got[4];
+	WANT(pipe(a), 0);
+	for (int i = 0; i < 3; i++)
+		HOLDS((set[i] = epoll_create1(0)) >= 0);
+	FAILS(epoll_ctl(set[0], EPOLL_CTL_ADD, set[0], &event), EINVAL);
+	WANT(epoll_ctl(set[0], EPOLL_CTL_ADD, set[1], &event), 0);
+	WANT(epoll_ctl(set[1], EPOLL_CTL_ADD, set[2], &event), 0);
+	FAILS(epoll_ctl(set[2], EPOLL_CTL_ADD, set[0], &event), ELOOP);
+	FAILS(epoll_ctl(set[1], EPOLL_CTL_ADD, set[0], &event), ELOOP);
+	WANT(epoll_ctl(set[2], EPOLL_CTL_ADD, a[0], &event), 0);
+	WANT(epoll_wait(set[0], got, 4, 0), 0);
+	WANT(write(a[1], "x", 1), 1);
+	WANT(epoll_wait(set[0], got, 4, 1000), 1);
+	for (int i = 0; i < 3; i++)
+		close(set[i]);
+	close(a[0]), close(a[1]);
+}
+
+/* What a signal tells, it tells in a signalfd as well. */
+static void told_by_files(void)
+{
+	sigset_t some;
+	struct signalfd_siginfo info;
+	sigemptyset(&some), sigaddset(&some, SIGCHLD), sigaddset(&some, SIGRTMIN + 1);
+	sigprocmask(SIG_BLOCK, &some, 0);
+	int fd = signalfd(-1, &some, 0), status = between(1, 200);
+	HOLDS(fd >= 0);
+	pid_t child = fork();
+	if (!child)
+		_exit(status);
+	WANT(read(fd, &info, sizeof info), sizeof info);
+	WANT(info.ssi_signo, SIGCHLD);
+	WANT(info.ssi_pid, child);
+	WANT(info.ssi_status, status);
+	WANT(info.ssi_code, CLD_EXITED);
+	WANT(ended(child), status << 8);
+	union sigval value = {.sival_int = draw() & 0x7fffffff};
+	WANT(sigqueue(getpid(), SIGRTMIN + 1, value), 0);
+	WANT(read(fd, &info, sizeof info), sizeof info);
+	WANT(info.ssi_signo, SIGRTMIN + 1);
+	WANT(info.ssi_code, SI_QUEUE);
+	WANT(info.ssi_int, value.sival_int);
+	close(fd);
+	sigprocmask(SIG_UNBLOCK, &some, 0);
+}
+
 PARTS({"polls", polls}, {"selects", selects}, {"epolls", epolls}, {"events", events}, {"timer-files", timer_files},
-      {"signal-files", signal_files})
+      {"signal-files", signal_files},
+      {"circles", circles},
+      {"told-by-files", told_by_files})

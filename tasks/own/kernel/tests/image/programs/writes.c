@@ -292,6 +292,18 @@ static void full(void)
 	HOLDS(after.f_bfree + 8 >= before.f_bfree);
 	make("/full/new", 100000, 9);
 	holds("/full/new", 100000, 9);
+	/* Full once more, so that it is looked at from outside in this state. */
+	make("/full/three", 3000, 5);
+	fd = open("/full/last", O_CREAT | O_WRONLY, 0644);
+	while ((n = write(fd, buffer, sizeof buffer)) > 0)
+		;
+	HOLDS(n == -1 && errno == ENOSPC);
+	WANT(unlink("/full/three"), 0);
+	sync();
+	lseek(fd, 0, SEEK_END);
+	lseek(fd, 4096 - lseek(fd, 0, SEEK_CUR) % 4096, SEEK_CUR);
+	HOLDS(write(fd, buffer, 12288) < 12288);
+	close(fd);
 }
 
 /* Many at once, each with its own. */
@@ -324,5 +336,36 @@ static void together(void)
 	chdir("/");
 }
 
+/* Names with a slash behind them, rights that go with the owner, descriptors that only point. */
+static void corners(void)
+{
+	struct stat st;
+	goes("/kept");
+	FAILS(open("made/", O_CREAT | O_WRONLY, 0644), EISDIR);
+	FAILS(stat("made", &st), ENOENT);
+	make("plain", 10, 3);
+	FAILS(open("plain/", O_CREAT | O_WRONLY, 0644), EISDIR);
+	FAILS(open("plain/", O_WRONLY), ENOTDIR);
+	WANT(chown("plain", 1000, 1000), 0);
+	WANT(chmod("plain", 06755), 0);
+	WANT(chown("plain", 1001, 1000), 0);
+	WANT(stat("plain", &st), 0);
+	WANT(st.st_mode, 0100755);
+	WANT(chmod("plain", 06744), 0);
+	WANT(chown("plain", 1000, 1000), 0);
+	WANT(stat("plain", &st), 0);
+	WANT(st.st_mode, 0102744);
+	int fd = open("plain", O_PATH);
+	HOLDS(fd >= 0);
+	FAILS(fsync(fd), EBADF);
+	FAILS(read(fd, buffer, 1), EBADF);
+	WANT(fstat(fd, &st), 0);
+	WANT(st.st_size, 10);
+	close(fd);
+	WANT(unlink("plain"), 0);
+	chdir("/");
+}
+
 PARTS({"makes", makes}, {"changes", changes}, {"removes", removes}, {"names", names}, {"facts", facts},
-      {"crowd", crowd}, {"full", full}, {"together", together})
+      {"crowd", crowd}, {"full", full}, {"together", together},
+      {"corners", corners})
