@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import shutil
 import subprocess
 import threading
 import time
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from benchflow.bench import http_files
-from benchflow.bench.apt_archive import read_suite, release_text
+from benchflow.bench.apt_archive import clearsigned, read_suite, release_text, signed_by
 from benchflow.bench.deb_package import Deb, control_of, fields, stanza
 from benchflow.bench.http_files import HttpFiles
 from benchflow.boot import BadDeliverable
@@ -200,6 +201,39 @@ def test_a_suite_is_read_and_every_change_is_seen(tmp_path: Path, key: Key) -> N
     deb.write_bytes(deb.read_bytes()[:-1] + b"!")
     with pytest.raises(AssertionError, match="another SHA256"):
         read_suite(broken, "alke", INDEX, key)
+
+
+def test_a_release_is_signed_by_all_of_several_keys_and_no_other(key: Key, tmp_path: Path) -> None:
+    other, third = Key.stranger(b"o" * 32), Key.stranger(b"t" * 32)
+    text = "Suite: alke\n- a dash\n"
+    both = clearsigned(text, key, other)
+    assert signed_by(both, key, other) == signed_by(both, other, key) == text.rstrip("\n")
+    assert signed_by(key.clearsigned(text), key) == text.rstrip("\n")
+    with pytest.raises(AssertionError, match="a key that should not sign it"):
+        signed_by(both, key)
+    with pytest.raises(AssertionError, match="1 of 3 keys"):
+        signed_by(both, key, other, third)
+    with pytest.raises(AssertionError):
+        signed_by(both.replace(b"alke", b"bris"), key, other)
+    folder = archive(tmp_path / "both", key)
+    release = folder / "dists/alke/InRelease"
+    said = signed_by(release.read_bytes(), key)
+    release.write_bytes(clearsigned(said, key, other))
+    assert read_suite(folder, "alke", INDEX, key, other).release["origin"] == "Holm"
+    assert read_suite(folder, "alke", INDEX).version("tidelog") == "1:2.0-1"
+    with pytest.raises(AssertionError):
+        read_suite(folder, "alke", INDEX, key)
+
+
+@pytest.mark.skipif(shutil.which("gpgv") is None, reason="needs gpgv")
+def test_gpg_believes_one_of_several_signatures(key: Key, tmp_path: Path) -> None:
+    """As apt does: a keyring with one of the keys is enough."""
+    other = Key.stranger(b"o" * 32)
+    (tmp_path / "text").write_bytes(clearsigned("Suite: alke\n", key, other))
+    (tmp_path / "ring.gpg").write_bytes(b"\xc6" + bytes([len(key.body)]) + key.body)
+    call = ["gpgv", "--status-fd", "1", "--keyring", str(tmp_path / "ring.gpg")]
+    said = subprocess.run([*call, str(tmp_path / "text")], capture_output=True, text=True).stdout
+    assert said.count("NEWSIG") == 2 and "NODATA" not in said and said.count("NO_PUBKEY") >= 1
 
 
 def test_what_a_release_says_can_be_wrong_on_purpose() -> None:

@@ -12,7 +12,7 @@ import pytest
 from benchflow.tasks import names
 
 
-@pytest.mark.slow(every=21)
+@pytest.mark.slow(every=22)
 @pytest.mark.parametrize("name", names())
 def test_it_earns_every_milestone(name: str, oracles: dict[str, Any]) -> None:
     trial = oracles[name]

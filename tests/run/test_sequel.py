@@ -205,6 +205,65 @@ def test_hostile_deliverables_are_refused(
         delivered_digest(load(top / "test/words"), tmp_path)
 
 
+@pytest.fixture
+def of_a_folder(top: Path, tmp_path: Path) -> Path:
+    """A catalogue whose earlier task delivers a folder."""
+    shutil.copytree(top / "test", tmp_path / "of/test")
+    config = tmp_path / "of/test/words/task.toml"
+    told = config.read_text()
+    kind = 'path = "/app/out/words.txt"\nkind = "file"'
+    assert kind in told
+    write(config, told.replace(kind, 'path = "/app/out/words"\nkind = "directory"'))
+    return tmp_path / "of"
+
+
+def test_a_folder_crosses_with_what_is_below_it(of_a_folder: Path, tmp_path: Path) -> None:
+    task, trial = load(of_a_folder / "test/more"), tmp_path / "trial"
+    assert task.sequel is not None
+    words = trial / "app/out/words"
+    (words / "below/empty").mkdir(parents=True)
+    (words / "one").write_text("one")
+    (words / "below/two").write_text("two")
+    digest = delivered_digest(task.sequel.earlier, trial)
+    staged = stage(task, begun=Begun("job/trial", digest, trial)).folder
+    for part in ("environment", "tests"):
+        crossed = staged / part / "earlier/words"
+        found = {str(path.relative_to(crossed)) for path in crossed.rglob("*")}
+        assert found == {"one", "below", "below/two", "below/empty"}
+        assert (crossed / "below/two").read_text() == "two"
+    authors = (stage(task).folder / "environment/Dockerfile").read_text()
+    assert "cp -r --sparse=always /app/out/words " in authors
+    (words / "below/two").rename(words / "two")
+    assert delivered_digest(task.sequel.earlier, trial) != digest
+
+
+def _link_below(words: Path) -> None:
+    (words / "link").symlink_to("one")
+
+
+def _pipe_below(words: Path) -> None:
+    os.mkfifo(words / "pipe")
+
+
+def _huge_below(words: Path) -> None:
+    with (words / "huge").open("wb") as file:
+        file.truncate(1 << 40)
+
+
+def _deep(words: Path) -> None:
+    (words / "/".join("d" * 100)).mkdir(parents=True)
+
+
+@pytest.mark.parametrize("make", [_link_below, _pipe_below, _huge_below, _deep, shutil.rmtree])
+def test_hostile_folders_are_refused(
+    of_a_folder: Path, tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    (tmp_path / "trial/app/out/words").mkdir(parents=True)
+    make(tmp_path / "trial/app/out/words")
+    with pytest.raises(Refused, match="app/out/words"):
+        delivered_digest(load(of_a_folder / "test/words"), tmp_path / "trial")
+
+
 def test_what_changed_since_it_was_named_is_not_staged(top: Path, tmp_path: Path) -> None:
     task = load(top / "test/more")
     (tmp_path / "app/out").mkdir(parents=True)

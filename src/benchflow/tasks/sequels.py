@@ -13,6 +13,7 @@ import os
 import re
 import shlex
 import stat
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from benchflow.base import shell_pieces
@@ -28,6 +29,9 @@ _RECIPE = ("environment", "solution")
 _MADE = "/benchflow-earlier"
 _CHUNK = 1 << 20
 _MIB = 1 << 20
+_FILES_MAX = 200_000
+_DEPTH_MAX = 64
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FROM = re.compile(r"(?mi)^FROM\s+\S+\s*$")
 _TAKES = re.compile(r"(?mi)^(COPY|ADD)\s+(?!--from=)(.*)$")
 
@@ -54,11 +58,8 @@ def problems(earlier: Task, folder: Path) -> list[tuple[str, str]]:
     names = [PurePosixPath(each.path).name for each in earlier.deliverables]
     if len(set(names)) < len(names):
         found.append(
-            ("the earlier task delivers two files of one name", "they lie in one folder here")
+            ("the earlier task delivers two things of one name", "they lie in one folder here")
         )
-    folders = [each.path for each in earlier.deliverables if each.kind == "directory"]
-    if folders:
-        found.append((f"the earlier task delivers a folder, {folders[0]}", "only files cross"))
     if (folder / "environment" / FOLDER).exists():
         found.append((f"environment/{FOLDER} is there already", "that name is for what crosses"))
     return found
@@ -131,11 +132,12 @@ def _first_stage(earlier: Task) -> str:
     text = f"{text[: base.end()].rstrip()} AS {FOLDER}{text[base.end() :]}"
     text = _TAKES.sub(_from_below, text).rstrip("\n")
     paths = " ".join(shlex.quote(each.path) for each in earlier.deliverables)
+    folders = "-r " if any(each.kind == "directory" for each in earlier.deliverables) else ""
     return (
         f"{text}\n"
         f"COPY {FOLDER}/solution /solution\n"
         f"COPY {FOLDER}/{SCRIPT} /{SCRIPT}\n"
-        f"RUN bash /{SCRIPT} && mkdir {_MADE} && cp --sparse=always {paths} {_MADE}/\n\n"
+        f"RUN bash /{SCRIPT} && mkdir {_MADE} && cp {folders}--sparse=always {paths} {_MADE}/\n\n"
     )
 
 
@@ -172,27 +174,76 @@ def _write_delivered(earlier: Task, folder: Path, begun: Begun) -> None:
 
 
 def _carry(folder: Path, each: Deliverable, target: Path | None) -> str:
-    """Copies one delivered file, holes left out, and names its content; copies nothing where there
-    is no `target`. It is an agent's work: no link is followed, and no more than the task allows is
-    read. Raises Refused."""
-    with os.fdopen(_opened(folder, each.path), "rb") as source:
-        told = os.fstat(source.fileno())
-        if not stat.S_ISREG(told.st_mode):
-            raise Refused(each.path, "is not a regular file")
-        if told.st_size > each.max_mb * _MIB or told.st_blocks * 512 > each.max_stored_mb * _MIB:
-            raise Refused(each.path, f"is larger than the {each.max_mb} MiB that are allowed")
-        return _copied(source.fileno(), told.st_size, target)
+    """Copies what is delivered at one path, holes left out, and names its content; copies nothing
+    where there is no `target`. It is an agent's work: no link is followed, and no more than the
+    task allows is read. Raises Refused."""
+    source = _opened(folder, each.path)
+    try:
+        if each.kind != "directory":
+            return _carry_file(source, each, _Room(each), target)
+        if not stat.S_ISDIR(os.fstat(source).st_mode):
+            raise Refused(each.path, "is not a folder")
+        return "".join(_carry_folder(source, each, _Room(each), target, ""))
+    finally:
+        os.close(source)
+
+
+class _Room:
+    """What one deliverable may still hold."""
+
+    def __init__(self, each: Deliverable) -> None:
+        self._bytes, self._stored = each.max_mb * _MIB, each.max_stored_mb * _MIB
+        self._files = _FILES_MAX
+
+    def takes(self, told: os.stat_result) -> bool:
+        self._files -= 1
+        if stat.S_ISREG(told.st_mode):
+            self._bytes -= told.st_size
+            self._stored -= told.st_blocks * 512
+        return min(self._bytes, self._stored, self._files) >= 0
+
+
+def _carry_file(source: int, each: Deliverable, room: _Room, target: Path | None) -> str:
+    told = os.fstat(source)
+    if not stat.S_ISREG(told.st_mode):
+        raise Refused(each.path, "is not a regular file")
+    if not room.takes(told):
+        raise Refused(each.path, f"is larger than the {each.max_mb} MiB that are allowed")
+    return _copied(source, told.st_size, target)
+
+
+def _carry_folder(
+    source: int, each: Deliverable, room: _Room, target: Path | None, below: str
+) -> Iterator[str]:
+    if below.count("/") > _DEPTH_MAX or not room.takes(os.fstat(source)):
+        raise Refused(each.path, "holds more than the task allows")
+    if target is not None:
+        target.mkdir()
+    for name in sorted(os.listdir(source)):
+        path = f"{below}{name}"
+        try:
+            inner = os.open(name, _FLAGS, dir_fd=source)
+        except OSError as error:
+            raise Refused(f"{each.path}/{path}", f"cannot be read: {error.strerror}") from error
+        copy = None if target is None else target / name
+        try:
+            if stat.S_ISDIR(os.fstat(inner).st_mode):
+                yield f"{path}/\0"
+                yield from _carry_folder(inner, each, room, copy, f"{path}/")
+            else:
+                yield f"{path}\0{_carry_file(inner, each, room, copy)}\0"
+        finally:
+            os.close(inner)
 
 
 def _opened(folder: Path, path: str) -> int:
     parts = PurePosixPath(path).parts[1:]
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        at = os.open(folder, flags | os.O_DIRECTORY)
+        at = os.open(folder, _FLAGS | os.O_DIRECTORY)
         for number, part in enumerate(parts, 1):
             more = os.O_DIRECTORY if number < len(parts) else 0
             try:
-                inner = os.open(part, flags | more, dir_fd=at)
+                inner = os.open(part, _FLAGS | more, dir_fd=at)
             finally:
                 os.close(at)
             at = inner

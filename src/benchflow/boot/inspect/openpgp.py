@@ -97,6 +97,11 @@ def _armoured(packet: bytes) -> bytes:
     )
 
 
+def armoured(signatures: bytes) -> bytes:
+    """The packets of signatures in one armour."""
+    return _armoured(signatures)
+
+
 def unarmoured(text: str, what: str) -> bytes:
     """The packets in an armour. AssertionError for anything else."""
     assert len(text) <= ARMOUR_MAX, f"an armour of {len(text)} characters"
