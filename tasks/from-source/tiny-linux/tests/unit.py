@@ -70,10 +70,12 @@ def board_b(machines, name: str, image, lan: Lan) -> Machine:
 
 def until(machine: Machine, seconds: float, question):
     """The first true answer of `question()` within reference seconds; its last answer otherwise."""
-    end = machine.elapsed + seconds
+    # No difference of `elapsed`: a machine on its way off has lost what it waited for the host.
+    deadline = machine.deadline(seconds)
     while True:
+        late = deadline.remaining() <= 0
         answer = question()
-        if answer or not machine.alive or machine.elapsed > end:
+        if answer or late or not machine.alive:
             return answer
         time.sleep(0.3)
 
