@@ -68,5 +68,6 @@ class Dead:
         unit.enter(TRIAL_SECONDS)
 
     def _end(self) -> None:
+        self._unit.up()
         refuses_the_old_key(self._unit, self._media)
         self._unit.machine.close()
