@@ -217,7 +217,9 @@ def of_a_folder(top: Path, tmp_path: Path) -> Path:
     return tmp_path / "of"
 
 
-def test_a_folder_crosses_with_what_is_below_it(of_a_folder: Path, tmp_path: Path) -> None:
+def test_a_folder_crosses_with_what_is_below_it(
+    top: Path, of_a_folder: Path, tmp_path: Path
+) -> None:
     task, trial = load(of_a_folder / "test/more"), tmp_path / "trial"
     assert task.sequel is not None
     words = trial / "app/out/words"
@@ -232,6 +234,7 @@ def test_a_folder_crosses_with_what_is_below_it(of_a_folder: Path, tmp_path: Pat
         assert found == {"one", "below", "below/two", "below/empty"}
         assert (crossed / "below/two").read_text() == "two"
     authors = (stage(task).folder / "environment/Dockerfile").read_text()
+    assert task.digest != load(top / "test/more").digest, "what crosses is another thing"
     assert "cp -r --sparse=always /app/out/words " in authors
     (words / "below/two").rename(words / "two")
     assert delivered_digest(task.sequel.earlier, trial) != digest

@@ -13,6 +13,7 @@ import os
 import re
 import shlex
 import stat
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
@@ -66,8 +67,12 @@ def problems(earlier: Task, folder: Path) -> list[tuple[str, str]]:
 
 
 def recipe_digest(earlier: Path) -> str:
-    """Names how the authors' earlier deliverable is made."""
-    return digest_of(earlier, _RECIPE)
+    """Names how the authors' earlier deliverable is made, and what of it crosses."""
+    told = tomllib.loads((earlier / "task.toml").read_text(encoding="utf-8"))
+    crosses = [
+        (each["path"], each["kind"]) for each in told["metadata"]["benchflow"]["deliverables"]
+    ]
+    return hashlib.sha256(f"{digest_of(earlier, _RECIPE)} {crosses}".encode()).hexdigest()
 
 
 def with_recipe(own: str, sequel: Sequel | None) -> str:
