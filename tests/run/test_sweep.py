@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -48,6 +49,30 @@ def test_a_plan_starts_nothing(sweep: Path) -> None:
     assert (plan["planned"], plan["finished"], plan["jobs"]) == (4, 0, [])
     assert [cell["who"] for cell in plan["cells"]] == ["nop", "ladder:two"]
     assert plan["hours_left"] == {"likely": None, "most": pytest.approx(4 * (60 + 4 * 120) / 3600)}
+    assert not results(sweep.parent)
+    assert plan["obstacles"] == []
+
+
+METERED = """tasks = ["./test/words"]
+[[entry]]
+agent = "mini-swe-agent"
+models = ["anthropic/claude-0"]
+"""
+
+
+def test_a_plan_says_what_keeps_it_from_starting(
+    sweep: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep.write_text(METERED)
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    (told,) = call(sweep, "--plan")["obstacles"]
+    assert told == {"message": "no key for anthropic/claude-0", "hint": "set ANTHROPIC_API_KEY"}
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-none")
+    assert call(sweep, "--plan")["obstacles"] == []
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        closed = f"127.0.0.1:{taken.getsockname()[1]}"
+    (told,) = call(sweep, "--plan", "--engine", "ray", "--address", closed)["obstacles"]
+    assert told["message"].startswith(f"nothing listens at {closed}")
     assert not results(sweep.parent)
 
 

@@ -12,6 +12,7 @@ from benchflow.base.numbers import MISSING, plural
 from benchflow.cli.options import engine_options, jobs_dir_option, json_option, print_json
 
 if TYPE_CHECKING:
+    from benchflow.errors import BenchflowError
     from benchflow.run.sweep.sweeps import Cell, Sweep
 
 
@@ -21,7 +22,12 @@ _MOST_REASONS = 10
 
 @click.command("sweep")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--plan", "only_plan", is_flag=True, help="Print the matrix and what is done; stop.")
+@click.option(
+    "--plan",
+    "only_plan",
+    is_flag=True,
+    help="Print the matrix, what is done, and what keeps the rest from starting; stop.",
+)
 @click.option(
     "--retry", type=click.Choice(["error"]), help="Run the trials again whose verdict is error."
 )
@@ -89,7 +95,7 @@ def command(
     from benchflow.cli.render import shown, telling_what_is_mended
     from benchflow.errors import InfrastructureError
     from benchflow.run.job import engine as engines
-    from benchflow.run.sweep import shard, sweeps
+    from benchflow.run.sweep import obstacles, shard, sweeps
     from benchflow.run.sweep.sweepfile import read_file
 
     asked, ours = read_file(file), shard.read(part)
@@ -97,9 +103,14 @@ def command(
     found = sweeps.survey(asked, jobs_dir, ours)
     if not as_json:
         _print(found)
+    where = engines.name(engine, address)
     if only_plan:
+        stops = obstacles.obstacles(found, where)
         if as_json:
-            print_json(_document(found))
+            told = [{"message": stop.message, "hint": stop.hint} for stop in stops]
+            print_json(_document(found) | {"obstacles": told})
+        else:
+            _print_obstacles(stops)
         return 0
 
     stdout = sys.stdout
@@ -119,7 +130,7 @@ def command(
             shard=ours,
             retry_errors=retry == "error",
             on_mended=mended,
-            engine=engines.name(engine, address),
+            engine=where,
         )
     if as_json:
         print_json(_document(found))
@@ -164,6 +175,11 @@ def _print(found: Sweep) -> None:
             click.echo(f"error, {len(errors)}×: {who}: {errors[0].cause}")
     for job in found.jobs:
         click.echo(f"where: {shown(job.path)}")
+
+
+def _print_obstacles(stops: list[BenchflowError]) -> None:
+    for stop in stops:
+        click.echo(f"cannot start yet: {stop.message}" + (f"; {stop.hint}" if stop.hint else ""))
 
 
 def _print_nodes(found: Sweep) -> None:
