@@ -84,7 +84,7 @@ def test_what_the_oracle_and_its_exploits_edit_is_there() -> None:
 
 def test_the_letter_names_every_answer() -> None:
     letter = (TASK / "instruction.md").read_text()
-    states = re.search(r'r"\(\?:\^\|\\n\)UNIT \(([^)]*)\)', (TASK / "tests/meter.py").read_text())
+    states = re.search(r"\)UNIT \(([^)]*)\)", (TASK / "tests/meter.py").read_text())
     assert states
     for state in states[1].split("|"):
         assert f"`UNIT {state}`" in letter
@@ -324,17 +324,69 @@ def test_what_is_not_the_volumes_is_seen(helpers: dict[str, ModuleType]) -> None
     sealed = encrypted(helpers["gcrypt"], KEY, plain, 512)
     after = before[:BEGIN] + sealed + before[BEGIN + len(sealed) :]
     assert at_rest.encrypted_only(before, after, opened, key) == 8
-    assert at_rest.in_the_clear(after, opened, key) == {}
+    said = {0: opened.remarks}
+    assert at_rest._not_by_the_key(after, opened, key) == said
+    at_rest.same_but_for_the_volume((before, opened, key), (after, opened, key))
     noise = hashlib.shake_128(b"noise").digest(512)
     text = base64.b64encode(noise)[:512]
-    for content, seen in ((text, {BEGIN + 4096: text}), (noise, {})):
+    for content in (text, noise):
         wrong = after[: BEGIN + 4096] + content + after[BEGIN + 4608 :]
-        assert at_rest.in_the_clear(wrong, opened, key) == seen
+        assert at_rest._not_by_the_key(wrong, opened, key) == {**said, BEGIN + 4096: content}
+        with pytest.raises(AssertionError, match="the same in every meter"):
+            at_rest.same_but_for_the_volume((after, opened, key), (wrong, opened, key))
         with pytest.raises(AssertionError, match="R12"):
             at_rest.encrypted_only(before, wrong, opened, key)
     beside = after[:0x20000] + b"x" + after[0x20001:]
     with pytest.raises(AssertionError, match="beside the volume"):
         at_rest.encrypted_only(before, beside, opened, key)
+
+
+def test_what_a_header_says_besides_is_seen(helpers: dict[str, ModuleType]) -> None:
+    luks2 = helpers["luks2"]
+    plain = luks2.Volume(bytes(volume(helpers, [SECRET]))).remarks
+    token = volume(helpers, [SECRET], tokens={"0": {"type": "vakt", "keyslots": [], "x": "y"}})
+    stray = volume(helpers, [SECRET])
+    stray[BEGIN - 9] = 1  # behind the headers and the area of the key slots
+    label = volume(helpers, [SECRET])
+    for at in (0, 16384):
+        label[at + 24 : at + 30] = b"secret"
+        label[at + 448 : at + 512] = bytes(64)
+        label[at + 448 : at + 480] = hashlib.sha256(label[at : at + 16384]).digest()
+    for data in (token, stray, label):
+        assert luks2.Volume(bytes(data)).remarks != plain
+
+
+def test_vectors_are_those_of_dm_crypt(helpers: dict[str, ModuleType]) -> None:
+    gcrypt = helpers["gcrypt"]
+    number = (1 << 32) + 5
+    found = {name: vector(number).hex() for name, vector in gcrypt._VECTORS.items()}
+    assert found == {
+        "plain": "05000000" + "00" * 12,
+        "plain64": "0500000001" + "00" * 11,
+        "plain64be": "00" * 8 + "0000000100000005",
+        "benbi": "00" * 8 + "00000020000000a1",
+        "null": "00" * 16,
+    }
+    for encryption in ("aes-cbc-essiv:sha256", "aes-cbc-essiv:md5", "twofish-xts-plain64be"):
+        gcrypt.Cipher(encryption, bytes(range(32)))
+    for encryption in ("aes-cbc-essiv:sha512", "aes-cbc-tcw", "aes-ctr-plain64"):
+        with pytest.raises(AssertionError, match="encrypted by"):
+            gcrypt.Cipher(encryption, bytes(range(32)))
+
+
+def test_a_hash_that_is_drawn_is_one(helpers: dict[str, ModuleType]) -> None:
+    verity = helpers["verity"]
+    tree = verity.tree_of(b"x" * (300 * 4096), verity.Superblock(b"", 300, b""))
+    drawn = {tree.some_hash() for _ in range(300)}
+    assert {0, 32, 64, 4096 + 299 * 32} < drawn and max(drawn) == 4096 + 299 * 32
+
+
+def test_a_line_said_twice_in_a_row_is_seen_twice() -> None:
+    text = (TASK / "tests/meter.py").read_text()
+    pattern = re.search(r'STATE = re\.compile\(\s*r"(.*)"', text)
+    assert pattern
+    said = "UNIT READY\nUNIT READY\nUNIT LOCKED key\nxUNIT READY\n"
+    assert re.findall(pattern[1], said) == ["READY", "READY", "LOCKED key"]
 
 
 def test_what_changed_is_found(helpers: dict[str, ModuleType]) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 from disk import Layout
 from disk_states import changed, runs
 from luks2 import Volume, looks_random
+from rsa import Key
 
-from benchflow.bench.hidden_secrets import all_unpacked, holds
+from benchflow.bench.hidden_secrets import all_unpacked, holds, of_ed25519, unpacked
 
 
 def opened(data: bytes, secret: bytes) -> tuple[Volume, bytes]:
@@ -56,17 +57,44 @@ def encrypted_only(before: bytes, after: bytes, volume: Volume, key: bytes) -> i
     return len(offsets)
 
 
-def in_the_clear(data: bytes, volume: Volume, key: bytes) -> dict[int, bytes]:
-    """What stands behind the key slots, not encrypted and no noise either, by its place."""
+def _not_by_the_key(data: bytes, volume: Volume, key: bytes) -> dict[int, bytes]:
+    """What stands behind the key slots and is not encrypted with the volume key, by its place; and
+    what the header (at 0) says beyond what it needs."""
     unit, end = volume.unit, volume.whole_end
     strange = _strange(data, volume, key, list(range(volume.begin, end, unit)))
-    found = {at: data[at : at + unit] for at in strange}
-    found = {at: text for at, text in found.items() if not looks_random(text)}
+    found = {at: data[at : at + unit] for at in strange} | {0: volume.remarks}
     return found | ({end: data[end:]} if data[end:].strip(b"\0") else {})
 
 
-def nothing_readable(layout: Layout, kept: Path, values: Mapping[str, str], secret: bytes) -> None:
-    """What was stored, and the unit secret, cannot be read from the disk in any usual form."""
+def same_but_for_the_volume(
+    one: tuple[bytes, Volume, bytes], two: tuple[bytes, Volume, bytes]
+) -> None:
+    """What is not encrypted with the volume key is the same in two meters."""
+    found = [set(_not_by_the_key(*each).items()) for each in (one, two)]
+    differ = sorted(found[0] ^ found[1])
+    assert not differ, (
+        "[R12] wants what is not encrypted with the volume key to be the same in every meter: "
+        f"it is not at {differ[0][0]} of data, {differ[0][1][:200]!r}"
+    )
+
+
+def private_keys_lie_nowhere(delivered: Iterable[bytes], db_key: Key, service: bytes) -> None:
+    """Neither private key is on the disk, in a form that signs."""
+    numbers = dict(zip(("prime", "other prime"), db_key.primes, strict=True))
+    numbers["exponent"] = db_key.exponent
+    private = {f"service.key, {name}": value for name, value in of_ed25519(service).items()} | {
+        f"db.key's {name}": number.to_bytes((number.bit_length() + 7) // 8, "big")
+        for name, number in numbers.items()
+    }
+    found = holds(delivered, private)
+    assert not found, f"[R3] wants neither private key on unit.img: {found}"
+
+
+def nothing_readable(
+    layout: Layout, kept: Path, firmware: bytes, values: Mapping[str, str], secret: bytes
+) -> None:
+    """What was stored, and the unit secret, cannot be read from the disk in any usual form; nor is
+    it among the firmware's variables, which outlive a power cut as well."""
     disk = kept.read_bytes()
     wanted = {f"the value of {name}": value.encode() for name, value in values.items()}
     wanted |= {f"the name {name}": name.encode() for name in values}
@@ -74,6 +102,8 @@ def nothing_readable(layout: Layout, kept: Path, values: Mapping[str, str], secr
     written = changed(layout.image.path.read_bytes(), disk)
     found = holds(all_unpacked(runs(disk, written)), wanted)
     assert not found, f"[R12] wants nothing readable on the disk: {found}"
+    found = holds(unpacked(firmware), wanted)
+    assert not found, f"[R11] wants changes in data alone: the firmware's variables have {found}"
 
 
 def key_lies_nowhere(delivered: Iterable[bytes], layout: Layout, kept: Path, key: bytes) -> None:

@@ -6,10 +6,11 @@ import secrets
 
 from meter import Meter
 
-HOSTILE = ("", "; sh", "$(reboot)", "`id`; id", "*", "id id", "get ../../etc/build", "put A b",
-           "put q  b", "put a \x01", "put a " + "v" * 201, "put " + "n" * 33 + " b",
-           "attest 00", "open", "\x03", "\x04", "\x1a", "\x1c", "\x13", "\x16", "\x1b[A",
-           "x" * 1000)  # fmt: skip
+# Every control character alone, but for those that end a line.
+_CONTROLS = tuple(chr(number) for number in (*range(32), 127) if chr(number) not in "\r\n")
+HOSTILE = ("", *_CONTROLS, "; sh", "$(reboot)", "`id`; id", "*", "id id", "get ../../etc/build",
+           "put A b", "put q  b", "put a \x01", "put a " + "v" * 201, "put " + "n" * 33 + " b",
+           "attest 00", "open", "\x1b[A", "x" * 1000)  # fmt: skip
 # What some of them may be answered with besides: the table does not say what is wrong with them.
 ALSO = {"open": "refused", "get ../../etc/build": "none", "put q  b": "ok"}
 AWKWARD = (
@@ -18,7 +19,12 @@ AWKWARD = (
     "'\"; exit #",
     "a  b   *  %s %d",
     "~" * 200,
+    "".join(map(chr, range(33, 127))) + " .",
+    "blanks at the end   ",
+    "-",
 )
+# What a program would take for its options, the longest, and (but for `a`) the shortest.
+_NAMES = ("-", "-e", "--help", "-n-1", "n" * 32, "7")
 
 
 def holds_value(one: Meter, name: str, value: str) -> None:
@@ -41,9 +47,11 @@ def keeps_values(meter: Meter, values: dict[str, str]) -> None:
 
 def keeps_awkward_values(meter: Meter) -> None:
     """Values that a shell would spoil come back as they went."""
-    for value in AWKWARD:
-        name = "awkward-" + secrets.token_hex(4)
+    names = [*_NAMES, secrets.choice("bcdefghijklmnopqrstuvwxyz"), secrets.token_hex(16)]
+    wanted = dict(zip(names, AWKWARD, strict=True))
+    for name, value in wanted.items():
         meter.put(name, value)
+    for name, value in wanted.items():
         holds_value(meter, name, value)
 
 
@@ -56,3 +64,5 @@ def knows_no_other_line(meter: Meter) -> None:
         )
     assert meter.get("a") == "none", "[R14]: a value was kept that is none"
     assert meter.learn_id() == meter.id
+    said = meter.states()
+    assert said == ["READY"], f"[R6] wants the line UNIT READY once: {said}"

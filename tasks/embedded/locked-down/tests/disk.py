@@ -91,6 +91,12 @@ class Layout:
         return one[:start] == two[:start] and one[start + size :] == two[start + size :]
 
 
+def without_programs(root: bytes) -> bytes:
+    """`root` with no program in it that starts; noise where its files are packed."""
+    hollow = root.replace(b"\x7fELF", b"\x7fNOT")
+    return hollow if hollow != root else secrets.token_bytes(len(root))
+
+
 class Copy:
     """A copy of a meter's disk on which somebody works."""
 
@@ -136,8 +142,9 @@ class Copy:
         """The tree that fits `root` as it is here."""
         return tree_of(self.layout.read("root", self.path), self.layout.superblock)
 
-    def rebuild(self, place: int, number: bytes) -> Tree:
-        """Write another number into /etc/build, and the tree that fits; returns the tree."""
-        tree = self.write("root", place, number).tree()
+    def rebuild(self, place: int, content: bytes) -> Tree:
+        """Write another number into /etc/build (or whatever, anywhere on root), and the tree that
+        fits; returns the tree."""
+        tree = self.write("root", place, content).tree()
         self.write("root-verity", BLOCK, tree.blocks)
         return tree

@@ -16,6 +16,14 @@ _CIPHERS = {
     ("serpent", 16): 304, ("serpent", 24): 305, ("serpent", 32): 306,
     ("camellia", 16): 310, ("camellia", 24): 311, ("camellia", 32): 312,
 }  # fmt: skip
+# Initial vectors from a sector's number, as dm-crypt makes them (drivers/md/dm-crypt.c).
+_VECTORS = {
+    "plain": lambda number: (number & 0xFFFFFFFF).to_bytes(16, "little"),
+    "plain64": lambda number: number.to_bytes(16, "little"),
+    "plain64be": lambda number: number.to_bytes(16, "big"),
+    "benbi": lambda number: ((number << 5) + 1).to_bytes(16, "big"),
+    "null": lambda number: bytes(16),
+}
 # As LUKS names them, and as libgcrypt does.
 _HASHES = {"blake2b-512": "BLAKE2B_512", "blake2s-256": "BLAKE2S_256"}
 
@@ -91,15 +99,19 @@ class Cipher:
 
     def __init__(self, encryption: str, key: bytes) -> None:
         name, _, rest = encryption.partition("-")
-        mode, _, self._iv = rest.partition("-")
-        known = mode in ("xts", "cbc") and self._iv in ("plain", "plain64", "essiv:sha256")
+        mode, _, vector = rest.partition("-")
+        vector, _, hashed = vector.partition(":")
+        known = mode in ("xts", "cbc") and (vector == "essiv" or vector in _VECTORS)
         number = _CIPHERS.get((name, len(key) // 2 if mode == "xts" else len(key)))
         assert known and number, f"it is encrypted by {encryption!r}, {8 * len(key)} bits"
         self._handle = self._open(number, mode, key)
+        self._vector = _VECTORS.get(vector, _VECTORS["plain64"])
         self._essiv = None
-        if self._iv == "essiv:sha256":
-            salt = digest("sha256", key)
-            self._essiv = self._open(_CIPHERS[name, len(salt)], "ecb", salt)
+        if vector == "essiv":
+            salt = digest(hashed, key)
+            inner = _CIPHERS.get((name, len(salt)))
+            assert inner, f"it is encrypted by {encryption!r}, which no kernel does"
+            self._essiv = self._open(inner, "ecb", salt)
 
     @staticmethod
     def _open(number: int, mode: str, key: bytes) -> ctypes.c_void_p:
@@ -111,8 +123,7 @@ class Cipher:
     def decrypt(self, data: bytes, sector: int) -> bytes:
         """One encrypted unit, whose first sector of 512 bytes has this number."""
         library = _library()
-        bits = 32 if self._iv == "plain" else 64
-        start = (sector % (1 << bits)).to_bytes(16, "little")
+        start = self._vector(sector % (1 << 64))
         if self._essiv:
             vector = ctypes.create_string_buffer(16)
             library.gcry_cipher_encrypt(

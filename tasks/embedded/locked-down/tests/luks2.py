@@ -21,6 +21,14 @@ _SIZES = tuple(1 << bits for bits in range(14, 23))  # of a header with its JSON
 _SECTOR = 512
 _MOST_ROUNDS, _MOST_KIB, _MOST_WORK = 5_000_000, 384 << 10, 4 << 20
 _MOST_SLOTS, _KEY_SIZES = 32, range(16, 129)
+# What a header has to say in which no meter can hide anything but in salts and digests.
+_USUAL = {
+    "keyslots": {"type", "key_size", "priority", "area", "kdf", "af"},
+    "area": {"type", "offset", "size", "encryption", "key_size"},
+    "kdf": {"type", "hash", "iterations", "salt", "time", "memory", "cpus"},
+    "af": {"type", "stripes", "hash"},
+    "digests": {"type", "keyslots", "segments", "hash", "iterations", "salt", "digest"},
+}
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,7 @@ class Header:
     size: int
     number: int
     facts: dict[str, Any]
+    rest: bytes  # label, subsystem, and what stands where nothing has to
 
 
 def _header(data: bytes, offset: int, magic: bytes) -> Header | None:
@@ -44,12 +53,16 @@ def _header(data: bytes, offset: int, magic: bytes) -> Header | None:
     name = raw[72:104].rstrip(b"\0").decode("ascii", "replace")
     try:
         found = digest(name, raw[:448] + bytes(64) + raw[512:])
-        facts = json.loads(raw[4096:].split(b"\0", 1)[0])
+        text, _, behind = raw[4096:].partition(b"\0")
+        facts = json.loads(text)
     except (AssertionError, ValueError, RecursionError):
         return None
     if raw[448 : 448 + len(found)] != found:
         return None
-    return Header(offset, size, number, facts) if isinstance(facts, dict) else None
+    if not isinstance(facts, dict):
+        return None
+    parts = (raw[24:72], raw[208:256], raw[264:448], raw[512:4096], behind)
+    return Header(offset, size, number, facts, b" ".join(part.strip(b"\0") for part in parts))
 
 
 class Volume:
@@ -60,13 +73,16 @@ class Volume:
         found = [one for at, magic in places if (one := _header(data, at, magic))]
         assert found, "[R10] wants a LUKS2 volume in data: no header there has a right checksum"
         self.header = max(found, key=lambda one: one.number)
+        self._headers = found
+        self._slots = b""
         try:
             self._read(len(data))
+            self._slots = data[: self.begin]
+            self.remarks = self._remarks()
         except (KeyError, ValueError, TypeError, AttributeError) as problem:
             raise AssertionError(
                 f"[R10] wants a LUKS2 volume: its header cannot be read, {problem!r}"
             ) from None
-        self._slots = data[: self.begin]
 
     def _read(self, length: int) -> None:
         facts = self.header.facts
@@ -128,6 +144,22 @@ class Volume:
             salt = base64.b64decode(one["salt"])
             return pbkdf2(str(one["hash"]), key, salt, rounds, len(wanted)) == wanted
         return False
+
+    def _remarks(self) -> bytes:
+        """All that the headers say beyond what a volume needs: label, subsystem, tokens, and the
+        like. Salts and the volume's identifier, which are random, are left out."""
+        facts = {key: value for key, value in self.header.facts.items() if key not in _USUAL}
+        for kind in ("keyslots", "digests"):
+            for name, one in self.header.facts[kind].items():
+                more = {key: value for key, value in one.items() if key not in _USUAL[kind]}
+                for part in {"area", "kdf", "af"} & set(one):
+                    more |= {key: value for key, value in one[part].items()
+                             if key not in _USUAL[part]}  # fmt: skip
+                facts[f"{kind} {name}"] = more
+        said = json.dumps(facts, sort_keys=True).encode()
+        slots_end = 2 * self.header.size + int(self.header.facts["config"]["keyslots_size"])
+        behind = self._slots[slots_end:].strip(b"\0")
+        return b" ".join((said, *(one.rest for one in self._headers), behind))
 
     # -- what is in it --------------------------------------------------------------------------
 

@@ -16,7 +16,10 @@ from benchflow.boot.inspect import ed25519
 from benchflow.boot.machine.shell import Result, Shell
 
 ANSWER = re.compile(r"(?:^|\n)= ([^\n]*)\n")
-STATE = re.compile(r"(?:^|\n)UNIT (READY|LOCKED secret|LOCKED key|LOCKED data|REFUSED root)\n")
+# The newline before is looked back for: of two lines in a row each counts.
+STATE = re.compile(
+    r"(?:\A|(?<=\n))UNIT (READY|LOCKED secret|LOCKED key|LOCKED data|REFUSED root)\n"
+)
 HEX64, HEX128 = re.compile(r"[0-9a-fA-F]{64}"), re.compile(r"[0-9a-fA-F]{128}")
 START_SECONDS = 60
 
@@ -36,19 +39,23 @@ class Bench:
         self._lists = lists
         self._service = service
         self._work = work
+        self._made = 0
 
     def meter(
         self, name: str, disk: Path, unit_secret: bytes | None, *,
         boot_options: bytes = b"", extra_args: Sequence[str] = (),
         programs: Mapping[str, bytes] | None = None,
     ) -> Meter:  # fmt: skip
-        disks = [Disk(disk)]
+        further = []
         if unit_secret is not None:
             path = self._work / f"{name}.secret"
             path.write_bytes(unit_secret + secrets.token_bytes(4096 - len(unit_secret)))
-            disks.append(Disk(path, serial="unit-secret", read_only=True))
+            further.append(Disk(path, serial="unit-secret", read_only=True))
         files = {**PROBES, **(programs or {})}
-        disks.append(Disk.of_files(self._work / f"{name}.bench", files, serial="bench"))
+        further.append(Disk.of_files(self._work / f"{name}.bench", files, serial="bench"))
+        # The further disks are known by their serial numbers, and not by their places.
+        self._made += 1
+        disks = [Disk(disk), *(further if self._made % 2 else further[::-1])]
         store = variables.enrolled(
             self._work / f"{name}.fd", self._lists["PK"], self._lists["KEK"], self._lists["db"],
             boot_options,
@@ -59,14 +66,15 @@ class Bench:
             name, firmware="bios", disks=disks, machine_type=kind, vga=False,
             extra_args=[*arguments, *extra_args],
         )  # fmt: skip
-        return Meter(machine, self._service)
+        return Meter(machine, self._service, store)
 
 
 class Meter:
     """`machine` and what is known of it."""
 
-    def __init__(self, machine: Machine, service: Callable[[], bytes]) -> None:
+    def __init__(self, machine: Machine, service: Callable[[], bytes], store: Path) -> None:
         self.machine = machine
+        self.store = store  # the firmware's variables
         self.id = ""
         self._service = service
         self._inside = False  # a shell of ours is open
@@ -82,6 +90,10 @@ class Meter:
     def says(self) -> str:
         left = START_SECONDS - self.machine.elapsed
         return self.machine.expect(STATE, timeout=max(1.0, left))[1]
+
+    def states(self) -> list[str]:
+        """All that the meter has said of itself since it was switched on first."""
+        return [found[1] for found in STATE.finditer(self.machine.console.since(0))]
 
     def settle(self) -> None:
         """Bring the console to the beginning of a line, and read what was still under way."""
@@ -149,9 +161,9 @@ class Meter:
         text = f"vakt-open:{unit or self.id}:{challenge}".encode()
         return ed25519.sign(self._service(), text).hex()
 
-    def open(self) -> Shell:
+    def open(self, signature: str = "") -> Shell:
         """A shell by the service key."""
-        said = self.ask("open " + self.signature(self.challenge()))
+        said = self.ask("open " + (signature or self.signature(self.challenge())))
         assert said == "open", f"[R16] wants '= open' for the service key: {said!r}"
         self._inside = True
         return self.machine.attach(timeout=60)

@@ -33,7 +33,7 @@ def opens_for_one_signature(meter: Meter) -> None:
 
 
 def uses_challenges_up(meter: Meter) -> None:
-    """Only the newest challenge counts, and one attempt uses it up."""
+    """Only the newest challenge counts, and one attempt uses it up, be it the right one."""
     older, newer = meter.challenge(), meter.challenge()
     assert older != newer, "[R16] wants a new challenge each time: it is the same"
     meter.refuses(meter.signature(older), "since it is not the newest challenge")
@@ -41,6 +41,10 @@ def uses_challenges_up(meter: Meter) -> None:
     given = meter.challenge()
     meter.ask("open 00")
     meter.refuses(meter.signature(given), "since an attempt that is no signature has used it up")
+    right = meter.signature(meter.challenge())
+    meter.open(right.upper())
+    meter.to_commands()
+    meter.refuses(right, "since it has opened already")
 
 
 def has_the_first_process_rights(meter: Meter) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+from pathlib import Path
 
 from disk import Copy, Layout
 from meter import Bench
@@ -21,18 +22,25 @@ ATTACK_FILES = {
     "/loader/loader.conf": b"timeout 0\ndefault x.conf\neditor yes\n",
     "/loader/entries/x.conf": _ENTRY,
     "/loader/credentials/console.cred": b"init=/bin/sh",
+    "/loader/credentials/sysctl.extra.cred": b"kernel.sysrq=1\n",
     "/EFI/BOOT/BOOTX64.EFI.extra.d/console.cred": b"init=/bin/sh",
     "/EFI/BOOT/grub.cfg": b"linux /EFI/BOOT/BOOTX64.EFI init=/bin/sh\nboot\n",
     "/EFI/BOOT/cmdline": b"init=/bin/sh rdinit=/bin/sh",
     "/startup.nsh": b"fs0:\\EFI\\BOOT\\BOOTX64.EFI init=/bin/sh\r\n",
 }
 _CREDENTIAL = "io.systemd.credential"
+# Credentials that Debian 12's systemd takes from firmware unless it is told not to.
+STRANGE = "/run/from-outside"
+_SYSCTL, _FILES = "sysctl.extra=kernel.sysrq=1", f"tmpfiles.extra=f+ {STRANGE} - - - - x"
 ATTACK_QEMU = [
     "-smbios", "type=11,value=io.systemd.stub.kernel-cmdline-extra=init=/bin/sh rdinit=/bin/sh,"
     "value=io.systemd.boot.kernel-cmdline-extra=init=/bin/sh,"
-    f"value={_CREDENTIAL}:systemd.unit-dropin.getty=x",
+    f"value={_CREDENTIAL}:systemd.unit-dropin.getty=x,"
+    f"value={_CREDENTIAL}:{_SYSCTL},value={_CREDENTIAL}:{_FILES}",
     "-fw_cfg", f"name=opt/{_CREDENTIAL}s/shell,string=init=/bin/sh",
     "-fw_cfg", "name=opt/cmdline,string=init=/bin/sh",
+    "-fw_cfg", f"name=opt/{_CREDENTIAL}s/{_SYSCTL.replace('=', ',string=', 1)}",
+    "-fw_cfg", f"name=opt/{_CREDENTIAL}s/{_FILES.replace('=', ',string=', 1)}",
 ]  # fmt: skip
 
 
@@ -67,11 +75,9 @@ def refuses_root(bench, layout, disk, name: str, unit_secret: bytes) -> None:
         assert one.machine.boots == 1 and not one.machine.alive, (
             "[R8] wants it switched off: it restarts instead"
         )
+        assert one.states() == ["REFUSED root"], f"[R8] wants that alone: {one.states()}"
         assert "UNIT READY" not in one.machine.console.since(0), "[R8]: it says UNIT READY besides"
-        after = one.machine.flatten()
-        assert layout.read("data", after) == layout.read("data", disk.path), (
-            "[R8] wants data left as it is: it was changed"
-        )
+        left_alone(layout, disk, one.machine.flatten(), "R8")
     finally:
         one.machine.close()
         disk.path.unlink()
@@ -85,21 +91,33 @@ def locked(
     try:
         said = one.starts()
         assert said == f"LOCKED {state}", f"[R13] wants UNIT LOCKED {state}: UNIT {said}"
-        for line in ("id", "get x", "put x y", "challenge", "open " + "0" * 128, "\x03"):
+        for line in ("id", "get x", "put x y", "challenge", "open " + "0" * 128, "\x03", "", "\x04",
+                     "exit", "attest " + "0" * 32, secrets.token_hex(500)):  # fmt: skip
             said = one.ask(line)
-            assert said == "locked", f"[R13] wants '= locked' for {line!r}: {said!r}"
+            assert said == "locked", f"[R13] wants '= locked' for {line[:60]!r}: {said!r}"
+        wanted = f"LOCKED {state}"
+        assert one.states() == [wanted], f"[R13] wants UNIT {wanted}, and no more: {one.states()}"
         one.machine.power_cut()
-        after = one.machine.flatten()
-        assert layout.read("data", after) == layout.read("data", disk.path), (
-            "[R13] wants data left as it is: it was changed"
-        )
+        left_alone(layout, disk, one.machine.flatten(), "R13")
     finally:
         one.machine.close()
         disk.path.unlink()
 
 
+def left_alone(layout: Layout, disk: Copy, after: Path, words: str) -> None:
+    """A start that comes to nothing has changed nothing, in data or elsewhere on the disk."""
+    assert layout.read("data", after) == layout.read("data", disk.path), (
+        f"[{words}] wants data left as it is: it was changed"
+    )
+    assert layout.same_but_data(after, disk.path), (
+        "[R11] wants no start to write outside of data: this one did"
+    )
+
+
 def unused(root: bytes) -> int:
-    """A byte in a block that holds nothing, drawn; any byte where there is none."""
+    """A byte in a block that holds nothing, drawn, or in the last such; any where there is none."""
     empty = [at for at in range(0, len(root) - 4095, 4096) if not root[at : at + 4096].strip(b"\0")]
-    base = secrets.choice(empty) if empty else 4096 * secrets.randbelow(len(root) // 4096)
+    base = 4096 * secrets.randbelow(len(root) // 4096)
+    if empty:
+        base = secrets.choice((empty[-1], secrets.choice(empty)))
     return base + secrets.randbelow(4096)

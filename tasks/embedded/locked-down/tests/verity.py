@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 import struct
 from dataclasses import dataclass
 
@@ -39,6 +40,13 @@ class Tree:
     root_hash: str
     blocks: bytes
     leaves_at: int  # where in `blocks` the lowest level begins
+
+    def some_hash(self) -> int:
+        """Where in `blocks` a hash lies: a drawn one, that of root's last block, or one above."""
+        starts = range(0, len(self.blocks), 32)
+        places = [at for at in starts if self.blocks[at : at + 32].strip(b"\0")]
+        above = [at for at in places if at < self.leaves_at] or places
+        return secrets.choice((secrets.choice(places), places[-1], secrets.choice(above)))
 
 
 def tree_of(data: bytes, superblock: Superblock) -> Tree:
