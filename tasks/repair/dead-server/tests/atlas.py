@@ -74,8 +74,13 @@ class Server:
             self.machine.power_cut()
 
     def at_rest(self):
-        """Its disk after all of the first starts, switched off; one copy for all who look."""
+        """Its disk after all of the first starts, switched off; one copy for all who look.
+
+        By the button, where it still runs: a disk whose journal was not replayed cannot be read.
+        """
         if self._at_rest is None:
+            if self.machine.alive:
+                self.machine.shutdown()
             self.switch_off()
             self._at_rest = self.machine.flatten()
         return self._at_rest
