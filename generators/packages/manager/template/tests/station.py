@@ -1,0 +1,85 @@
+"""A station with the delivered program: composed, started, asked."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from pathlib import Path
+
+from ordered import CONF, WORD
+
+from benchflow.boot import Machine
+
+#: What tells what lies below some folders, itself out of reach of what it tells of: /run is memory.
+_LISTER = r"""
+import hashlib, os, stat, sys
+without = sys.argv[1].split(",")
+def tell(path):
+    if path in without:
+        return
+    info = os.lstat(path)
+    kind = {stat.S_IFREG: "f", stat.S_IFDIR: "d", stat.S_IFLNK: "l"}.get(stat.S_IFMT(info.st_mode), "?")
+    text = ""
+    if kind == "l":
+        text = os.readlink(path)
+    elif kind == "f":
+        with open(path, "rb") as file:
+            text = hashlib.sha256(file.read()).hexdigest()[:20]
+    mode = 0o777 if kind == "l" else stat.S_IMODE(info.st_mode)
+    print(kind, "%04o" % mode, info.st_uid, info.st_gid, text or "-", path, sep="\t")
+    if kind == "d":
+        for name in sorted(os.listdir(path)):
+            tell(path + "/" + name)
+for top in sys.argv[2:]:
+    if os.path.lexists(top):
+        tell(top)
+"""
+MB = 112
+PROGRAM = f"/usr/bin/{WORD}"
+
+
+def compose(tar: Path, program: Path, image: Path) -> None:
+    """The disk of a station that has the program."""
+    tree = image.with_suffix(".tree")
+    tree.mkdir()
+    subprocess.run(["tar", "-xpf", tar, "-C", tree, "--same-owner"], check=True)
+    (tree / PROGRAM[1:]).write_bytes(program.read_bytes())
+    (tree / PROGRAM[1:]).chmod(0o755)
+    (tree / "var/marks").mkdir()
+    with image.open("wb") as file:
+        file.truncate(MB << 20)
+    command = ["mke2fs", "-q", "-F", "-t", "ext4", "-d", tree, image]
+    subprocess.run(command, check=True, capture_output=True)
+    subprocess.run(["rm", "-rf", tree], check=True)
+
+
+class Station:
+    """The machine, asked on its console; `run` gives status, standard output and error."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def start(self) -> None:
+        self.machine.boot()
+        self.enter()
+
+    def enter(self) -> None:
+        self.machine.attach(timeout=240)
+        self.write("/run/bench.py", _LISTER)
+
+    def run(self, command: str, seconds: float = 60) -> tuple[int, str, str]:
+        done = self.machine.shell.run_apart(command, timeout=seconds)
+        return done.status, done.stdout, done.stderr
+
+    def write(self, path: str, text: str) -> None:
+        self.machine.shell.write_file(path, text.encode())
+
+    def tree(self, tops: tuple[str, ...], without: tuple[str, ...]) -> str:
+        command = f"python3 -IS /run/bench.py {shlex.quote(','.join(without))} {' '.join(tops)}"
+        status, said, wrong = self.run(command, 120)
+        assert status == 0, f"the station's files cannot be looked at: {wrong[-300:]!r}"
+        return said
+
+    def configure(self, text: str) -> None:
+        self.run(f"mkdir -p {shlex.quote(str(Path(CONF).parent))}")
+        self.write(CONF, text)
