@@ -102,9 +102,7 @@ def load_parts(
         name: part.conflicts | {o.name for o in found.values() if name in o.conflicts}
         for name, part in found.items()
     }
-    return {
-        name: replace(part, conflicts=frozenset(both[name])) for name, part in found.items()
-    }
+    return {name: replace(part, conflicts=frozenset(both[name])) for name, part in found.items()}
 
 
 def load_fault(path: Path, ladder: list[str], stages: list[str]) -> Part:

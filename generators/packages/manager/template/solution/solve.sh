@@ -2,7 +2,7 @@
 # Delivers the manager. With STOP_AFTER=<milestone> it does what is asked for up to there: the
 # sections of the later ones are left out.
 set -euo pipefail
-python3 - "${STOP_AFTER:-}" /solution/manager.py /app/out/manager <<'EDIT'
+python3 - "${STOP_AFTER:-}" /solution/manager /app/out/manager <<'EDIT'
 import re, sys
 stop, source, target = sys.argv[1:]
 head, *sections = re.split(r"(?m)^(?=# --- )", open(source).read())

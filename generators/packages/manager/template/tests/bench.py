@@ -91,7 +91,9 @@ class Bench:
         changed."""
         status, _ = self.ask(*words, seconds=seconds)
         line = f"{WORD} {verb(words[0])} {' '.join(words[1:])}" + (f" ({what})" if what else "")
-        assert status == STATUS[reason], f"{line} ended with {told(status)}, not {told(STATUS[reason])}"
+        assert status == STATUS[reason], (
+            f"{line} ended with {told(status)}, not {told(STATUS[reason])}"
+        )
         self.same(line)
 
     def refresh(self, *packages: Package) -> None:

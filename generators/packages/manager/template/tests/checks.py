@@ -13,6 +13,9 @@ import others
 
 from benchflow.boot import check, milestone
 
+#: Where the functions of the drawn demands are: which of them are called is drawn too.
+DEMANDS = (demanded, others)
+
 # ---- answers ---------------------------------------------------------------------------------
 
 
@@ -78,7 +81,9 @@ def test_what_is_not_there(bench):
 # ---- resolves --------------------------------------------------------------------------------
 
 
-@milestone("resolves", weight=2, requires=["installs"], proves=["R3"], title="It brings what is needed")
+@milestone(
+    "resolves", weight=2, requires=["installs"], proves=["R3"], title="It brings what is needed"
+)
 def test_needs_of_needs(bench):
     core.needs_of_needs(bench)
 
@@ -92,7 +97,9 @@ def test_a_need_that_is_not_met(bench):
 # ---- refuses ---------------------------------------------------------------------------------
 
 
-@milestone("refuses", weight=2, requires=["installs"], proves=["R6"], title="It refuses what is wrong")
+@milestone(
+    "refuses", weight=2, requires=["installs"], proves=["R6"], title="It refuses what is wrong"
+)
 def test_exchanged(bench):
     core.exchanged(bench)
 
@@ -111,7 +118,9 @@ def test_paths_that_climb(bench):
 # ---- fetches ---------------------------------------------------------------------------------
 
 
-@milestone("fetches", weight=1, requires=["installs"], proves=["R7"], title="It fetches what it has to")
+@milestone(
+    "fetches", weight=1, requires=["installs"], proves=["R7"], title="It fetches what it has to"
+)
 def test_only_what_is_installed(bench):
     core.only_what_is_installed(bench)
 
@@ -208,8 +217,18 @@ def test_a_restart(bench):
     "mixes",
     weight=3,
     requires=[
-        "answers", "trusts", "installs", "resolves", "refuses",
-        "fetches", "upgrades", "removes", "tells", "settles", "undoes", "survives",
+        "answers",
+        "trusts",
+        "installs",
+        "resolves",
+        "refuses",
+        "fetches",
+        "upgrades",
+        "removes",
+        "tells",
+        "settles",
+        "undoes",
+        "survives",
     ],
     proves=["R8"],
     title="All of it together, in drawn orders",

@@ -64,6 +64,7 @@ def bench(whole_bench):
     """The bench; the station is on, and as the last check wanted to leave it."""
     machine = whole_bench.station.machine
     if not _PAST.saved:
+        assert not _PAST.spoilt, "the station did not come up"
         whole_bench.station.start()
         whole_bench.begin()
         machine.snapshot(_NEW)

@@ -7,7 +7,7 @@ import secrets
 import forms
 import versions
 from bench import Bench
-from forms import Entry, Package
+from forms import Entry
 from ordered import AXES, STATUS, WORD, has, verb
 
 _MODES = (0o644, 0o600, 0o755, 0o4755, 0o2750)
@@ -323,5 +323,3 @@ def a_restart(bench: Bench) -> None:
     bench.station.enter()
     bench.same("a restart in order")
     bench.do("remove", one.name)
-
-

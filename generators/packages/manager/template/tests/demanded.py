@@ -6,7 +6,7 @@ import secrets
 
 import versions
 from bench import Bench
-from ordered import AXES, WORD, verb
+from ordered import AXES
 
 # -- the way to the repository: without these no index, or no package, comes ----------------------
 

@@ -20,7 +20,7 @@ class Mix:
         self.names = sorted(bench.word("mx") for _ in range(count))
         self.roles = [bench.word("role") for _ in range(2)]
         self.top = bench.word("mixed")
-        self.at = {name: 0 for name in self.names}
+        self.at = dict.fromkeys(self.names, 0)
         self.versions = {name: versions.rising(draw, 6) for name in self.names}
         self.moving = 0
         self.same: dict[str, str] = {}
@@ -129,9 +129,9 @@ class Mix:
                 continue
             before = bench.model.last
             bench.do(*words)
-            if has("rollback") and bench.model.last not in (None, before):
-                if self.draw.random() < 0.25:
-                    bench.do("rollback")
+            is_new = has("rollback") and bench.model.last not in (None, before)
+            if is_new and self.draw.random() < 0.25:
+                bench.do("rollback")
             return
 
     def edits(self) -> None:

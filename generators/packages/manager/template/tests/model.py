@@ -76,14 +76,12 @@ class Model:
         for sign, good in ((">=", (0, 1)), ("<", (-1,)), ("=", (0,))):
             if has("versions") and sign in one:
                 name, _, version = one.partition(sign)
-                return (
-                    name == package.name and versions.compare(package.version, version) in good
-                )
+                return name == package.name and versions.compare(package.version, version) in good
         return one == package.name
 
     def _meets(self, need: str, package: Package) -> bool:
         for one in need.split("|"):
-            if self._called(one, package) or has("provides") and one in package.provides:
+            if self._called(one, package) or (has("provides") and one in package.provides):
                 return True
         return False
 
@@ -289,7 +287,9 @@ class Model:
         self.installed = installed
         self.holds &= installed.keys()
         if has("rollback"):
-            differ = {p for p in files.keys() | self.files.keys() if files.get(p) != self.files.get(p)}
+            differ = {
+                p for p in files.keys() | self.files.keys() if files.get(p) != self.files.get(p)
+            }
             self.last = before, {path: files.get(path) for path in differ}
         self._scripts(plan, old, nodes)
 

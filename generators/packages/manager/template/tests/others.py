@@ -293,5 +293,3 @@ def in_the_way(bench: Bench) -> None:
     bench.do("install", stray.name, what="a file of it is there, and nobody's")
     bench.do("remove", one.name)
     bench.do("install", other.name)
-
-

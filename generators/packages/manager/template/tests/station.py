@@ -18,7 +18,8 @@ def tell(path):
     if path in without:
         return
     info = os.lstat(path)
-    kind = {stat.S_IFREG: "f", stat.S_IFDIR: "d", stat.S_IFLNK: "l"}.get(stat.S_IFMT(info.st_mode), "?")
+    kinds = {stat.S_IFREG: "f", stat.S_IFDIR: "d", stat.S_IFLNK: "l"}
+    kind = kinds.get(stat.S_IFMT(info.st_mode), "?")
     text = ""
     if kind == "l":
         text = os.readlink(path)

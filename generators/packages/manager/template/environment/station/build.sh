@@ -67,13 +67,14 @@ done
 cat > "$initrd/init" <<'INIT'
 #!/bin/busybox sh
 /bin/busybox mount -t devtmpfs dev /dev
-while read -r name; do /bin/busybox insmod /modules/$name.ko*; done < /modules/order
+for pass in 1 2 3; do
+    while read -r name; do /bin/busybox insmod /modules/$name.ko* 2> /dev/null; done < /modules/order
+done
 tries=0
 while [ ! -b /dev/vda ] && [ $tries -lt 50 ]; do /bin/busybox sleep 0.1; tries=$((tries + 1)); done
 /bin/busybox mount -t ext4 /dev/vda /new && /bin/busybox mount --move /dev /new/dev
 exec /bin/busybox switch_root /new /sbin/init
 INIT
-sed -i '1s,.*,#!/bin/busybox sh,' "$initrd/init"
 chmod 755 "$initrd/init"
 (cd "$initrd" && find . | sort | cpio -o -H newc --quiet | gzip -9n) > "$out/initrd"
 ls -l "$out"
