@@ -7,13 +7,13 @@ import shlex
 from collections.abc import Callable
 
 from forms import Package
-from model import Held, Model, Node, summed
-from ordered import CONF, STATE, STATUS, WORD, verb
+from model import Model, Node, summed
+from ordered import STATUS, WORD, verb
 from serving import Repositories
-from station import Station
+from station import TOPS, Station
 
-TOPS = ("/opt", "/srv", "/etc", "/usr/local", "/var/marks")
-WITHOUT = ("/etc/passwd", "/etc/group", "/etc/passwd-", "/etc/group-", CONF, STATE)
+#: How often it is asked for its list after a command.
+_LISTED = 0.4
 _REASONS = {number: name for name, number in STATUS.items()}
 
 
@@ -129,27 +129,26 @@ class Bench:
     # -- what stands there --------------------------------------------------------------------
 
     def tree(self) -> dict[str, Node]:
-        return read_tree(self.station.tree(TOPS, WITHOUT))
+        return read_tree(self.station.tree())
 
     def listed(self) -> str:
         status, said = self.ask("list")
         assert status == 0, f"{WORD} {verb('list')} ended with {status}"
         return said
 
-    def same(self, after: str, model: Model | None = None) -> None:
-        """The station lists what the model has, and its files are the model's."""
-        if fault := self.differs(model or self.model):
+    def same(self, after: str) -> None:
+        """The station's files are the model's, and, asked every other time, so is what it lists."""
+        said = self.listed() if self.draw.random() < _LISTED else None
+        if fault := self.differs(self.model, self.tree(), said):
             raise AssertionError(f"after {after}: {fault}")
 
-    def differs(self, model: Model, tree: dict[str, Node] | None = None, said: str = "?") -> str:
-        """Where the station is not what the model is, "" for nowhere."""
-        said = self.listed() if said == "?" else said
+    def differs(self, model: Model, there: dict[str, Node], said: str | None) -> str:
+        """Where files, and what is listed, are not what the model has; "" for nowhere."""
         wanted = model.do("list")[1]
-        if said != wanted:
+        if said not in (None, wanted):
             more = sorted({*said.splitlines()} - {*wanted.splitlines()})
             less = sorted({*wanted.splitlines()} - {*said.splitlines()})
             return f"it lists {more[:3]} too much, and {less[:3]} not (or not in order)"
-        there = self.tree() if tree is None else tree
         files = {p: node for p, node in model.files.items() if node[0] != "d" or p not in TOPS}
         for path in sorted(there.keys() | files.keys()):
             if there.get(path) != files.get(path):
@@ -186,6 +185,3 @@ def shown(node: Node | None) -> str:
     kind = {"f": "a file", "d": "a folder", "l": "a link"}.get(node[0], "something else")
     text = f" to {node[4]}" if node[0] == "l" else f" with sum {node[4][:8]}" if node[4] else ""
     return f"{kind} {node[1]:04o} of {node[2]}:{node[3]}{text}"
-
-
-__all__ = ["Bench", "Held"]

@@ -247,4 +247,9 @@ def test_a_second_sequence(bench):
     mixes.sequence(bench, 22)
 
 
+@check("mixes", proves=["R13"])
+def test_what_stands_on_the_disk(bench):
+    mixes.on_the_disk(bench)
+
+
 # @parts checks mixes

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
+import time
 
 import versions
 from bench import Bench
 from forms import Package
-from model import Unspecified
+from model import Unspecified, summed
 from ordered import has
+from station import TOPS, WITHOUT
+
+from benchflow.boot import Image
 
 
 class Mix:
@@ -166,3 +170,27 @@ def sequence(bench: Bench, steps: int) -> None:
             mix.next_index()
         mix.step()
     bench.do("list")
+
+
+def on_the_disk(bench: Bench) -> None:
+    """The station is switched off in order, and its disk says what it said itself."""
+    machine = bench.station.machine
+    machine.shell.leave("poweroff")
+    deadline = machine.deadline(120)
+    while machine.alive and deadline.remaining() > 0:
+        time.sleep(0.3)
+    assert not machine.alive, "the station does not switch itself off"
+    files = Image(machine.flatten()).ext4()
+    there = {}
+    for top in (top for top in TOPS if files.exists(top)):
+        for one in files.walk(top):
+            text = one.target if one.kind == "symlink" else ""
+            if one.kind == "file":
+                text = summed(files.read(one.path, 1 << 26))
+            mode = 0o777 if one.kind == "symlink" else one.mode & 0o7777
+            kind = {"file": "f", "directory": "d", "symlink": "l"}.get(one.kind, "?")
+            there[one.path] = (kind, mode, one.uid, one.gid, text)
+    for path in [path for path in there if path in WITHOUT or path in TOPS]:
+        del there[path]
+    fault = bench.differs(bench.model, there, None)
+    assert not fault, f"on the disk of the station that was switched off, {fault}"

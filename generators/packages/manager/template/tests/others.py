@@ -48,12 +48,12 @@ def config_saved(bench: Bench) -> None:
         one.conf(path, bench.text())
     bench.refresh(one)
     bench.do("install", name)
-    bench.edit(f"/{paths[0]}", bench.text())
     bench.edit(f"/{paths[2]}", bench.text())
     later = one.but(version=second, config=paths[:2])
     del later.entries[paths[2]]
     bench.refresh(later)
     bench.do("upgrade")
+    bench.edit(f"/{paths[0]}", bench.text())
     bench.do("remove", name)
 
 

@@ -77,4 +77,5 @@ exec /bin/busybox switch_root /new /sbin/init
 INIT
 chmod 755 "$initrd/init"
 (cd "$initrd" && find . | sort | cpio -o -H newc --quiet | gzip -9n) > "$out/initrd"
+[ $# -gt 0 ] || rm -rf /var/lib/apt/lists/*
 ls -l "$out"
