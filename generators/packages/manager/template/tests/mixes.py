@@ -184,7 +184,7 @@ def on_the_disk(bench: Bench) -> None:
     there = {}
     for top in (top for top in TOPS if files.exists(top)):
         for one in files.walk(top):
-            text = one.target if one.kind == "symlink" else ""
+            text = files.readlink(one.path) if one.kind == "symlink" else ""
             if one.kind == "file":
                 text = summed(files.read(one.path, 1 << 26))
             mode = 0o777 if one.kind == "symlink" else one.mode & 0o7777
