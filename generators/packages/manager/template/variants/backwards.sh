@@ -2,5 +2,5 @@
 # Packages are fetched in another order.
 set -eu
 bash /solution/solve.sh
-sed -i 's/for name, one in plan\.items()}$/for name, one in reversed([*plan.items()])}/' /app/out/manager
-grep -q 'reversed(\[\*plan' /app/out/manager
+sed -i '/^    read = {}$/{n;s/plan\.items()/reversed([*plan.items()])/}' /app/out/manager
+grep -q 'in reversed(\[\*plan' /app/out/manager
