@@ -89,7 +89,6 @@ def one_package(bench: Bench) -> None:
     one.file(f"srv/{one.name}/empty", b"").file(f"srv/{one.name}/more", secrets.token_bytes(9000))
     bench.refresh(one)
     bench.do("install", one.name)
-    bench.do("files", one.name)
 
 
 def what_is_there_stays(bench: Bench) -> None:
@@ -204,7 +203,7 @@ def to_later_versions(bench: Bench) -> None:
     first = bench.package(one, older).file(f"srv/{one}/gone", bench.text())
     bench.refresh(first, bench.package(other, later))
     bench.do("install", one, other)
-    second = bench.package(one, later).file(f"srv/{one}-new/there", bench.text(), 0o700)
+    second = bench.package(one, later).file(f"srv/{one}-new/there", bench.text(), 0o755)
     bench.refresh(second, bench.package(other, older))
     bench.do("upgrade")
 
