@@ -127,12 +127,12 @@ def exchanged(bench: Bench) -> None:
     """The index is right, and a package's file is another."""
     one = bench.package(bench.word("cuckoo"))
     bench.refresh(one)
-    path, data = bench.repositories.path_of(one), one.pack()
+    data = one.pack()
     other = one.but(entries={}).file(f"opt/{one.name}/data", bench.text()).pack()
     flipped = bytearray(data)
     flipped[bench.draw.randrange(len(data) // 2)] ^= 1 << bench.draw.randrange(8)
     for what, wrong in (("another package", other), ("a bit that is another", bytes(flipped))):
-        bench.repositories.files[path] = wrong[: int(AXES["piece"])] if has("pieces") else wrong
+        bench.repositories.exchange(one, wrong)
         bench.refused("damaged", "install", one.name, what=what)
 
 
@@ -294,8 +294,7 @@ def good_and_bad_together(bench: Bench) -> None:
     more = [bench.package(bench.word(f"{letter}-fine")) for letter in "az"]
     bench.refresh(bad, *more)
     wrong = bad.but(entries={}).file(f"opt/{bad.name}/data", bench.text()).pack()
-    path = bench.repositories.path_of(bad)
-    bench.repositories.files[path] = wrong[: int(AXES["piece"])] if has("pieces") else wrong
+    bench.repositories.exchange(bad, wrong)
     bench.refused("damaged", "install", more[0].name, bad.name, more[1].name)
 
 
