@@ -125,7 +125,6 @@ def needs_with_versions(bench: Bench) -> None:
     bench.do("install", under.name, what="what it needs is too new")
     bench.refresh(bench.package(base, high))
     bench.do("install", exact.name)
-    bench.do("upgrade")
 
 
 def provides(bench: Bench) -> None:
