@@ -48,7 +48,7 @@ def another_index(bench: Bench) -> None:
     bench.publish()
     name = AXES["index_name"] + (".gz" if has("packed-index") else "")
     path = f"/{repositories.folders[0]}/{name}"
-    early = repositories.packages[0]["early"][0]
+    early = bench.package("early")
     rows = [forms.row_of(early.but(version="9"), b"other")]
     text = forms.index(rows, repositories.serial)
     forged = forms.signed(text, secrets.token_bytes(32))["index"]
