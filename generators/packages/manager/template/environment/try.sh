@@ -10,7 +10,7 @@ mkdir "$work/tree"
 tar -xpf "$here/station.tar" -C "$work/tree"
 install -m 755 "$1" "$work/tree/usr/bin/$word"
 truncate -s 112M "$work/disk"
-mke2fs -q -F -t ext4 -d "$work/tree" "$work/disk"
+mke2fs -q -F -t ext4 -m 0 -d "$work/tree" "$work/disk"
 qemu-system-x86_64 -m 256 -nographic -no-reboot -kernel "$here/vmlinuz" -initrd "$here/initrd" \
     -append "console=ttyS0,115200 quiet panic=-1" -drive "file=$work/disk,format=raw,if=virtio" \
     -nic user,model=virtio-net-pci

@@ -266,12 +266,11 @@ def power_cut(bench: Bench) -> None:
 def full_disk(bench: Bench) -> None:
     small = bench.package(bench.word("small"))
     big = bench.package(bench.word("big"))
-    for number in range(24):
-        big.file(f"opt/{big.name}/{number:02}", secrets.token_bytes(250_000))
+    for number in range(12):
+        big.file(f"opt/{big.name}/{number:02}", secrets.token_bytes(100_000))
     bench.refresh(small, big)
     free = int(bench.station.run("df -Pk / | tail -n 1")[1].split()[3])
-    # Reserved, and not written: what a guest writes is held by its QEMU until it is flushed.
-    bench.station.run(f"fallocate -l {(free - 4000) * 1024} /root/room; sync", 120)
+    bench.station.run(f"fallocate -l {(free - 700) * 1024} /root/room; sync", 120)
     try:
         bench.refused("no_room", "install", small.name, big.name, what="on a full disk")
     finally:

@@ -62,7 +62,7 @@ def compose(tar: Path, program: Path, image: Path) -> None:
     (tree / "var/marks").mkdir()
     with image.open("wb") as file:
         file.truncate(MB << 20)
-    command = ["mke2fs", "-q", "-F", "-t", "ext4", "-d", tree, image]
+    command = ["mke2fs", "-q", "-F", "-t", "ext4", "-m", "0", "-d", tree, image]
     subprocess.run(command, check=True, capture_output=True)
     subprocess.run(["rm", "-rf", tree], check=True)
 
