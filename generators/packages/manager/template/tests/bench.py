@@ -40,7 +40,7 @@ class Bench:
         accounts = self.station.run("cat /etc/passwd /etc/group")[1].splitlines()
         self.model.used = {int(row.split(":")[2]) for row in accounts if row.count(":") > 2}
 
-    def anew(self, model: Model) -> None:
+    def begin_again(self, model: Model) -> None:
         """The station is as this model again, and nothing is offered."""
         self.model = model
         self.repositories.calm()

@@ -71,7 +71,7 @@ def bench(whole_bench):
         _PAST.model, _PAST.saved = whole_bench.model.copy(), True
     elif _PAST.spoilt or not machine.alive:
         machine.restore(_NEW)
-        whole_bench.anew(_PAST.model.copy())
+        whole_bench.begin_again(_PAST.model.copy())
     _PAST.spoilt = False
     yield whole_bench
     whole_bench.repositories.calm()

@@ -64,7 +64,7 @@ class Repositories:
                 there.pop(name, None)
 
     def publish(self, seed: bytes | None = None) -> None:
-        """Serve what is offered now, with indexes signed anew and a higher serial."""
+        """Serve what is offered now, with indexes signed again and a higher serial."""
         self.serial += 1
         self.files = {}
         for folder, there in zip(self.folders, self.packages, strict=True):
