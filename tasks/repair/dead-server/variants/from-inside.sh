@@ -53,6 +53,7 @@ systemctl enable ledger-check.service
 install -d -o tally -g tally -m 700 /var/backups/tally
 dpkg --configure -a
 test -z "$(dpkg --audit)"
+echo virtio_blk >> /etc/initramfs-tools/modules
 update-initramfs -u -k all
 sed -i 's/^GRUB_DEFAULT=.*/GRUB_DEFAULT=0/' /etc/default/grub
 grub-editenv /boot/grub/grubenv create
