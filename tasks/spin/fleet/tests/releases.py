@@ -17,7 +17,7 @@ DORG = {"holm-archive-keyring": "3.0", "holm-base": "3.0", "holm-ledger": "3.0",
         "hello": "2.9-1holm3"}  # fmt: skip
 #: Path → SHA-256 of the order's programs as they lie on a station.
 PROGRAMS = {
-    "/usr/sbin/holm-ledger": "b4dd3349efa1fcd575fc0b0100aa2738d4ac27f8fa531a3ed755f35d833d595d",
+    "/usr/sbin/holm-ledger": "53dc2998cf521627c6c72b25f2b5a1b71620668321ec1fd35248f84220276004",
     "/usr/bin/holm-report": "3603cbacd4ee37ef953b686d996b20e7b5eb3d4c45146a6b2d1c9d449bab8f1d",
     "/usr/bin/holm-clock": "a370ca368bdc028c32f2021fac585e69945604f405d81f5a32cc8b8c16ca04ce",
     "/usr/bin/hello": "7b104a5a5368171e21f01aa13ed0d6bbd16a5843785ba6710b158f83689e42d7",
