@@ -12,6 +12,17 @@ from benchflow.generators.draw import Stream
 from benchflow.generators.parts import Part
 
 _TRIES = 200
+#: Why a part was drawn, by what parts are.
+_WORDS = {
+    "faults": {
+        "blocking": "blocking: nobody gets to a login before it is repaired",
+        "silent": "silent: nothing complains at the first start",
+    },
+    "demands": {
+        "blocking": "blocking: nothing can be installed without it",
+        "silent": "silent: no single command shows it",
+    },
+}
 
 
 class Level(BaseModel):
@@ -40,13 +51,17 @@ class Chosen:
 
 
 def compose(
-    parts: dict[str, Part], level: Level, stream: Stream, blocks: Callable[[Part], bool]
+    parts: dict[str, Part],
+    level: Level,
+    stream: Stream,
+    blocks: Callable[[Part], bool],
+    parts_are: str = "faults",
 ) -> list[Chosen]:
     """Parts for one instance, in a fixed order. Raises TaskError where the demands cannot be met,
     with the demand that failed last."""
     missing = ""
     for _ in range(_TRIES):
-        chosen = _attempt(parts, level, stream, blocks)
+        chosen = _attempt(parts, level, stream, blocks, _WORDS[parts_are])
         missing = _missing([one.part for one in chosen], level, blocks)
         if not missing:
             return sorted(chosen, key=lambda one: one.part.name)
@@ -75,7 +90,11 @@ def _missing(parts: list[Part], level: Level, blocks: Callable[[Part], bool]) ->
 
 
 def _attempt(
-    parts: dict[str, Part], level: Level, stream: Stream, blocks: Callable[[Part], bool]
+    parts: dict[str, Part],
+    level: Level,
+    stream: Stream,
+    blocks: Callable[[Part], bool],
+    words: dict[str, str],
 ) -> list[Chosen]:
     order = stream.shuffled(list(parts.values()))
     chosen: dict[str, Chosen] = {}
@@ -98,12 +117,12 @@ def _attempt(
         if sum(blocks(one.part) for one in chosen.values()) >= level.blocking:
             break
         if blocks(part):
-            take(part, "blocking: nobody gets to a login before it is repaired")
+            take(part, words["blocking"])
     for part in order:
         if sum(one.part.silent for one in chosen.values()) >= level.silent:
             break
         if part.silent:
-            take(part, "silent: nothing complains at the first start")
+            take(part, words["silent"])
     while len(chosen) < level.parts:
         used = [one.part.layer for one in chosen.values()]
         left = [part for part in order if fits(part)]
