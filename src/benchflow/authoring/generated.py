@@ -158,7 +158,8 @@ def _try(
         write(generator, drawn, tasks, folder)
     trials = Trials(load(folder), listener)
     if kind is Kind.HANDED_OUT:
-        trial = trials.shipped("exploits", [generator.bare])[generator.bare]
+        bare = generator.kind.bare
+        trial = trials.shipped("exploits", [bare])[bare]
         return gain(generator.told.ladder, trial, drawn), trial
     oracle = trials.reference()
     return (_came_to(oracle) if oracle else ""), oracle

@@ -14,27 +14,6 @@ if TYPE_CHECKING:
     from benchflow.generators import Generator
 
 
-_WORDS = {
-    "faults": {
-        "levels": "silent: nothing complains at the first start. pairs: parts that make each "
-        "other harder.\n"
-        "blocking: nobody gets to a login before it is repaired. All but parts are the least.",
-        "title": "what is wrong",
-        "tried": "what is handed out earns exactly what the\n"
-        "parts leave whole, and the oracle repairs them",
-    },
-    "demands": {
-        "levels": "parts: demands that are asked for besides. layers: kinds of demand. "
-        "silent: no single\n"
-        "command shows it, only a kill, a power cut, a full disk, a second repository. pairs:\n"
-        "demands that make each other harder. blocking: nothing can be installed without it.\n"
-        "All but parts are the least.",
-        "title": "what is asked",
-        "tried": "the oracle without them fails exactly what\nthey say, and with them it resolves",
-    },
-}
-
-
 @click.command("generators")
 @click.argument("name", required=False, metavar="[TOPIC/NAME]")
 @click.option(
@@ -139,8 +118,7 @@ def _print(one: Generator, *, parts: bool) -> None:
     ]  # fmt: skip
     header = ["level", "parts", "layers", "silent", "pairs", "blocking", "choices"]
     click.echo(table(header, rows))
-    words = _WORDS[one.told.parts_are]
-    click.echo(words["levels"])
+    click.echo(one.kind.levels)
     click.echo("choices: sets of so many parts, at most; some parts exclude each other.\n")
     for name, pinned in one.told.splits.items():
         click.echo(f"split {name}: {len(pinned)} instances (benchflow tasks --split {name})")
@@ -156,10 +134,10 @@ def _print(one: Generator, *, parts: bool) -> None:
             ]
             for part in one.parts.values()
         ]  # fmt: skip
-        header = ["part", "layer", "", "first fails", "tried", words["title"]]
+        header = ["part", "layer", "", "first fails", "tried", one.kind.title]
         click.echo("\n" + table(header, rows))
         click.echo(
-            f"\ntried: alone or in two companies, as it is today: {words['tried']} "
+            f"\ntried: alone or in two companies, as it is today: {one.kind.tried} "
             f"({len(good)} of {len(one.parts)}; benchflow check\n{one.name} --gate parts)"
         )
 

@@ -9,20 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from benchflow.errors import TaskError
 from benchflow.generators.draw import Stream
+from benchflow.generators.kinds import KINDS, Kind
 from benchflow.generators.parts import Part
 
 _TRIES = 200
-#: Why a part was drawn, by what parts are.
-_WORDS = {
-    "faults": {
-        "blocking": "blocking: nobody gets to a login before it is repaired",
-        "silent": "silent: nothing complains at the first start",
-    },
-    "demands": {
-        "blocking": "blocking: nothing can be installed without it",
-        "silent": "silent: no single command shows it",
-    },
-}
 
 
 class Level(BaseModel):
@@ -55,13 +45,13 @@ def compose(
     level: Level,
     stream: Stream,
     blocks: Callable[[Part], bool],
-    parts_are: str = "faults",
+    kind: Kind = KINDS["faults"],
 ) -> list[Chosen]:
     """Parts for one instance, in a fixed order. Raises TaskError where the demands cannot be met,
     with the demand that failed last."""
     missing = ""
     for _ in range(_TRIES):
-        chosen = _attempt(parts, level, stream, blocks, _WORDS[parts_are])
+        chosen = _attempt(parts, level, stream, blocks, kind)
         missing = _missing([one.part for one in chosen], level, blocks)
         if not missing:
             return sorted(chosen, key=lambda one: one.part.name)
@@ -94,7 +84,7 @@ def _attempt(
     level: Level,
     stream: Stream,
     blocks: Callable[[Part], bool],
-    words: dict[str, str],
+    kind: Kind,
 ) -> list[Chosen]:
     order = stream.shuffled(list(parts.values()))
     chosen: dict[str, Chosen] = {}
@@ -117,12 +107,12 @@ def _attempt(
         if sum(blocks(one.part) for one in chosen.values()) >= level.blocking:
             break
         if blocks(part):
-            take(part, words["blocking"])
+            take(part, kind.blocking)
     for part in order:
         if sum(one.part.silent for one in chosen.values()) >= level.silent:
             break
         if part.silent:
-            take(part, words["silent"])
+            take(part, kind.silent)
     while len(chosen) < level.parts:
         used = [one.part.layer for one in chosen.values()]
         left = [part for part in order if fits(part)]

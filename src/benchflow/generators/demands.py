@@ -11,42 +11,29 @@ import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import Field, ValidationError
 
 from benchflow.errors import TaskError
-from benchflow.generators.parts import Name, Pair, Part, Text, broken_by
+from benchflow.generators.parts import Described, Part, Text, broken_by
 
 
-class DemandFile(BaseModel):
+class DemandFile(Described):
     """A demand as its author writes it."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    title: Text
-    layer: Name
-    breaks: list[Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+\+?$")]] = Field(
-        min_length=1
-    )
-    silent: bool = False
-    """No single command shows it: only a kill, a cut, a full disk, a second repository."""
-    order: int = 50
     sentence: Text
     """What the instruction says; facts (`{{axis_word}}`) may stand in it."""
     format: str = ""
     """A line that the description of the forms has besides."""
-    spec: dict[str, str] = {}
+    spec: dict[str, str] = Field(default_factory=dict)
     """What the verifier is told beside the demand's name."""
     solution: Text
     """The oracle's piece, in its section of the milestone that the demand bites."""
     checks: Text
     """The checks, in the section of that milestone; `@R` is the number of the demand."""
     tolerance: Text
-    """What honest work may do otherwise, and has to pass."""
-    hint: Text
-    conflicts: list[Name] = []
-    interacts: list[Pair] = []
+    """What is left to the agent, in words for authors and reviewers."""
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from benchflow.generators import files
 from benchflow.generators.axes import Axis, AxisName, Numbers
 from benchflow.generators.compose import Level, pairs
 from benchflow.generators.demands import load_demand
+from benchflow.generators.kinds import KINDS, Kind
 from benchflow.generators.parts import Name, Part, load_parts
 from benchflow.generators.values import Value
 
@@ -116,9 +117,9 @@ class Generator:
         return set(ladder[ladder.index(self.told.login) :]) <= set(part.breaks)
 
     @property
-    def bare(self) -> str:
-        """The exploit that has none of the parts' work in it."""
-        return "core-alone" if self.told.parts_are == "demands" else "as-it-came"
+    def kind(self) -> Kind:
+        """What its parts are."""
+        return KINDS[self.told.parts_are]
 
     @functools.cached_property
     def digest(self) -> str:

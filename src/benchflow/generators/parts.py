@@ -32,8 +32,8 @@ class Pair(BaseModel):
     how: Text
 
 
-class PartFile(BaseModel):
-    """A part as its author writes it."""
+class Described(BaseModel):
+    """What the author of any part says of it."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -43,15 +43,21 @@ class PartFile(BaseModel):
         min_length=1
     )
     silent: bool = False
-    """Nothing complains at the first start."""
-    stage: Name
+    """Nothing complains at the first start; of a demand, no single command shows it, only a kill,
+    a power cut, a full disk or a second repository."""
     order: int = 50
     """Among the parts of a stage, and of a section of the oracle."""
-    broken: Text
-    repaired: Text
     hint: Text
     conflicts: list[Name] = []
     interacts: list[Pair] = []
+
+
+class PartFile(Described):
+    """A fault as its author writes it."""
+
+    stage: Name
+    broken: Text
+    repaired: Text
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ def spec(generator: Generator, level: int, seed: int) -> Spec:
             generator.levels[level],
             draw.stream("parts"),
             generator.blocks,
-            generator.told.parts_are,
+            generator.kind,
         )
     except TaskError as error:
         raise TaskError(f"{generator.name}, level {level}: {error.message}") from None

@@ -20,6 +20,7 @@ from benchflow.generators import axes, demands
 from benchflow.generators.demands import Demand
 from benchflow.generators.files import files
 from benchflow.generators.generator import Generator
+from benchflow.generators.kinds import Kind
 from benchflow.generators.parts import Part
 from benchflow.generators.spec import Spec
 from benchflow.generators.values import replaced
@@ -155,7 +156,7 @@ def _facts(generator: Generator, drawn: Spec) -> dict[str, str]:
         "level": str(drawn.level),
         "seed": str(drawn.seed),
         "spec": drawn.digest,
-        "as_it_came": _as_it_came(generator, unbroken),
+        "as_it_came": _as_it_came(generator.kind, unbroken),
         "layers": ", ".join(sorted({part.layer for part in drawn.parts})),
         "count": str(len(drawn.parts)),
         "minutes": f"{minutes:g}",
@@ -163,18 +164,15 @@ def _facts(generator: Generator, drawn: Spec) -> dict[str, str]:
     }
 
 
-def _as_it_came(generator: Generator, unbroken: list[str]) -> str:
+def _as_it_came(kind: Kind, unbroken: list[str]) -> str:
     """The gain of handing in what was handed out, where there is one; of demands, of work that
     meets none of those that were drawn."""
     if not unbroken:
         return ""
-    why = "nothing that was drawn harms these; what is whole has to stay whole"
-    if generator.told.parts_are == "demands":
-        why = "nothing that was drawn is asked for there; what all instances ask is honestly done"
     return (
-        f'[[metadata.benchflow.exploits]]\nscript = "{generator.bare}"\n'
+        f'[[metadata.benchflow.exploits]]\nscript = "{kind.bare}"\n'
         f"allowed = {json.dumps(unbroken)}\n"
-        f'why = "{why}"\n'
+        f'why = "{kind.bare_why}"\n'
     )
 
 
@@ -196,6 +194,8 @@ def explanation(generator: Generator, drawn: Spec) -> str:
         fails = ", ".join(_shortened(generator.told.ladder, part.breaks))
         lines.append(f"- {part.name} ({part.layer}{silent}): {part.title}")
         lines.append(f"  alone it fails {fails}; drawn for: {one.why}")
+        if isinstance(part, Demand):
+            lines.append(f"  left to the agent: {part.tolerance}")
     return "\n".join(lines) + "\n"
 
 
