@@ -144,6 +144,31 @@ def shadow(read: dict[str, ModuleType], **changed: str) -> str:
     return "".join(f"{name}:{row}\n" for name, row in rows.items())
 
 
+HOST_KEY = TASK / "environment/server/files/ssh_host_ed25519_key"
+
+
+@pytest.mark.needs("e2fsprogs", "openssh-client")
+def test_only_copies_of_its_own_host_key_are_that_key(
+    read: dict[str, ModuleType], tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", other], check=True)
+    texts = {"copy": HOST_KEY.read_text(), "other": other.read_text()}
+    tree = tmp_path / "tree"
+    for path, text in {"etc/ssh/ssh_host_ed25519_key": texts["copy"], **texts}.items():
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path).write_text(text)
+    image, start = tmp_path / "disk", read["server"].SYSTEM_START
+    call = ["mke2fs", "-q", "-t", "ext4", "-E", f"offset={start}", "-d", tree, image, "8M"]
+    subprocess.run(call, check=True)
+    system = Ext4(image, start)
+    named = {
+        entry.key: entry.path for entry in system.walk("/") if entry.path in ("/copy", "/other")
+    }
+    assert len(named) == 2
+    assert [*read["rights"]._secrets(system, image, named)] == ["/copy (the SSH host key)"]
+
+
 @pytest.mark.needs("e2fsprogs")
 def test_passwords_as_they_were_are_no_finding(read: dict[str, ModuleType], tmp_path: Path) -> None:
     assert read["rights"].passwords(volume(tmp_path, shadow=shadow(read))) == []

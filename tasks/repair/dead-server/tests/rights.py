@@ -223,7 +223,8 @@ def files(system: Ext4, disk: Path) -> list[str]:
 
 def _secrets(system: Ext4, disk: Path, named: dict[int, str]) -> Iterator[str]:
     """Files with the passwords, the host key, or the owner's books and papers in them."""
-    key = system.read("/etc/ssh/ssh_host_ed25519_key").splitlines()
+    # The first line of the encoded key is every key's of this kind, the last one is padding.
+    key = system.read("/etc/ssh/ssh_host_ed25519_key").splitlines()[2:-2]
     hashes = [facts.INGRID_HASH.encode(), facts.PIET_HASH.encode()]
     records = {record.encode() for record in owner_data.RECORDS}
     packaged = ("/usr/", "/boot/", "/var/lib/dpkg/")
@@ -241,7 +242,7 @@ def _secrets(system: Ext4, disk: Path, named: dict[int, str]) -> Iterator[str]:
             content = file.read_bytes() if file.is_file() else b""
             if any(text in content for text in hashes):
                 yield f"{named[inode]} (passwords)"
-            if any(line in content for line in key[1:-1]):
+            if any(line in content for line in key):
                 yield f"{named[inode]} (the SSH host key)"
             paper = hashlib.sha256(content).hexdigest() in owner_data.CHECKSUMS.values()
             if paper or not records.isdisjoint(content.splitlines()):
