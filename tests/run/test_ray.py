@@ -155,6 +155,8 @@ def test_a_sweep_on_two_nodes_is_as_on_one_machine(sweep: Sweep) -> None:
         'tasks = ["./test/words"]\nattempts = 2\n[[entry]]\nagent = "ladder:two"\n'
         '[[entry]]\nagent = "exploit:forge"\n'
     )
+    plan = sweep.run("--plan", "--json")
+    assert json.loads(plan[plan.index("{") :])["obstacles"] == [] and not sweep.results()
     said = sweep.run()
     assert "4 of 4 trials finished" in said
     job = read_job(sweep.job)
