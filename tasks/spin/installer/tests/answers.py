@@ -29,7 +29,7 @@ def odd_banner() -> str:
     """60 characters at most, all punctuation of ASCII among them."""
     signs = list(string.punctuation)
     secrets.SystemRandom().shuffle(signs)
-    return f"$(halt) \\n %s {secrets.token_hex(3)} {''.join(signs)}"
+    return f"$(halt) \\n %s {''.join(signs)} {secrets.token_hex(3)}"
 
 
 def steps(size: int, spread: int) -> int:

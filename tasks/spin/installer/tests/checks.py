@@ -9,7 +9,7 @@ from dataclasses import replace
 import cases
 from answers import report_of, strangers_on, word
 from bench import INSTALL_SECONDS, START_SECONDS, root_files
-from decisions import is_data, keeping_is_no_consent, refusals, refuses_two
+from decisions import is_data, refusals, refuses_two
 from installed import (
     MOUNTS,
     TARGETS,
@@ -412,10 +412,8 @@ def test_unfinished_work_is_its_own(desk):
 
 
 @check("claims", proves=["R6"])
-def test_a_finished_installation_is_data(desk, first):
-    disk = desk.serial("finished")
-    is_data(desk, disk)
-    keeping_is_no_consent(desk, disk, first["bravo said"])
+def test_a_finished_installation_is_data(desk):
+    is_data(desk, desk.serial("finished"))
 
 
 @check("claims", proves=["R8", "R23"])

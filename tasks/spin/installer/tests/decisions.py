@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import cases
-from answers import Answers, word
+from answers import Answers
 from bench import START_SECONDS, Pc
 
 from benchflow.bench.delivered_files import sparse_digest
@@ -37,17 +36,6 @@ def is_data(desk: Any, disk: str) -> None:
     )
     wanted = {"without": ("REFUSED", "data"), "with": ("WOULD INSTALL", disk)}
     assert found == wanted, f"without and with consent: {found} [R6]"
-
-
-def keeping_is_no_consent(desk: Any, disk: str, was: Answers) -> None:
-    """Of a finished installation a volume is kept only with consent."""
-    volumes = [replace(was.volumes[0], name=word()), was.volumes[1]]
-    keeps = replace(
-        cases.right(desk.serials), disk=disk, group=was.group, volumes=volumes,
-        keep=volumes[1].name,
-    )  # fmt: skip
-    found = desk.ask({"no": cases.case(keeps), "yes": cases.case(keeps, consent=disk)})
-    assert found == {"no": ("REFUSED", "data"), "yes": ("WOULD INSTALL", disk)}, f"{found} [R20]"
 
 
 def refuses_two(pc: Pc, blank: str, disks: list[Path], said: Answers) -> None:

@@ -47,15 +47,17 @@ def second_charlie(bench: Bench) -> Steps:
     )  # fmt: skip
     bench.facts.update({"charlie said": said, "charlie serial": name})
 
-    def made(label: str, source: Path, **medium: Any) -> Pc:
+    def made(label: str, source: Path, said: Answers = said, **medium: Any) -> Pc:
         disks = [
             Disk(source, bus="nvme", serial=name),
             Disk(bench.volume(label, said), serial=serial()),
         ]
         return with_medium(bench, label, disks, firmware="uefi", **medium)
 
-    said.consent = serial()  # of another disk: that is none
-    pc = made("charlie-refused", disk, as_stick=True)
+    # Of another disk, and to keep something: neither is a consent.
+    home = before.volumes[1]
+    asked = replace(said, consent=serial(), keep=home.name, volumes=before.volumes)
+    pc = made("charlie-refused", disk, asked, as_stick=True)
     try:
         yield from pc.refuses()
         copy = pc.copy(1)
