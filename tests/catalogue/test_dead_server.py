@@ -113,7 +113,7 @@ def test_hashes_keys_and_places_agree_between_builder_and_verifier() -> None:
 
 # What the verifier makes of what it reads ---------------------------------------------------------
 
-HELPERS = ("server", "known", "rights", "state", "ports")
+HELPERS = ("server", "known", "rights", "state", "ports", "doors")
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +142,31 @@ def shadow(read: dict[str, ModuleType], **changed: str) -> str:
         **changed,
     }
     return "".join(f"{name}:{row}\n" for name, row in rows.items())
+
+
+HOST_KEY = TASK / "environment/server/files/ssh_host_ed25519_key"
+
+
+@pytest.mark.needs("e2fsprogs", "openssh-client")
+def test_only_copies_of_its_own_host_key_are_that_key(
+    read: dict[str, ModuleType], tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", other], check=True)
+    texts = {"copy": HOST_KEY.read_text(), "other": other.read_text()}
+    tree = tmp_path / "tree"
+    for path, text in {"etc/ssh/ssh_host_ed25519_key": texts["copy"], **texts}.items():
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path).write_text(text)
+    image, start = tmp_path / "disk", read["server"].SYSTEM_START
+    call = ["mke2fs", "-q", "-t", "ext4", "-E", f"offset={start}", "-d", tree, image, "8M"]
+    subprocess.run(call, check=True)
+    system = Ext4(image, start)
+    named = {
+        entry.key: entry.path for entry in system.walk("/") if entry.path in ("/copy", "/other")
+    }
+    assert len(named) == 2
+    assert [*read["rights"]._secrets(system, image, named)] == ["/copy (the SSH host key)"]
 
 
 @pytest.mark.needs("e2fsprogs")
@@ -251,9 +276,60 @@ def test_rules_that_let_in_more(read: dict[str, ModuleType], rule: str, more: st
 
 
 def test_a_named_set_is_what_it_holds(read: dict[str, ModuleType]) -> None:
-    held = '{"set": {"name": "doors", "elem": [22, 8080]}}, '
-    rules = ruleset(match(TCP, '"@doors"')).replace("[", f"[{held}", 1)
+    held = '{"set": {"family": "inet", "table": "f", "name": "doors", "elem": [22, 8080]}}, '
+    other = '{"set": {"family": "ip", "table": "g", "name": "doors", "elem": [22]}}, '
+    rules = ruleset(match(TCP, '"@doors"')).replace("[", f"[{held}{other}", 1)
     assert read["ports"].gaps(rules, {"tcp 22"}) == ["tcp 8080"]
+
+
+def test_a_firewall_is_gone_through_as_a_packet_goes(read: dict[str, ModuleType]) -> None:
+    def gaps(*rules: str, policy: str = "drop", chain: str = "i") -> list[str]:
+        more = [f'{{"chain": {{"family": "inet", "table": "f", "name": "{chain}"}}}}']
+        more += [
+            f'{{"rule": {{"family": "inet", "table": "f", "chain": "{chain}", "expr": [{rule}]}}}}'
+            for rule in rules
+        ]
+        text = ruleset(policy=policy).removesuffix("]}")
+        return list(read["ports"].gaps(f"{text}, {', '.join(more)}]}}", {"tcp 22"}))
+
+    state, accept = '{"ct": {"key": "state"}}', '{"accept": null}'
+    verdicts = f'{{"set": [["established", {accept}], ["invalid", {{"drop": null}}]]}}'
+    assert gaps(f'{{"vmap": {{"key": {state}, "data": {verdicts}}}}}') == []
+    assert gaps(match(state, '{"set": ["new", "established"]}') + accept) != []
+    senders = f'{{"set": [[{{"range": ["0.0.0.0", "10.0.2.1"]}}, {accept}]]}}'
+    assert gaps(f'{{"vmap": {{"key": {FROM}, "data": {senders}}}}}') != []
+    assert gaps('{"redirect": {"port": 22}}') != []
+    assert gaps('{"drop": null}', policy="accept") == []
+    assert gaps('{"drop": null}', policy="accept", chain="unused") != []
+    assert gaps('{"limit": {"rate": 1}}, {"drop": null}', policy="accept") != []
+    sent_back = match(FROM, '"10.0.2.2"', "!=") + '{"return": null}'
+    assert gaps(sent_back, '{"drop": null}', policy="accept") != []
+
+
+def test_a_terminal_needs_a_password(read: dict[str, ModuleType]) -> None:
+    said = "terminal=tty1 root agetty /sbin/agetty -o -p -- \\u --noclear - linux\n"
+    assert read["state"].State(said).terminals == []
+    for option in ("--autologin root", "-a root", "-n -l /bin/sh"):
+        opened = said.replace("--noclear", option)
+        assert len(read["state"].State(opened).terminals) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "door", "opens"),
+    [
+        ("Description=Wait for a login", False, False),
+        ("ExecStart=-/sbin/agetty --autologin root tty5", False, True),
+        ("-/sbin/agetty -a root tty3", False, True),
+        ("StandardInput = tty", False, True),
+        ('ExecStart=-/sbin/agetty -o "-p -- \\\\u" 115200 %I $TERM', True, False),
+        ("ExecStart=-/sbin/agetty -a ingrid 115200 %I $TERM", True, True),
+        ("Restart=always", True, False),
+    ],
+)
+def test_lines_of_units_that_let_people_in(
+    read: dict[str, ModuleType], line: str, door: bool, opens: bool
+) -> None:
+    assert read["doors"]._lets_in(line, door) is opens
 
 
 def test_a_firewall_that_drops_nothing(read: dict[str, ModuleType]) -> None:

@@ -70,7 +70,15 @@ def test_one_label_moves_no_other() -> None:
     assert len({one.hex("x", 32), one.hex("y", 32), Draw("topic/name", 2).hex("x", 32)}) == 3
 
 
-@pytest.mark.parametrize("name", ["repair/kernel", "repair/package-manager", "repair/server"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "packages/manager",
+        "repair/kernel",
+        "repair/package-manager",
+        "repair/server",
+    ],
+)
 @pytest.mark.parametrize("level", [1, 2, 3, 4, 5])
 def test_every_level_is_met_by_fifty_seeds(name: str, level: int) -> None:
     server = generators(root())[name]

@@ -511,6 +511,21 @@ def test_a_killed_owner_ends_its_sandbox_and_the_next_command_cleans_up(
     assert not any(Path(group).exists() for group in groups)
 
 
+def test_what_somebody_deletes_is_left_to_him_while_he_lives() -> None:
+    other = subprocess.Popen(["sleep", "600"])
+    theirs = paths.sandboxes() / f".large.{other.pid}.deleted"
+    theirs.mkdir()
+    os.utime(theirs, (0, 0))
+    try:
+        cleanup.gc()
+        assert theirs.is_dir()
+    finally:
+        other.kill()
+        other.wait()
+    assert theirs.name in cleanup.gc()
+    assert not [path for path in paths.sandboxes().iterdir() if "large" in path.name]
+
+
 def test_what_a_killed_owner_left_is_kept_while_somebody_waits_and_gone_on_with(
     image: Image, tmp_path: Path
 ) -> None:

@@ -118,11 +118,8 @@ def _print(one: Generator, *, parts: bool) -> None:
     ]  # fmt: skip
     header = ["level", "parts", "layers", "silent", "pairs", "blocking", "choices"]
     click.echo(table(header, rows))
-    click.echo(
-        "silent: nothing complains at the first start. pairs: parts that make each other harder.\n"
-        "blocking: nobody gets to a login before it is repaired. All but parts are the least.\n"
-        "choices: sets of so many parts, at most; some parts exclude each other.\n"
-    )
+    click.echo(one.kind.levels)
+    click.echo("choices: sets of so many parts, at most; some parts exclude each other.\n")
     for name, pinned in one.told.splits.items():
         click.echo(f"split {name}: {len(pinned)} instances (benchflow tasks --split {name})")
     if parts:
@@ -137,11 +134,10 @@ def _print(one: Generator, *, parts: bool) -> None:
             ]
             for part in one.parts.values()
         ]  # fmt: skip
-        header = ["part", "layer", "", "first fails", "tried", "what is wrong"]
+        header = ["part", "layer", "", "first fails", "tried", one.kind.title]
         click.echo("\n" + table(header, rows))
         click.echo(
-            "\ntried: alone or in two companies, as it is today: what is handed out earns exactly "
-            "what the\nparts leave whole, and the oracle repairs them "
+            f"\ntried: alone or in two companies, as it is today: {one.kind.tried} "
             f"({len(good)} of {len(one.parts)}; benchflow check\n{one.name} --gate parts)"
         )
 

@@ -22,11 +22,10 @@ def handed_out(generator: Generator) -> list[Company]:
     blocking = [part for part in generator.parts.values() if generator.blocks(part)]
     others = [part for part in generator.parts.values() if not generator.blocks(part)]
     # Those that break most are the hardest to place.
-    others.sort(key=lambda part: (-len(part.breaks), part.name))
+    others.sort(key=lambda part: (-len(part.seen_at), part.name))
 
     def fits(part: Part, company: list[Part]) -> bool:
-        breaks = {milestone for other in company for milestone in other.breaks}
-        return not breaks & {*part.breaks}
+        return not any(part.seen_at & other.seen_at for other in company)
 
     first = _placed(others, fits)
     met = {name: {*company} - {name} for company in first for name in company}

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from benchflow.errors import TaskError
 from benchflow.generators.draw import Stream
+from benchflow.generators.kinds import KINDS, Kind
 from benchflow.generators.parts import Part
 
 _TRIES = 200
@@ -40,13 +41,17 @@ class Chosen:
 
 
 def compose(
-    parts: dict[str, Part], level: Level, stream: Stream, blocks: Callable[[Part], bool]
+    parts: dict[str, Part],
+    level: Level,
+    stream: Stream,
+    blocks: Callable[[Part], bool],
+    kind: Kind = KINDS["faults"],
 ) -> list[Chosen]:
     """Parts for one instance, in a fixed order. Raises TaskError where the demands cannot be met,
     with the demand that failed last."""
     missing = ""
     for _ in range(_TRIES):
-        chosen = _attempt(parts, level, stream, blocks)
+        chosen = _attempt(parts, level, stream, blocks, kind)
         missing = _missing([one.part for one in chosen], level, blocks)
         if not missing:
             return sorted(chosen, key=lambda one: one.part.name)
@@ -75,7 +80,11 @@ def _missing(parts: list[Part], level: Level, blocks: Callable[[Part], bool]) ->
 
 
 def _attempt(
-    parts: dict[str, Part], level: Level, stream: Stream, blocks: Callable[[Part], bool]
+    parts: dict[str, Part],
+    level: Level,
+    stream: Stream,
+    blocks: Callable[[Part], bool],
+    kind: Kind,
 ) -> list[Chosen]:
     order = stream.shuffled(list(parts.values()))
     chosen: dict[str, Chosen] = {}
@@ -98,12 +107,12 @@ def _attempt(
         if sum(blocks(one.part) for one in chosen.values()) >= level.blocking:
             break
         if blocks(part):
-            take(part, "blocking: nobody gets to a login before it is repaired")
+            take(part, kind.blocking)
     for part in order:
         if sum(one.part.silent for one in chosen.values()) >= level.silent:
             break
         if part.silent:
-            take(part, "silent: nothing complains at the first start")
+            take(part, kind.silent)
     while len(chosen) < level.parts:
         used = [one.part.layer for one in chosen.values()]
         left = [part for part in order if fits(part)]

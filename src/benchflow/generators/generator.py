@@ -14,13 +14,16 @@ import functools
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from benchflow.errors import TaskError
 from benchflow.generators import files
+from benchflow.generators.axes import Axis, AxisName, Numbers
 from benchflow.generators.compose import Level, pairs
+from benchflow.generators.demands import load_demand
+from benchflow.generators.kinds import KINDS, Kind
 from benchflow.generators.parts import Name, Part, load_parts
 from benchflow.generators.values import Value
 
@@ -57,11 +60,12 @@ class GeneratorFile(BaseModel):
     version: int = Field(ge=1)
     """Raised whenever the same seed gives another instance."""
     description: Annotated[str, StringConstraints(min_length=10)]
+    parts_are: Literal["faults", "demands"] = "faults"
     ladder: list[Name] = Field(min_length=1)
     """The milestones of every instance, in the order of its checks."""
     login: Name
-    """The milestone by which somebody is in: a part that breaks it, or one before it with all that
-    follows, blocks an instance."""
+    """The milestone by which somebody is in, or something can be had at all: a part that breaks it,
+    or one before it with all that follows, blocks an instance."""
     stages: list[Name] = Field(min_length=1)
     """Where parts are brought about; the template has a place for each."""
     default_level: int = 3
@@ -71,6 +75,10 @@ class GeneratorFile(BaseModel):
     base: Base | None = None
     levels: dict[str, Level]
     values: dict[str, Value] = {}
+    axes: dict[AxisName, Axis] = {}
+    numbers: dict[AxisName, Numbers] = {}
+    first_requirement: int = 1
+    """Of demands: the number of the first in an instance's instruction."""
     splits: dict[str, list[Pinned]] = {}
 
 
@@ -108,6 +116,11 @@ class Generator:
         ladder = self.told.ladder
         return set(ladder[ladder.index(self.told.login) :]) <= set(part.breaks)
 
+    @property
+    def kind(self) -> Kind:
+        """What its parts are."""
+        return KINDS[self.told.parts_are]
+
     @functools.cached_property
     def digest(self) -> str:
         """SHA-256 of all its files; the base's are not in it."""
@@ -125,7 +138,8 @@ def load(folder: Path) -> Generator:
         raise TaskError(f"{path}: login = {told.login!r} is no milestone of the ladder")
     if wrong := [number for number in told.levels if number not in "12345"]:
         raise TaskError(f"{path}: level {wrong[0]!r}: levels are 1 to 5")
-    parts = load_parts(folder / "parts", told.ladder, told.stages)
+    load_one = load_demand if told.parts_are == "demands" else None
+    parts = load_parts(folder / "parts", told.ladder, told.stages, load_one)
     return Generator("/".join(folder.parts[-2:]), folder, told, parts)
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -31,8 +32,8 @@ class Pair(BaseModel):
     how: Text
 
 
-class PartFile(BaseModel):
-    """A part as its author writes it."""
+class Described(BaseModel):
+    """What the author of any part says of it."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -42,15 +43,21 @@ class PartFile(BaseModel):
         min_length=1
     )
     silent: bool = False
-    """Nothing complains at the first start."""
-    stage: Name
+    """Nothing complains at the first start; of a demand, no single command shows it, only a kill,
+    a power cut, a full disk or a second repository."""
     order: int = 50
     """Among the parts of a stage, and of a section of the oracle."""
-    broken: Text
-    repaired: Text
     hint: Text
     conflicts: list[Name] = []
     interacts: list[Pair] = []
+
+
+class PartFile(Described):
+    """A fault as its author writes it."""
+
+    stage: Name
+    broken: Text
+    repaired: Text
 
 
 @dataclass(frozen=True)
@@ -75,13 +82,24 @@ class Part:
         """The first milestone that it breaks, in whose section the oracle repairs it."""
         return self.breaks[0]
 
+    @property
+    def seen_at(self) -> frozenset[str]:
+        """The milestones that tell of it where other parts are beside it."""
+        return frozenset(self.breaks)
 
-def load_parts(folder: Path, ladder: list[str], stages: list[str]) -> dict[str, Part]:
-    """All parts below `folder` by name. Raises TaskError, naming the file, for one that is wrong,
-    and for names of parts, stages or milestones that do not exist."""
+
+def load_parts(
+    folder: Path,
+    ladder: list[str],
+    stages: list[str],
+    load: Callable[[Path, list[str], list[str]], Part] | None = None,
+) -> dict[str, Part]:
+    """All parts below `folder` by name, read by `load` where they are no faults. Raises TaskError,
+    naming the file, for one that is wrong, and for names of parts, stages or milestones that do not
+    exist."""
     found = {}
     for path in sorted(folder.glob("*.toml")):
-        found[path.stem] = _load(path, ladder, stages)
+        found[path.stem] = (load or load_fault)(path, ladder, stages)
     for part in found.values():
         for other in (*part.conflicts, *part.interacts):
             if other not in found:
@@ -90,31 +108,22 @@ def load_parts(folder: Path, ladder: list[str], stages: list[str]) -> dict[str, 
         name: part.conflicts | {o.name for o in found.values() if name in o.conflicts}
         for name, part in found.items()
     }
-    return {
-        name: Part(**{**part.__dict__, "conflicts": frozenset(both[name])})
-        for name, part in found.items()
-    }
+    return {name: replace(part, conflicts=frozenset(both[name])) for name, part in found.items()}
 
 
-def _load(path: Path, ladder: list[str], stages: list[str]) -> Part:
+def load_fault(path: Path, ladder: list[str], stages: list[str]) -> Part:
+    """Reads a part that is a fault. Raises TaskError, naming the file, where it is wrong."""
     try:
         told = PartFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (ValidationError, tomllib.TOMLDecodeError) as error:
         raise TaskError(f"{path}: {error}") from None
     if told.stage not in stages:
         raise TaskError(f"{path}: stage {told.stage!r} is none of {', '.join(stages)}")
-    breaks = set()
-    for name in told.breaks:
-        milestone = name.rstrip("+")
-        if milestone not in ladder:
-            raise TaskError(f"{path}: there is no milestone {milestone!r}")
-        start = ladder.index(milestone)
-        breaks |= set(ladder[start:]) if name.endswith("+") else {milestone}
     return Part(
         name=path.stem,
         title=told.title,
         layer=told.layer,
-        breaks=tuple(name for name in ladder if name in breaks),
+        breaks=broken_by(told.breaks, ladder, path),
         silent=told.silent,
         stage=told.stage,
         order=told.order,
@@ -124,6 +133,19 @@ def _load(path: Path, ladder: list[str], stages: list[str]) -> Part:
         conflicts=frozenset(told.conflicts),
         interacts={pair.part: pair.how for pair in told.interacts},
     )
+
+
+def broken_by(names: list[str], ladder: list[str], path: Path) -> tuple[str, ...]:
+    """The milestones that `names` stand for, in the ladder's order; `NAME+` is that and all after
+    it. Raises TaskError for one that there is not."""
+    breaks: set[str] = set()
+    for name in names:
+        milestone = name.rstrip("+")
+        if milestone not in ladder:
+            raise TaskError(f"{path}: there is no milestone {milestone!r}")
+        start = ladder.index(milestone)
+        breaks |= set(ladder[start:]) if name.endswith("+") else {milestone}
+    return tuple(name for name in ladder if name in breaks)
 
 
 def _script(text: str) -> str:

@@ -6,9 +6,10 @@ import difflib
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from benchflow.errors import TaskError, UsageError
+from benchflow.generators.axes import drawn as drawn_axes
 from benchflow.generators.compose import Chosen, compose
 from benchflow.generators.draw import Draw
 from benchflow.generators.generator import HIGHEST_SEED, Generator
@@ -21,7 +22,7 @@ _LONGEST = 120  # of a file's name
 @dataclass(frozen=True)
 class Spec:
     """One draw; of level 0 where its parts were named. `values`: text of the base to text of the
-    instance."""
+    instance; `axes`: what was chosen of each."""
 
     generator: str
     version: int
@@ -29,6 +30,7 @@ class Spec:
     seed: int
     chosen: tuple[Chosen, ...]
     values: dict[str, str]
+    axes: dict[str, str] = field(default_factory=dict)
 
     @property
     def parts(self) -> list[Part]:
@@ -51,6 +53,7 @@ class Spec:
             self.generator, self.version, self.level, self.seed,
             [part.name for part in self.parts], sorted(self.values.items()),
         ]  # fmt: skip
+        told += [sorted(self.axes.items())] if self.axes else []
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
     @property
@@ -77,7 +80,8 @@ def chosen(generator: Generator, names: Sequence[str]) -> Spec:
     draw = Draw(f"{generator.name}/parts", 0)
     parts = tuple(Chosen(generator.parts[name], "it was named") for name in sorted(set(names)))
     values = drawn(generator.told.values, draw)
-    return Spec(generator.name, generator.version, 0, 0, parts, values)
+    axes = drawn_axes(generator.told.axes, generator.told.numbers, draw)
+    return Spec(generator.name, generator.version, 0, 0, parts, values, axes)
 
 
 def spec(generator: Generator, level: int, seed: int) -> Spec:
@@ -91,7 +95,11 @@ def spec(generator: Generator, level: int, seed: int) -> Spec:
     draw = Draw(f"{generator.name}/{generator.version}/{level}", seed)
     try:
         chosen = compose(
-            generator.parts, generator.levels[level], draw.stream("parts"), generator.blocks
+            generator.parts,
+            generator.levels[level],
+            draw.stream("parts"),
+            generator.blocks,
+            generator.kind,
         )
     except TaskError as error:
         raise TaskError(f"{generator.name}, level {level}: {error.message}") from None
@@ -102,4 +110,5 @@ def spec(generator: Generator, level: int, seed: int) -> Spec:
         seed,
         tuple(chosen),
         drawn(generator.told.values, draw),
+        drawn_axes(generator.told.axes, generator.told.numbers, draw),
     )

@@ -2,7 +2,8 @@
 
 In the template's text files a line `# @parts broken STAGE` becomes what brings the drawn parts of
 that stage about, `# @parts repaired MILESTONE` what repairs those that bite there, `@hints` the
-hints of all parts; `{{fact}}`, there and in values, becomes a fact of the instance (`_facts`).
+hints of all parts; `{{fact}}`, there and in values, becomes a fact of the instance (`_facts`). Of
+demands (`demands`) there are also `# @parts checks MILESTONE`, `@demands`, `@formats` and `@spec`.
 """
 
 from __future__ import annotations
@@ -15,13 +16,16 @@ from pathlib import Path
 from benchflow.base import shell_pieces
 from benchflow.base.numbers import plural
 from benchflow.errors import TaskError
+from benchflow.generators import axes, demands
+from benchflow.generators.demands import Demand
 from benchflow.generators.files import files
 from benchflow.generators.generator import Generator
+from benchflow.generators.kinds import Kind
 from benchflow.generators.parts import Part
 from benchflow.generators.spec import Spec
 from benchflow.generators.values import replaced
 
-_PLACE = re.compile(r"(?m)^# @parts (broken|repaired) ([a-z0-9-]+)\n")
+_PLACE = re.compile(r"(?m)^# @parts (broken|repaired|checks) ([a-z0-9-]+)\n")
 _FACT = re.compile(r"\{\{([a-z_]+)\}\}")
 
 
@@ -51,10 +55,11 @@ def write(generator: Generator, drawn: Spec, tasks: Path, folder: Path) -> None:
             # An instance lies in no catalogue, so pieces that tasks share stand in it.
             path.write_bytes(shell_pieces.written_out(path, tasks / "lib"))
             if path in ours:
-                _fill(path, drawn, facts, placed)
+                _fill(path, generator, drawn, facts, placed)
             stood |= _put_values(path, values)
     for part in drawn.parts:
-        for kind, where in (("broken", part.stage), ("repaired", part.bites)):
+        other = ("checks", part.bites) if isinstance(part, Demand) else ("broken", part.stage)
+        for kind, where in (other, ("repaired", part.bites)):
             if (kind, where) not in placed:
                 raise TaskError(f"{generator.name}: the template has no place for {kind} {where}")
     scripts = [part.broken + part.repaired for part in generator.parts.values()]
@@ -71,7 +76,13 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copy(path, copy)
 
 
-def _fill(path: Path, drawn: Spec, facts: dict[str, str], placed: set[tuple[str, str]]) -> None:
+def _fill(
+    path: Path,
+    generator: Generator,
+    drawn: Spec,
+    facts: dict[str, str],
+    placed: set[tuple[str, str]],
+) -> None:
     try:
         before = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -81,14 +92,27 @@ def _fill(path: Path, drawn: Spec, facts: dict[str, str], placed: set[tuple[str,
         kind, where = match[1], match[2]
         placed.add((kind, where))
         here = [p for p in drawn.parts if where == (p.stage if kind == "broken" else p.bites)]
-        return "".join(_fragment(p, kind) for p in sorted(here, key=lambda p: (p.order, p.name)))
+        here.sort(key=lambda p: (p.order, p.name))
+        if kind == "checks":
+            return "".join(demands.checks(p, asked, first) for p in asked if p in here)
+        return "".join(_fragment(p, kind) for p in here)
 
-    text = _with_facts(before, facts, f"{path.name} in the template")
+    first = generator.told.first_requirement
+    asked = [part for part in drawn.parts if isinstance(part, Demand)]
+    text = before.replace("@demands\n", demands.sentences(asked, first)) if asked else before
+    text = text.replace("@formats\n", demands.formats(asked)) if asked else text
+    text = text.replace("@spec\n", _for_the_verifier(drawn, asked))
+    text = _with_facts(text, facts, f"{path.name} in the template")
     text = _PLACE.sub(parts, text)
     hints = "".join(f"- {part.hint}\n" for part in drawn.parts)
     text = text.replace("@hints\n", hints)
     if text != before:
         path.write_text(text, encoding="utf-8")
+
+
+def _for_the_verifier(drawn: Spec, asked: list[Demand]) -> str:
+    told = {"axes": drawn.axes, "demands": {one.name: one.spec for one in asked}}
+    return json.dumps(told, indent=1, sort_keys=True) + "\n"
 
 
 def _put_values(path: Path, values: dict[str, str]) -> set[str]:
@@ -122,6 +146,7 @@ def _facts(generator: Generator, drawn: Spec) -> dict[str, str]:
     told = generator.told
     unbroken = [name for name in told.ladder if name not in drawn.broken]
     minutes = told.minutes_around + told.minutes_a_part * len(drawn.parts)
+    chosen = axes.facts(told.axes, drawn.axes)
     return {
         "topic": generator.name.split("/")[0],
         "name": drawn.name.split("/")[1],
@@ -131,21 +156,23 @@ def _facts(generator: Generator, drawn: Spec) -> dict[str, str]:
         "level": str(drawn.level),
         "seed": str(drawn.seed),
         "spec": drawn.digest,
-        "as_it_came": _as_it_came(unbroken),
+        "as_it_came": _as_it_came(generator.kind, unbroken),
         "layers": ", ".join(sorted({part.layer for part in drawn.parts})),
         "count": str(len(drawn.parts)),
         "minutes": f"{minutes:g}",
+        **{name: _with_facts(text, chosen, name) for name, text in chosen.items()},
     }
 
 
-def _as_it_came(unbroken: list[str]) -> str:
-    """The gain of handing in what was handed out, where there is one."""
+def _as_it_came(kind: Kind, unbroken: list[str]) -> str:
+    """The gain of handing in what was handed out, where there is one; of demands, of work that
+    meets none of those that were drawn."""
     if not unbroken:
         return ""
     return (
-        '[[metadata.benchflow.exploits]]\nscript = "as-it-came"\n'
+        f'[[metadata.benchflow.exploits]]\nscript = "{kind.bare}"\n'
         f"allowed = {json.dumps(unbroken)}\n"
-        'why = "nothing that was drawn harms these; what is whole has to stay whole"\n'
+        f'why = "{kind.bare_why}"\n'
     )
 
 
@@ -167,6 +194,8 @@ def explanation(generator: Generator, drawn: Spec) -> str:
         fails = ", ".join(_shortened(generator.told.ladder, part.breaks))
         lines.append(f"- {part.name} ({part.layer}{silent}): {part.title}")
         lines.append(f"  alone it fails {fails}; drawn for: {one.why}")
+        if isinstance(part, Demand):
+            lines.append(f"  left to the agent: {part.tolerance}")
     return "\n".join(lines) + "\n"
 
 

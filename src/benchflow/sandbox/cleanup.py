@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -19,6 +20,8 @@ from benchflow.sandbox import idmap, paths, userns
 from benchflow.sandbox.limits import Groups, remove_groups
 
 _RECORD = "owner.json"
+#: A directory that somebody, by the number of his process, deletes or began to.
+_DOOMED = re.compile(r"\.(?P<name>.+)\.(?P<pid>[0-9]+)\.deleted")
 
 
 def claim(state: Path, keep_while: Sequence[Path] = ()) -> None:
@@ -80,7 +83,7 @@ def gc() -> list[str]:
     """
     removed = []
     for state in sorted(paths.sandboxes().iterdir()):
-        if not state.is_dir() or _is_owned(state):
+        if not state.is_dir() or _is_owned(state) or _is_being_deleted(state):
             continue
         owner = _owner_of(state)
         _end(owner)
@@ -140,6 +143,12 @@ def _is_owned(state: Path) -> bool:
         return True
 
 
+def _is_being_deleted(state: Path) -> bool:
+    """A large one takes minutes on a busy disk, and a second deleter would only slow the first."""
+    found = _DOOMED.fullmatch(state.name)
+    return found is not None and process_identity.start_time(int(found["pid"])) is not None
+
+
 def _end(owner: dict[str, Any]) -> None:
     """End what still runs of a sandbox whose owner is dead."""
     init = owner.get("init")
@@ -157,7 +166,9 @@ def _end(owner: dict[str, Any]) -> None:
 def delete(state: Path, id_map: idmap.IdMap) -> None:
     """Delete the directory of a sandbox, whatever its programs left there. It is renamed first,
     so that a second deleter or a look at half of it does no harm."""
-    doomed = state.with_name(f".{state.name}.{os.getpid()}.deleted")
+    begun = _DOOMED.fullmatch(state.name)
+    name = begun["name"] if begun else state.name
+    doomed = state.with_name(f".{name}.{os.getpid()}.deleted")
     try:
         state.rename(doomed)
     except FileNotFoundError:

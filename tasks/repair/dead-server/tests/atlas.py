@@ -31,6 +31,8 @@ class Server:
         self.added = []
         self.lost = ""  # why it is asked nothing more in this start
         self.quieted = None
+        self.loud = 0  # up to which level the kernel spoke on the console before it was quieted
+        self.until = None  # the end of the five minutes of R1
         self._at_rest = None
         self.closed = closed_ports()
         slot = secrets.choice([n for n in range(5, 30) if n not in NO_SLOTS])
@@ -44,6 +46,7 @@ class Server:
             nics=[
                 Nic(
                     model=f"virtio-net-pci,addr={slot:#x}",
+                    mac="52:54:00:" + secrets.token_bytes(3).hex(":"),
                     forwards=[22, facts.PORT, *self.closed],
                 )
             ],
@@ -54,6 +57,7 @@ class Server:
         """Switch it on; it has to come to its kernel, whatever it comes to then."""
         self.switch_off()
         self.lost = ""
+        self.until = self.machine.deadline(START)
         self.machine.boot()
         self.comes_up()
 
@@ -70,8 +74,13 @@ class Server:
             self.machine.power_cut()
 
     def at_rest(self):
-        """Its disk after all of the first starts, switched off; one copy for all who look."""
+        """Its disk after all of the first starts, switched off; one copy for all who look.
+
+        By the button, where it still runs: a disk whose journal was not replayed cannot be read.
+        """
         if self._at_rest is None:
+            if self.machine.alive:
+                self.machine.shutdown()
             self.switch_off()
             self._at_rest = self.machine.flatten()
         return self._at_rest
@@ -97,7 +106,9 @@ class Server:
             self.lose(f"Ingrid could not log in: {error}")
             raise
         if shell is not self.quieted:
-            shell.run(as_root("dmesg -n 1"), timeout=60)
+            said = shell.run(as_root("cat /proc/sys/kernel/printk; dmesg -n 1"), timeout=60)
+            level = re.search(r"(?m)^(\d+)\s+\d+\s+\d+\s+\d+\s*$", said.stdout)
+            self.loud = self.loud or (int(level[1]) if level else 0)
             self.quieted = shell
         return shell
 
@@ -140,8 +151,8 @@ class Server:
 
 def as_root(command):
     """The line by which Ingrid runs a shell command as root."""
-    inner = command.replace("'", "'\\''")
-    return f"echo {facts.INGRID} | sudo -S -p '' sh -c '{inner}'"
+    inner = f"{facts.PATH} {command}".replace("'", "'\\''")
+    return f"echo {facts.INGRID} | /usr/bin/sudo -S -p '' /bin/sh -c '{inner}'"
 
 
 def closed_ports():

@@ -4,6 +4,7 @@ A milestone requires only what the machine cannot do without: from the login pro
 judged by itself, so that one demand that is not met hides no other.
 """
 
+import re
 from itertools import zip_longest
 
 import ledger
@@ -13,7 +14,7 @@ import server as facts
 from atlas import DISK, KERNEL, LATE, SETTLE, START, as_root, copy_without_data
 from known import UNITS
 from ledger import as_before, copy_is_of_this_start, everything_is_there, unharmed
-from ports import gaps, open_from_outside
+from ports import open_from_outside
 
 from benchflow.bench.ext4_edit import Superblock
 from benchflow.bench.ssh_host_proof import prove_host_key
@@ -40,6 +41,11 @@ def test_partitions_lie_where_they_lay(image):
             f"[R2] at least as large as what lies in it: the partition at {start} has "
             f"{part.size // 512} sectors, its volume {sectors}"
         )
+    ends = [part.start + part.size for part in table]
+    behind = [part.start for part in table[1:]] + [disk.size]
+    assert all(end <= next_ for end, next_ in zip(ends, behind, strict=True)), (
+        f"[R2] three partitions, none in another's place: they end at {ends}, of {disk.size} bytes"
+    )
 
 
 @check("partitions", proves=["R2", "R13"])
@@ -52,6 +58,7 @@ def test_system_volume_is_the_old_one_and_sound(disk, system):
         f"ours at {facts.SYSTEM_MADE}"
     )
     assert not (found := system.problems()), f"[R13] sound as you deliver them: {found}"
+    assert facts.journalled(disk, facts.SYSTEM_START), "[R13] with its journal: the system has none"
 
 
 @check("partitions", proves=["R2"])
@@ -67,6 +74,7 @@ def test_data_volume_is_the_old_one_and_sound(disk, data):
     uuid = Superblock.of(disk, facts.DATA_START).uuid
     assert uuid == facts.DATA_UUID, f"[R2] all three keep their UUIDs: the data has {uuid}"
     assert not (found := data.problems()), f"[R13] sound as you deliver them: {found}"
+    assert facts.journalled(disk, facts.DATA_START), "[R13] with its journal: the data have none"
 
 
 @check("data-volume", proves=["R3"])
@@ -103,7 +111,7 @@ def test_systemd_starts_from_the_root_disk(server):
 )  # fmt: skip
 def test_start_ends_at_a_login(server):
     end = r"(?=login: )|emergency mode|Press Enter for maintenance|the root account is locked"
-    found = server.machine.expect(end, timeout=START)
+    found = server.machine.expect(end, timeout=max(1.0, server.until.remaining()))
     if found[0]:
         server.switch_off()  # nobody can log in: the other checks need not wait for it
         raise AssertionError(f"[R1] not into any emergency: the start ended with {found[0]!r}")
@@ -146,6 +154,9 @@ def test_data_is_mounted_as_it_always_was(first):
     assert {"rw", "nodev", "nosuid"} <= options, (
         f"[R4] writable, nodev and nosuid: it has {sorted(options)}"
     )
+    assert not {"nobarrier", "barrier=0"} & options, (
+        f"[R12] there after a power cut: nothing waits for the disk with {sorted(options)}"
+    )
     uuid, _, options = first.mount("root")
     assert uuid == facts.SYSTEM_UUID and "rw" in options, f"[R2] the root is {uuid} {options}"
 
@@ -180,6 +191,7 @@ def test_machine_id_is_the_one_of_its_own_logs(first, system):
     stored = system.read("/etc/machine-id").decode(errors="replace").strip()
     assert stored == facts.MACHINE_ID, f"[R6] the machine id: the disk has {stored!r}"
     assert first["machine"] == stored, f"[R6] the machine id: it runs as {first['machine']!r}"
+    assert first["dbus"] in ("", stored), f"[R6] the machine id: to D-Bus it is {first['dbus']!r}"
 
 
 @check("identity", proves=["R6"])
@@ -233,6 +245,7 @@ def test_nobody_sits_at_another_terminal(first):
     assert not first.open_places, f"[R14] nobody is given rights: open to all: {first.open_places}"
     odd = first.odd_kernel_words
     assert not odd, f"[R14] no check is switched off: the kernel was told {odd}"
+    assert not first.unguarded, f"[R14] no check is switched off: {first.unguarded}"
 
 
 # The network -------------------------------------------------------------------------------------
@@ -256,10 +269,9 @@ def test_address_comes_from_the_network(server):
 
 @check("network", proves=["R8", "R14"])
 def test_other_ports_are_still_closed(server, first, nonce):
-    expected = {"tcp 22", f"tcp {facts.PORT}", "udp 68"}
-    more = first.sockets - expected - {"udp 546"}  # DHCP's own clients
+    more = first.sockets - facts.OPEN
     assert not more, f"[R14] every port stays closed but the two: there listens {sorted(more)}"
-    more = gaps(server.root("nft -j list ruleset"), expected | {"udp 546"})
+    more = first.firewall_gaps
     assert not more, f"[R14] every port stays closed but the two: the firewall accepts {more}"
     heard = open_from_outside(server, nonce())
     assert not heard, f"[R14] every port stays closed but the two: {heard} answer from outside"
@@ -342,6 +354,20 @@ def test_nothing_was_switched_off(server, first):
     on = ("enabled", "enabled-runtime", "static", "indirect", "alias", "generated")
     off = [f"{unit}: {word}" for unit, word in zip_longest(UNITS.split(), asked) if word not in on]
     assert not off, f"[R10] no unit that worked for us is switched off or masked: {off}"
+
+
+@check("healthy", proves=["R1"])
+def test_all_is_said_on_the_serial_port(server, first):
+    assert server.loud >= 7, (
+        f"[R1] nothing is kept quiet there: the kernel's console level is {server.loud}, was 7"
+    )
+    level, target = first["log"].split()
+    assert level in ("info", "debug"), f"[R1] nothing is kept quiet: systemd's level is {level}"
+    assert target != "null", "[R1] nothing is kept quiet: what systemd says is thrown away"
+    told = re.findall(r"console=ttyS0(\S*)", first["kernel"])
+    assert told and told[-1].startswith(",115200") and first["speed"] == "115200", (
+        f"[R1] the first serial port, 115200 baud: console=ttyS0{told}, then {first['speed']} baud"
+    )
 
 
 @check("healthy", proves=["R10"])

@@ -283,12 +283,18 @@ AcceptEnv LANG LC_*
 Subsystem sftp /usr/lib/openssh/sftp-server
 """
 
-# What was enabled, beside what R10 names.
+# What was enabled, or ran without that, beside what R10 names.
 UNITS = """
 apt-daily-upgrade.timer apt-daily.timer dpkg-db-backup.timer e2scrub_all.timer
 e2scrub_reap.service fstrim.timer getty@tty1.service logrotate.timer remote-fs.target
 systemd-network-generator.service systemd-networkd-wait-online.service systemd-networkd.socket
-systemd-pstore.service
+systemd-pstore.service dbus.service dbus.socket systemd-journald.service systemd-journald.socket
+systemd-journal-flush.service systemd-logind.service systemd-modules-load.service
+systemd-random-seed.service systemd-remount-fs.service systemd-sysctl.service
+systemd-tmpfiles-clean.timer systemd-tmpfiles-setup.service systemd-tmpfiles-setup-dev.service
+systemd-udev-trigger.service systemd-udevd.service systemd-update-utmp.service
+systemd-user-sessions.service kmod-static-nodes.service systemd-fsck-root.service
+systemd-fsck@.service systemd-sysusers.service
 """
 
 # Whose everything is that is not root's, and where groups have always written.
@@ -304,3 +310,20 @@ GROUP_WRITES = ("/var/local/", "/var/mail/", "/var/log/")
 
 # Where everybody has always written.
 SHARED = ("/tmp/", "/var/tmp/")
+
+# What lies there is covered by what is mounted over it.
+HIDDEN = ("/dev/", "/proc/", "/run/", "/srv/tally/", "/sys/")
+
+# What the kernel guards against its users, below /proc/sys: as it was, or stricter.
+GUARDS = {
+    "fs/protected_fifos": ("1", "2"),
+    "fs/protected_hardlinks": ("1",),
+    "fs/protected_regular": ("2",),
+    "fs/protected_symlinks": ("1",),
+    "fs/suid_dumpable": ("0",),
+    "kernel/dmesg_restrict": ("1",),
+    "kernel/perf_event_paranoid": ("3", "4"),
+    "kernel/randomize_va_space": ("2",),
+    "kernel/unprivileged_bpf_disabled": ("1", "2"),
+    "net/ipv4/ip_forward": ("0",),
+}

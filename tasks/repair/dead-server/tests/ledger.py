@@ -78,11 +78,14 @@ def serves_as_its_own_user(server: Server, first: State) -> None:
     main = first.units["tallyd"].get("ExecMainPID", "")
     assert main.isdigit() and main != "0", "[R9] serves after every start: tallyd does not run"
     told = server.root(
-        f"grep -E '^(Uid|CapEff|NoNewPrivs)' /proc/{main}/status | tr '\\n' ' '; "
+        f"grep -E '^(Uid|Groups|CapEff|NoNewPrivs)' /proc/{main}/status | tr '\\n' ' '; "
         f"readlink /proc/{main}/exe; tr '\\0' ' ' < /proc/{main}/cmdline; echo; "
         f"ss -H -lntp sport = :{facts.PORT}; systemctl show tallyd -p ProtectSystem"
     )
-    alone = ("Uid: 990 990 990 990", "CapEff: 0000000000000000", "NoNewPrivs: 1", f"pid={main},")
+    alone = (
+        "Uid: 990 990 990 990 Groups: 990 CapEff: 0000000000000000 NoNewPrivs: 1",
+        f"pid={main},",
+    )
     for wanted in alone:
         assert wanted in " ".join(told.split()), f"[R9] as its own user: {told}"
     assert "ProtectSystem=strict" in told, f"[R14] nothing is weaker than before: {told}"
@@ -114,6 +117,11 @@ def was_copied(server: Server) -> None:
     shut = uid in (0, 990) and not mode & 0o007 and (gid == 990 or not mode & 0o070)
     assert shut and place[3].strip() == "directory", (
         f"[R10] the folder is for the ledger's user and nobody else: owner {uid}:{gid}, {mode:o}"
+    )
+    shown = "-p User -p SupplementaryGroups -p ProtectSystem"
+    told = {*server.root(f"systemctl show tally-backup {shown}").split()}
+    assert told == {"User=tally", "SupplementaryGroups=", "ProtectSystem=strict"}, (
+        f"[R14] nothing is weaker than before: tally-backup runs with {sorted(told)}"
     )
     body = "".join(record + "\n" for record in RECORDS).encode()
     assert server.copied() == hashlib.sha256(body).hexdigest(), (

@@ -3,6 +3,7 @@
 import hashlib
 import re
 
+import doors
 import known
 import owner_data
 from atlas import Server
@@ -10,13 +11,8 @@ from owner_data import PROGRAMS
 
 from benchflow.boot.inspect.ext4 import Ext4
 
-# Where programs, libraries and units lie. Kernel modules are loaded or the machine does not start.
-_PLACES = (
-    "/usr/bin/", "/usr/sbin/", "/usr/lib/", "/usr/libexec/",
-    "/usr/share/initramfs-tools/", "/usr/share/perl5/",
-)  # fmt: skip
-_LEFT_OUT = ("/usr/lib/modules/", "/usr/lib/firmware/")
-_MERGED = re.compile(r"^/(bin|sbin|lib|lib64)/")
+# The machine never had these of its packages, or they are settings, or come and go with them.
+_ASIDE = re.compile(r"/(etc|run|tmp)/|/usr/share/(doc|man|locale|info)(/|$)|/var/(lib/apt|cache)/")
 
 
 def installed(system: Ext4) -> dict[str, dict[str, str]]:
@@ -50,16 +46,24 @@ def out_of_order(system: Ext4) -> list[str]:
 
 
 def altered(system: Ext4) -> list[str]:
-    """Files below `_PLACES` that are not what their package brought, or are gone."""
+    """What packages brought and is not as they brought it, or is gone."""
     wanted = _checksums(system)
+    there = {entry.path: entry for entry in system.walk("/")}
+    brought = {path for path in doors.packaged(system) if not _ASIDE.match(path)} - {"/."}
     found = {
         entry.path: hashlib.md5(content, usedforsecurity=False).hexdigest()
-        for place in _PLACES
+        for place in ("/usr", "/boot")
         for entry, content in system.contents(place)
         if entry.path in wanted
     }
-    gone = [f"{path} is gone" for path in wanted.keys() - found.keys()]
-    return sorted(gone + [f"{path} was changed" for path in found if found[path] != wanted[path]])
+    wrong = [f"{path} is gone" for path in brought - there.keys() if not system.exists(path)]
+    wrong += [f"{path} was changed" for path in found if found[path] != wanted[path]]
+    wrong += [
+        f"{path} has lost its mode {mode:o}"
+        for path, (mode, *_) in known.SET_ID.items()
+        if path in there and there[path].mode != mode
+    ]
+    return sorted(wrong)
 
 
 def in_order(server: Server, system: Ext4) -> None:
@@ -68,7 +72,7 @@ def in_order(server: Server, system: Ext4) -> None:
     assert not wrong, f"[R7] none is missing, none is half installed: {wrong[:8]}"
     version = installed(system)["tallyd"].get("Version")
     assert version == "2.1-1", f"[R7] the upgrade of tallyd to 2.1: it is {version}"
-    audit = server.ingrid().run("dpkg --audit", timeout=60)
+    audit = server.ingrid().run("/usr/bin/dpkg --audit", timeout=60)
     assert (audit.status, audit.stdout.strip()) == (0, ""), f"[R7] dpkg says: {audit.stdout}"
 
 
@@ -102,7 +106,7 @@ def _checksums(system: Ext4) -> dict[str, str]:
             continue
         for line in content.decode(errors="replace").splitlines():
             digest, _, name = line.partition("  ")
-            path = _MERGED.sub(r"/usr/\1/", "/" + name)
-            if path.startswith(_PLACES) and not path.startswith(_LEFT_OUT):
+            path = doors.MERGED.sub(r"/usr/\1/", "/" + name)
+            if not _ASIDE.match(path):
                 wanted[path] = digest
     return wanted

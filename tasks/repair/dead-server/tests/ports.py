@@ -30,64 +30,179 @@ for port in {ports}:
 """
 
 
+_PROTOCOLS = {1: "icmp", 6: "tcp", 17: "udp", 58: "ipv6-icmp"}
+_VERDICTS = {"accept", "drop", "reject", "return", "jump", "goto"}
+
+
 def gaps(rules, allowed):
     """What a firewall lets in beside the ports that are `allowed`, by its own rules.
 
-    `rules` is what `nft -j list ruleset` prints. A rule that accepts has to say what: a port, what
-    belongs to a connection, the machine itself, an echo. The verifier sees but one sender and a few
-    ports, and a rule may know them.
+    `rules` is what `nft -j list ruleset` prints. The verifier sees but one sender and a few ports,
+    and a rule may know them; so the chains are gone through as a new packet goes through them.
     """
-    items = json.loads(rules)["nftables"]
-    chains = [item["chain"] for item in items if "chain" in item]
-    elsewhere = {
-        (chain["family"], chain["table"], chain["name"])
-        for chain in chains
-        if chain.get("hook", "input") != "input"
-    }
-    sets = {
-        f"@{item['set']['name']}": item["set"].get("elem", []) for item in items if "set" in item
-    }
-    rules = [item["rule"] for item in items if "rule" in item]
-    ends = [chain.get("policy") == "drop" for chain in chains if chain.get("hook") == "input"]
-    ends += [{*rule["expr"][0]} <= {"drop", "reject"} for rule in rules if len(rule["expr"]) == 1]
-    found = [] if any(ends) else ["whatever no rule names: no chain of the input drops it"]
-    for rule in rules:
-        said = rule.get("expr", [])
-        place = rule.get("family"), rule.get("table"), rule.get("chain")
-        if place not in elsewhere and any("accept" in part for part in said):
-            found += _let_in([part["match"] for part in said if "match" in part], allowed, sets)
-    return found
+    try:
+        items = json.loads(rules)["nftables"]
+    except (ValueError, TypeError, KeyError):
+        return ["whatever comes: there are no rules to be read"]
+    return _Firewall(items, frozenset(allowed)).gaps()
 
 
-def _let_in(matches, allowed, sets):
-    """What one rule that accepts lets in beside `allowed`."""
-    narrow = False
-    for match in matches:
-        left, right = match["left"], match["right"]
-        field = left.get("payload", {}) if isinstance(left, dict) else {}
-        key = left.get("meta", left.get("ct", {})).get("key") if isinstance(left, dict) else ""
-        equal = match["op"] in ("==", "in")
-        if field.get("field") == "dport" and equal:
-            listed = {"set": sets[right]} if str(right) in sets else right
-            ports = {f"{field['protocol']} {port}" for port in _numbers(listed)}
-            yield from sorted(ports - allowed)
-            narrow = True
-        belongs = key == "state" and "new" not in right
-        itself = key in ("iif", "iifname") and right == "lo"
-        narrow |= equal and (belongs or itself or "icmp" in json.dumps([left, right]))
-    if not narrow:
-        yield f"whatever fits {json.dumps(matches)[:200]}"
+class _Firewall:
+    """The rules of nftables, by the place at which they stand: family, table and chain."""
+
+    def __init__(self, items, allowed):
+        self._allowed = allowed
+        self._bases = []
+        self._rules, self._sets = {}, {}
+        for item in items:
+            for kind, said in item.items():
+                place = said.get("family"), said.get("table")
+                if kind == "chain":
+                    self._rules.setdefault((*place, said["name"]), [])
+                    if said.get("hook") == "input":
+                        self._bases.append((*place, said["name"], said.get("policy")))
+                elif kind == "rule":
+                    self._rules.setdefault((*place, said["chain"]), []).append(said["expr"])
+                elif kind in ("set", "map"):
+                    self._sets[*place, f"@{said['name']}"] = said.get("elem", [])
+
+    def gaps(self):
+        """A packet has to pass every chain of the input: one that shuts is enough."""
+        found = []
+        for family in ("ip", "ip6"):
+            ways = [
+                self._let_in(base[:3], [], policy=base[3])
+                for base in self._bases
+                if base[0] in ("inet", family)
+            ]
+            found += min(ways, key=len, default=[f"whatever comes by {family}: no chain drops it"])
+        for rules in self._rules.values():
+            for part in (part for rule in rules for part in rule):
+                if {*part} & {"redirect", "dnat", "tproxy"}:
+                    found.append(f"what is sent on by {json.dumps(part)[:100]}")
+        return sorted({*found})
+
+    def _let_in(self, place, matches, policy="", depth=0):
+        """What a chain lets in; `policy` is that of a chain at which packets begin."""
+        found = []
+        open_end = policy == "accept"
+        for rule in self._rules.get(place, []) if depth < 16 else []:
+            fits = matches + [part["match"] for part in rule if "match" in part]
+            for fit, verdict, target in self._verdicts(place, rule):
+                said = fits + fit
+                if verdict == "accept" or (verdict == "return" and open_end):
+                    found += self._wide(place, said)
+                elif verdict in ("jump", "goto"):
+                    there = (*place[:2], target)
+                    found += self._let_in(there, said, depth=depth + 1)
+                    if verdict == "goto" and open_end and not self._shuts(there):
+                        found += self._wide(place, said)
+                if said == matches and _always(rule) and self._over(place, verdict, target):
+                    return found
+        return found + (
+            ["whatever no rule names: no chain of the input drops it"] if open_end else []
+        )
+
+    def _verdicts(self, place, rule):
+        """What a rule decides: further conditions, the word and the chain that it names."""
+        for part in rule:
+            if "vmap" in part:
+                key, data = part["vmap"]["key"], part["vmap"]["data"]
+                for one, verdict in self._elements(place, data):
+                    yield [{"op": "==", "left": key, "right": one}], *_verdict(verdict)
+            elif word := {*part} & _VERDICTS:
+                yield [], *_verdict({name: part[name] for name in word})
+
+    def _over(self, place, verdict, target):
+        """Whether nothing comes to the rules behind one that has no conditions."""
+        there = (*place[:2], target)
+        return verdict in ("drop", "reject", "return", "goto", "accept") or (
+            verdict == "jump" and self._shuts(there)
+        )
+
+    def _shuts(self, place, depth=0):
+        """Whether a chain drops whatever comes to its end."""
+        for rule in self._rules.get(place, []) if depth < 16 else []:
+            if not _always(rule):
+                continue
+            for _, verdict, target in self._verdicts(place, rule):
+                if verdict in ("jump", "goto"):
+                    return self._shuts((*place[:2], target), depth + 1)
+                return verdict in ("drop", "reject")
+        return False
+
+    def _elements(self, place, data):
+        """The members of a set or map, named or written out, as plain values."""
+        named = isinstance(data, str) and data.startswith("@")
+        members = self._sets.get((*place[:2], data), []) if named else data
+        if isinstance(members, dict):
+            members = members.get("set", [members])
+        for one in members if isinstance(members, list) else [members]:
+            yield one["elem"]["val"] if isinstance(one, dict) and "elem" in one else one
+
+    def _wide(self, place, matches):
+        """What an accepting rule lets in beside what is allowed, by the narrowest condition."""
+        protocols = {"tcp", "udp"}
+        found, narrow = [], False
+        for match in matches:
+            left = match["left"] if isinstance(match["left"], dict) else {}
+            members = [*self._elements(place, match["right"])]
+            if match["op"] not in ("==", "in"):
+                continue
+            words = {_PROTOCOLS.get(one, one) for one in members if isinstance(one, int | str)}
+            plain = bool(members) and len(words) == len({*map(str, members)})
+            key = left.get("meta", left.get("ct", {})).get("key")
+            field = left.get("payload", {})
+            kind = field.get("protocol")
+            if key == "l4proto" or field.get("field") in ("protocol", "nexthdr"):
+                protocols &= words if plain else protocols
+                narrow |= plain and words <= {"icmp", "icmpv6", "ipv6-icmp"}
+            elif "concat" in left:
+                ports = {*_pairs(left["concat"], members)}
+                narrow |= bool(ports) and ports <= self._allowed
+            elif field.get("field") == "dport":
+                kinds = protocols if kind == "th" else {kind}
+                ports = {f"{one} {number}" for one in kinds for number in _numbers(members)}
+                found += sorted(ports - self._allowed)
+                narrow |= bool(ports) and ports <= self._allowed
+            narrow |= key == "state" and plain and words <= {"established", "related"}
+            narrow |= key in ("iif", "iifname") and plain and words == {"lo"}
+            narrow |= kind in ("icmp", "icmpv6")
+        if narrow:
+            return []
+        return found or [f"whatever fits {json.dumps(matches)[:200]}"]
 
 
-def _numbers(right):
-    if isinstance(right, dict) and "set" in right:
-        for part in right["set"]:
-            yield from _numbers(part)
-    elif isinstance(right, dict) and "range" in right:
-        low, high = right["range"]
-        yield f"{low} to {high}" if low != high else low
-    else:
-        yield right
+def _always(rule):
+    """Whether a rule has no conditions: no match, no map, no limit."""
+    return all({*part} <= {"counter", "log", "mangle", *_VERDICTS} for part in rule)
+
+
+def _verdict(said):
+    """A verdict as its word and the chain that it names."""
+    word, more = next(iter(said.items()))
+    return word, more.get("target") if isinstance(more, dict) else None
+
+
+def _pairs(fields, members):
+    """`tcp 22` of every member of a set that joins a protocol and a port."""
+    keys = [one.get("meta", {}).get("key") or one.get("payload", {}).get("field") for one in fields]
+    for member in members:
+        joined = member.get("concat", []) if isinstance(member, dict) else []
+        values = dict(zip(keys, joined, strict=False))
+        proto = values.get("l4proto", values.get("protocol", "any protocol"))
+        proto = _PROTOCOLS.get(proto, proto) if isinstance(proto, int) else proto
+        for number in _numbers([values.get("dport", "any")]):
+            yield f"{proto} {number}"
+
+
+def _numbers(members):
+    for one in members:
+        if isinstance(one, dict) and "range" in one:
+            low, high = one["range"]
+            yield f"{low} to {high}" if low != high else low
+        else:
+            yield one
 
 
 def open_from_outside(server, word):

@@ -3,11 +3,15 @@
 Each function gives what differs, one line a finding; nothing, when nobody has gained anything.
 """
 
+import hashlib
 import re
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import doors
 import known
+import owner_data
 import server as facts
 
 from benchflow.boot.inspect.bounded_run import run_tool
@@ -17,22 +21,30 @@ from benchflow.boot.inspect.filesystem import Entry
 FOREVER = 30_000  # days since 1970: 2052
 _LOCKED = re.compile(r"[!*]+")
 _HER_RULE = re.compile(r"ingrid\s+ALL\s*=\s*\(ALL(\s*:\s*ALL)?\)\s*ALL")
-_SSHD_MORE = re.compile(r"(?i)(HostKey /etc/ssh/ssh_host_\w+_key|PermitRootLogin no|UseDNS no)")
+_SSHD_MORE = re.compile(
+    r"(?i)(HostKey /etc/ssh/ssh_host_\w+_key|UseDNS (yes|no)|Port 22|AddressFamily (any|inet)"
+    r"|ListenAddress (0\.0\.0\.0|::)(:22)?|PermitRootLogin (no|prohibit-password|without-password)"
+    r"|(PasswordAuthentication|PubkeyAuthentication|TCPKeepAlive) (yes|no)|StrictModes yes"
+    r"|(PermitEmptyPasswords|HostbasedAuthentication|X11Forwarding|PermitUserEnvironment) no"
+    r"|IgnoreRhosts yes|LogLevel \w+|SyslogFacility \w+|(MaxAuthTries|LoginGraceTime) \d+\w?"
+    r"|Client\w+ \d+\w?)"
+)
 _KERNEL_WORDS = re.compile(
-    r"ro|rw|quiet|rootwait|noresume|nomodeset|no_timer_check"
+    r"ro|rw|quiet|rootwait|noresume|nomodeset|no_timer_check|no_console_suspend|keep_bootcon|[35]"
     r"|(BOOT_IMAGE|root|rootfstype|rootdelay|console|initrd|resume|loglevel|panic|consoleblank|net\.ifnames|biosdevname|fsck\.repair|vga|video"
-    r"|random\.trust_cpu|random\.trust_bootloader)=\S*"
-    r"|rootflags=[\w=,-]*|fsck\.mode=(auto|force)|earlyprintk=\S*|systemd\.show_status=\S*"
+    r"|random\.trust_cpu|random\.trust_bootloader|net\.naming-scheme|reboot|elevator)=\S*"
+    r"|rootflags=[\w=,-]*|fsck\.mode=(auto|force)|(earlyprintk|earlycon)=\S*"
     r"|debug|ignore_loglevel|splash|nosplash|printk\.time=\S*|log_buf_len=\S*|ipv6\.disable=\S*"
-    r"|systemd\.log_(color|location|time)=\S*|clocksource=\S*|tsc=\S*"
+    r"|systemd\.(show_status|log_color|log_location|log_time|unified_cgroup_hierarchy)=\S*"
+    r"|systemd\.(log_level=(info|debug)|log_target=(auto|console|kmsg|journal|journal-or-kmsg))"
+    r"|systemd\.unit=(multi-user|graphical)\.target|systemd\.journald\.forward_to_console(=\S*)?"
+    r"|init=(/usr)?(/sbin/init|/lib/systemd/systemd)|(modules[-_]load|clocksource|tsc)=\S*"
+    # Stricter than what was, or what was already.
+    r"|mitigations=auto\S*|(apparmor|audit|init_on_alloc|init_on_free|page_alloc\.shuffle)=1"
+    r"|slab_nomerge|vsyscall=none|security=apparmor"
 )
-# Who lets people in, by what they log in with; and where people get when the start fails.
-_DOOR_UNITS = re.compile(
-    r"/(sshd?|dbus|systemd-logind|console-getty|debug-shell|emergency|rescue|systemd-sulogin-shell"
-    r"|(getty|serial-getty|container-getty|user|ssh)@[^/]*)\.(service|socket)(\.d/[^/]+)?$"
-)
-_SERVICE_LINE = re.compile(r"(Exec|Environment|User|Group|PAM|Root|Bind|StandardInput|TTY|Listen)")
 _ACCOUNT_SOURCES = ("passwd", "group", "shadow", "gshadow", "sudoers", "initgroups")
+_SECRET_BYTES = 1 << 20
 _DOORS = {".rhosts", ".shosts", "hosts.equiv", "shosts.equiv", "sshrc", "ld.so.preload"}
 
 
@@ -105,11 +117,17 @@ def passwords(system: Ext4) -> list[str]:
             continue
         if stored != own[name]:
             wrong.append(f"{name}'s hash is {stored[:24]!r}…, not the one that was set")
-        if expires.isdigit() and int(expires) < FOREVER:
+        if 0 <= _day(expires) < FOREVER:
             wrong.append(f"{name}'s account ends on day {expires}")
-        if changed == "0" or (longest.isdigit() and int(changed or 0) + int(longest) < FOREVER):
+        since, good = _day(changed), _day(longest)
+        if since == 0 or (since > 0 <= good and since + good < FOREVER):
             wrong.append(f"{name}'s password ends: changed on day {changed}, good for {longest}")
     return wrong
+
+
+def _day(field: str) -> int:
+    """A number of /etc/shadow as strtol reads it; -1, which means never, where there is none."""
+    return int(field) if re.fullmatch(r"\s*[+-]?\d+", field) else -1
 
 
 def pam(system: Ext4) -> list[str]:
@@ -122,6 +140,9 @@ def pam(system: Ext4) -> list[str]:
     wrong = [*_compare("PAM service", found, wanted)]
     if system.exists("/etc/pam.conf"):
         wrong += [f"/etc/pam.conf: {line}" for line in lines(system.read_text("/etc/pam.conf"))]
+    # pam_group adds to whoever logs in what stands here.
+    given = lines(system.read_text("/etc/security/group.conf"))
+    wrong += [f"/etc/security/group.conf: {line}" for line in given]
     for line in lines(system.read_text("/etc/nsswitch.conf")):
         what, _, sources = line.partition(":")
         known_order = sources.split() in (["files"], ["files", "systemd"])
@@ -156,7 +177,8 @@ def ssh(system: Ext4) -> list[str]:
     """What sshd is told, and keys that open an account without its password."""
     texts = [("/etc/ssh/sshd_config", system.read_text("/etc/ssh/sshd_config"))]
     if system.exists("/etc/ssh/sshd_config.d"):
-        for name in system.listdir("/etc/ssh/sshd_config.d"):
+        told = (n for n in system.listdir("/etc/ssh/sshd_config.d") if n.endswith(".conf"))
+        for name in told:
             path = f"/etc/ssh/sshd_config.d/{name}"
             texts.append((path, system.read_text(path)))
     said = [(path, line) for path, text in texts for line in lines(text)]
@@ -175,17 +197,75 @@ def ssh(system: Ext4) -> list[str]:
 
 
 def files(system: Ext4, disk: Path) -> list[str]:
-    """Set-user-id files, capabilities, what others than root may change, open doors."""
+    """Set-user-id files, capabilities, what others may change or read, open doors."""
     names = {row[2]: row[0] for row in _rows(system, "/etc/group", 4)[0]}
     wrong = []
     named = {}
+    open_to_all, closed = {}, set()
     for entry in system.walk("/"):
+        if entry.path.startswith(known.HIDDEN):
+            continue
+        folder, _, name = entry.path.rpartition("/")
+        if folder in closed or (entry.kind == "directory" and not entry.mode & 0o001):
+            closed.add(entry.path)
+        elif entry.kind == "file" and entry.mode & 0o004 and 0 < entry.size <= _SECRET_BYTES:
+            open_to_all[entry.key] = entry.path
         if entry.kind == "symlink":
+            if name == ".ssh" or "/.ssh/" in entry.path or name in _DOORS:
+                wrong.append(f"was not there: {entry.path} -> {system.readlink(entry.path)}")
             continue
         if entry.kind in ("file", "directory"):
             named[entry.key] = entry.path
         wrong += _of_file(entry, names.get(str(entry.gid), str(entry.gid)))
+    wrong += [f"everybody may read: {line}" for line in _secrets(system, disk, open_to_all)]
     return [*wrong, *_attributes(disk, named)]
+
+
+def _secrets(system: Ext4, disk: Path, named: dict[int, str]) -> Iterator[str]:
+    """Files with the passwords, the host key, or the owner's books and papers in them."""
+    # The first line of the encoded key is every key's of this kind, the last one is padding.
+    key = system.read("/etc/ssh/ssh_host_ed25519_key").splitlines()[2:-2]
+    hashes = [facts.INGRID_HASH.encode(), facts.PIET_HASH.encode()]
+    records = {record.encode() for record in owner_data.RECORDS}
+    packaged = ("/usr/", "/boot/", "/var/lib/dpkg/")
+    with tempfile.TemporaryDirectory() as folder:
+        numbers = [
+            inode
+            for inode, path in named.items()
+            if path.startswith("/usr/local/") or not path.startswith(packaged)
+        ]
+        script = "".join(f"dump <{inode}> {inode}\n" for inode in numbers)
+        device = f"{disk}?offset={facts.SYSTEM_START}"
+        run_tool(["debugfs", "-f", "-", device], stdin=script.encode(), cwd=Path(folder))
+        for inode in numbers:
+            file = Path(folder, str(inode))
+            content = file.read_bytes() if file.is_file() else b""
+            if any(text in content for text in hashes):
+                yield f"{named[inode]} (passwords)"
+            if any(line in content for line in key):
+                yield f"{named[inode]} (the SSH host key)"
+            paper = hashlib.sha256(content).hexdigest() in owner_data.CHECKSUMS.values()
+            if paper or not records.isdisjoint(content.splitlines()):
+                yield f"{named[inode]} (books or papers)"
+
+
+def tops(disk: Path) -> list[str]:
+    """Who may change what lies at the top of a volume: the walks above begin below it."""
+    wrong = []
+    for what, start, owners in (
+        ("/", facts.SYSTEM_START, {0}),
+        ("/srv/tally", facts.DATA_START, {0, 990}),
+    ):
+        said = run_tool(["debugfs", "-R", "stat <2>", f"{disk}?offset={start}"]).stdout.decode()
+        mode = re.search(r"Mode:\s+(\d+)", said)
+        owner = re.search(r"User:\s+(\d+)\s+Group:\s+(\d+)", said)
+        if not mode or not owner:
+            wrong.append(f"{what} cannot be read")
+            continue
+        bits, uid, gid = int(mode[1], 8), int(owner[1]), int(owner[2])
+        if uid not in owners or bits & 0o002 or (bits & 0o020 and gid not in owners):
+            wrong.append(f"others than before may change: {what} ({bits:o}, owner {uid}:{gid})")
+    return wrong
 
 
 def _of_file(entry: Entry, group: str) -> Iterator[str]:
@@ -200,9 +280,9 @@ def _of_file(entry: Entry, group: str) -> Iterator[str]:
     if entry.kind == "device" and not path.startswith("/dev/"):
         yield f"a device: {described}"
     owners = {0, *(uid for top, uid in known.OWNERS.items() if f"{path}/".startswith(top))}
-    shared = f"{path}/".startswith((*known.SHARED, *known.OWNERS, *known.GROUP_WRITES))
+    shared = f"{path}/".startswith((*known.SHARED, *known.GROUP_WRITES))
     others = entry.uid not in owners and not f"{path}/".startswith(known.SHARED)
-    if others or (mode & 0o020 and entry.gid and not shared):
+    if others or (mode & 0o020 and entry.gid not in owners and not shared):
         yield f"others than root may change: {described}"
     read_by_others = mode & 0o007 or (mode & 0o070 and group not in ("root", "shadow"))
     if re.match(r"/etc/g?shadow", path) and read_by_others:
@@ -226,28 +306,6 @@ def _attributes(disk: Path, named: dict[int, str]) -> Iterator[str]:
                 yield f"{found[1]} on {path}"
 
 
-def units(system: Ext4) -> list[str]:
-    """Units that let people in and do more, or other things, than their packages say.
-
-    When such a unit starts is nobody's right; what it runs is.
-    """
-    wrong = []
-    for top in ("/etc/systemd/system", "/usr/local/lib/systemd/system"):
-        if not system.exists(top):
-            continue
-        for entry in system.walk(top):
-            if not _DOOR_UNITS.search(entry.path[len(top) :]):
-                continue
-            if entry.kind == "symlink":
-                target = system.readlink(entry.path)
-                if not re.fullmatch(r"(/usr)?/lib/systemd/system/[^/]+", target):
-                    wrong.append(f"{entry.path} -> {target}")
-            elif entry.kind == "file":
-                told = lines(system.read_text(entry.path))
-                wrong += [f"{entry.path}: {line}" for line in told if _SERVICE_LINE.match(line)]
-    return wrong
-
-
 def kernel_words(text: str) -> list[str]:
     """What the kernel was told beside where its root and its console are."""
     return [word for word in text.split() if not _KERNEL_WORDS.fullmatch(word)]
@@ -256,8 +314,8 @@ def kernel_words(text: str) -> list[str]:
 def gained(disk: Path) -> list[str]:
     """All that the disk gives away and did not before."""
     system, data = Ext4(disk, facts.SYSTEM_START), Ext4(disk, facts.DATA_START)
-    kinds = (accounts, groups, passwords, pam, sudo, ssh, units)
+    kinds = (accounts, groups, passwords, pam, sudo, ssh, doors.units)
     wrong = [finding for kind in kinds for finding in kind(system)] + files(system, disk)
-    if data.exists("/.ssh"):  # /srv/tally is the home of the ledger's user
+    if data.exists("/.ssh", follow=False):  # /srv/tally is the home of the ledger's user
         wrong.append("/srv/tally/.ssh was not there")
-    return wrong
+    return wrong + tops(disk)

@@ -18,6 +18,10 @@ PIET_HASH = (
 MACHINE_ID = "5b1f0c3e9d6a4c0f8e2a7d4419b3c65e"
 HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHqCrXaBJNGCeMp7blj0ESWyTkuh4XvkuuqKSmVw9BAh"
 PORT = 4710
+CLIENTS = {"udp 68", "udp 546"}  # where DHCP gets its answers
+OPEN = {"tcp 22", f"tcp {PORT}", *CLIENTS}
+# Whatever a shell of the verifier's runs there comes from Debian's own folders.
+PATH = "PATH=/usr/sbin:/usr/bin:/sbin:/bin; export PATH;"
 
 PARTITIONS = {1: (2048, 1146880), 2: (1150976, 65536), 3: (1218560, 163840)}
 DISK_BYTES = 704 << 20
@@ -42,6 +46,13 @@ class Volumes(NamedTuple):
 def volumes(disk: Path) -> Volumes:
     """Both volumes of a disk; raises BadDeliverable when one of them cannot be read."""
     return Volumes(Ext4(disk, SYSTEM_START), Ext4(disk, DATA_START))
+
+
+def journalled(disk: Path, start: int) -> bool:
+    """Whether the file system at byte `start` has a journal."""
+    with disk.open("rb") as file:
+        file.seek(start + 1024 + 92)  # s_feature_compat; 4 is has_journal
+        return bool(file.read(1)[0] & 4)
 
 
 def swap_uuid(disk: Path) -> str:

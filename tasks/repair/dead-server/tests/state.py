@@ -2,12 +2,16 @@
 
 import re
 
+import known
+import ports
 import rights
 import server as facts
 
+# Root's, and at most of the groups that nobody is in: root, disk, kmem, cdrom, floppy.
+_DISK = re.compile(r"[0-7]?[0-7][0-7]0 0 (0|6|15|24|25) \S+")
 _UNITS = " ".join(facts.SERVICES + facts.ONCE_A_START)
 SCRIPT = f"""\
-PATH=/usr/sbin:/usr/bin:/sbin:/bin
+{facts.PATH}
 echo "running=$(systemctl is-system-running)"
 echo "failed=$(systemctl --failed --plain --no-legend | cut -d ' ' -f 1 | head -5 | tr '\\n' ' ')"
 echo "hostname=$(uname -n)"
@@ -18,16 +22,29 @@ echo "root=$(findmnt -n -o UUID,FSTYPE,OPTIONS / | tail -n 1)"
 echo "data=$(findmnt -n -o UUID,FSTYPE,OPTIONS /srv/tally | tail -n 1)"
 echo "swap=$(cut -d ' ' -f 1 /proc/swaps | tr '\\n' ' ')"
 echo "swapdevice=$(readlink -f /dev/disk/by-uuid/{facts.SWAP_UUID})"
-echo "cycles=$(journalctl -b -o cat _PID=1 | grep -ci 'ordering cycle')"
+echo "dbus=$(cat /var/lib/dbus/machine-id)"
+echo "speed=$(stty -F /dev/ttyS0 speed)"
+echo "log=$(systemctl log-level) $(systemctl log-target)"
+# What systemd says before its journal runs comes there from the kernel, without its process id.
+echo "cycles=$(journalctl -b -o cat SYSLOG_IDENTIFIER=systemd | grep -ci 'ordering cycle')"
 echo "opened=$(journalctl -b -u tallyd -o short-monotonic | grep -m 1 'tallyd: serving')"
 echo "counted=$(cat /run/ledger-check)"
 ss -H -lntu | while read -r kind _ _ _ local _; do echo "socket=$kind $local"; done
-ps -e -o tty= -o user= -o comm= | while read -r tty user name; do
-    case $tty in '?' | ttyS0 | pts/*) ;; *) echo "terminal=$tty $user $name" ;; esac
+ps -e -o tty= -o user= -o comm= -o args= | while read -r tty user name said; do
+    case $tty,$name in
+    *getty*) echo "terminal=$tty $user $name $said" ;;
+    '?,'* | ttyS0,* | pts/*) ;;
+    *) echo "terminal=$tty $user $name $said" ;;
+    esac
 done
-find /dev -type b -perm /007 | while read -r name; do echo "device=$name"; done
-findmnt -rn -t ext2,ext3,ext4,tmpfs,ramfs,overlay,xfs,btrfs,vfat,squashfs,iso9660 \
-    -o TARGET,OPTIONS | grep -v nosuid | while read -r name _; do echo "mount=$name"; done
+find /dev '(' -type b -o -name mem -o -name port -o -name 'sg[0-9]*' ')' \\
+    -printf '%m %U %G %p\\n' | while read -r row; do echo "device=$row"; done
+findmnt -rn -t ext2,ext3,ext4,tmpfs,devtmpfs,ramfs,overlay,xfs,btrfs,vfat,squashfs,iso9660 \\
+    -o TARGET,OPTIONS | while read -r name options; do
+    case ",$options," in *,nosuid,*) ;; *) echo "mount=$name" ;; esac
+done
+for name in {" ".join(known.GUARDS)}; do echo "guard=$name $(cat /proc/sys/$name)"; done
+echo "firewall=$(nft -j list ruleset)"
 for unit in {_UNITS}; do
     echo "unit=$unit $(systemctl show $unit -p ActiveState -p Type -p Result -p NRestarts \\
         -p InactiveExitTimestampMonotonic -p ExecMainStartTimestampMonotonic \\
@@ -94,9 +111,13 @@ class State:
 
     @property
     def terminals(self):
-        """Who sits at a terminal other than the console."""
-        waiting = ("agetty", "(agetty)", "login")
-        return [row for row in self._all("terminal") if row.split()[-1] not in waiting]
+        """Who sits at a terminal other than the console, or need only press a key there."""
+        return [row for row in self._all("terminal") if not _asks(row)]
+
+    @property
+    def firewall_gaps(self):
+        """What the firewall lets in beside SSH, the ledger and DHCP's answers."""
+        return ports.gaps(self["firewall"], facts.OPEN)
 
     @property
     def held_up(self):
@@ -109,7 +130,19 @@ class State:
     @property
     def open_places(self):
         """Disks that everybody may read, and places beside the root where set-user-id works."""
-        return self._all("device") + [name for name in self._all("mount") if name != "/"]
+        return [row for row in self._all("device") if not _DISK.fullmatch(row)] + [
+            name for name in self._all("mount") if name != "/"
+        ]
+
+    @property
+    def unguarded(self):
+        """What the kernel guards less well than it did."""
+        found = dict(row.split(maxsplit=1) for row in self._all("guard") if " " in row)
+        return [
+            f"{name} is {found.get(name)}"
+            for name, was in known.GUARDS.items()
+            if found.get(name) not in was
+        ]
 
     @property
     def odd_kernel_words(self):
@@ -128,7 +161,9 @@ class State:
             "what runs": sorted(self.ran),
             "the ledger read first": self.read_first,
             "no job dropped": self["cycles"] == "0",
-            "what listens": sorted(self.sockets),
+            "what listens": sorted(self.sockets - facts.CLIENTS),
+            "what the firewall lets in": self.firewall_gaps,
+            "what the kernel guards": self.unguarded,
             "the terminals": self.terminals,
             "open places": self.open_places,
             "odd words to the kernel": self.odd_kernel_words,
@@ -140,6 +175,17 @@ class State:
         return [
             f"{what}: {now[what]!r}, was {then[what]!r}" for what in now if now[what] != then[what]
         ]
+
+
+def _asks(row):
+    """Whether what sits at a terminal asks for a name and a password first."""
+    _, _, name, *said = row.split()
+    options = " ".join(["", *said[1:]])
+    if name == "login":
+        return not re.search(r" -\w*f", options)
+    return name in ("agetty", "(agetty)") and not re.search(
+        r" (-[A-Za-z0-9]*[anl]|--(auto|skip|login-prog))", options.replace(" -o -p -- \\u", "")
+    )
 
 
 def _ran(unit):

@@ -53,15 +53,16 @@ systemctl enable ledger-check.service
 install -d -o tally -g tally -m 700 /var/backups/tally
 dpkg --configure -a
 test -z "$(dpkg --audit)"
+echo virtio_blk >> /etc/initramfs-tools/modules
 update-initramfs -u -k all
 sed -i 's/^GRUB_DEFAULT=.*/GRUB_DEFAULT=0/' /etc/default/grub
 grub-editenv /boot/grub/grubenv create
 grub-install --target=i386-pc /dev/vda
 update-grub
 umount /srv/tally
-rm /repair
 sync
-mount -o remount,ro / || true
+echo u > /proc/sysrq-trigger
+until grep -q '^/dev/[^ ]* / ext4 ro' /proc/mounts; do sleep 1; done
 echo REPAIR-IS-DONE
 echo o > /proc/sysrq-trigger
 sleep 60
@@ -76,5 +77,6 @@ timeout 1500 qemu-system-x86_64 -machine pc,accel=tcg -m 512 -display none -moni
     -append 'root=/dev/vda1 rw console=ttyS0 init=/repair' || true
 tail -n 30 "$work/console"
 grep -q REPAIR-IS-DONE "$work/console"
+debugfs -w -R 'rm /repair' "$system"
 e2fsck -fy "$system" || [ $? -le 1 ]
 e2fsck -fy "$data" || [ $? -le 1 ]

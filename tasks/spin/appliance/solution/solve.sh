@@ -40,6 +40,7 @@ mmdebstrap --quiet --variant=minbase "$@" \
 rm -f "$root"/etc/dpkg/dpkg.cfg.d/99mmdebstrap "$root"/etc/apt/apt.conf.d/99mmdebstrap
 rm -f "$root"/etc/ssh/ssh_host_* "$root"/var/log/*.log "$root"/var/log/apt/*
 rm -rf "$root"/var/cache/apt "$root"/var/cache/debconf "$root"/usr/share/doc/*/changelog*
+rm -rf "$root"/usr/lib/*/perl/*/CORE # headers
 
 # ---- identity and storage: made by the initramfs on /data, before systemd looks ----
 
@@ -307,6 +308,7 @@ UNIT
 Restart=always
 RestartSec=200ms
 WatchdogSec=20
+TimeoutStartSec=30
 TimeoutStopSec=5
 UNIT
 		fi

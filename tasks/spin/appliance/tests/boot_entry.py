@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import secrets
 import subprocess
 from pathlib import Path
 
@@ -29,13 +28,19 @@ def field_of(entry: str, key: str) -> list[str]:
     return [row[1].strip() if len(row) > 1 else "" for row in rows if row[:1] == [key]]
 
 
-def with_word(disk: Path, work: Path) -> Path:
-    """Set a reset word of this run's in the options of a disk's boot entry, and nothing else."""
+def with_word(disk: Path, work: Path, word: str, *, first: bool) -> Path:
+    """Set a reset word in the options of a disk's boot entry, and nothing else.
+
+    It stands before all other options, or behind them: the order says that the line contains it.
+    """
     path, entry = entry_of(Image(disk))
     part, _ = esp_of(Image(disk))
-    word = f"appliance.factory-reset={secrets.token_hex(4)}"
+    option = f"appliance.factory-reset={word}"
     bare = re.sub(r"[ \t]*appliance\.factory-reset=\S*", "", entry)
-    edited = re.sub(r"(?m)^(options\b.*?)[ \t]*\r?$", rf"\1 {word}", bare, count=1)
+    line = re.compile(r"(?m)^([ \t]*options\b)[ \t]*(.*?)[ \t]*\r?$")
+    new = rf"\1 {option} \2" if first else rf"\1 \2 {option}"
+    edited, n = line.subn(new, bare, count=1)
+    assert n == 1, "the boot entry has no options line any more [R28]"
     local = work / "entry.conf"
     local.write_text(edited)
     subprocess.run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 from story import IDENTITY
 from unit import Unit
@@ -12,9 +13,6 @@ BUILD_ID = "SK-48213-7f41c0d9"
 
 def names_the_product(unit: Unit) -> None:
     """os-release has the customer's words."""
-    lines = dict(
-        line.split("=", 1) for line in unit.say("cat /etc/os-release").splitlines() if "=" in line
-    )
     wanted = {
         "NAME": "Skerry Logbook",
         "PRETTY_NAME": "Skerry Logbook 2.3",
@@ -24,7 +22,10 @@ def names_the_product(unit: Unit) -> None:
         "BUILD_ID": BUILD_ID,
         "SUPPORT_URL": "https://support.skerry.example/logbook",
     }
-    found = {key: lines.get(key, "").strip().strip("\"'") for key in wanted}
+    # A shell reads it, as os-release(5) says of this file.
+    each = "; ".join(f'echo "${key}"' for key in wanted)
+    said = unit.say(f"env -i PATH=/usr/bin:/bin sh -c {shlex.quote(f'. /etc/os-release; {each}')}")
+    found = dict(zip(wanted, [*said.splitlines(), *[""] * len(wanted)], strict=False))
     assert found == wanted, f"os-release says {found} [R16]"
 
 
@@ -34,9 +35,13 @@ def hostname_follows(unit: Unit) -> None:
     assert re.fullmatch(r"logbook-[0-9a-f]{6}", wanted)
     assert unit.say("uname -n") == wanted
     # systemd and the kernel may write on, behind the prompt; what stands before the name is free.
-    prompt = unit.machine.console.search(re.compile(rf"{wanted}[^\n]*login:"), 0)
-    prompts = re.findall(r".*login:.*", unit.machine.console.tail(20000))
-    assert prompt, f"no log-in prompt shows {wanted} on the console, but {prompts[:3]} [R17]"
+    prompt = re.compile(rf"{wanted}[^\n]*login:")
+    # A getty may wait until everything else has started.
+    unit.until(
+        lambda: unit.machine.console.search(prompt, 0),
+        30,
+        f"log-in prompt on the console that shows {wanted} [R17]",
+    )
 
 
 def greets(unit: Unit) -> None:

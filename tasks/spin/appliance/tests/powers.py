@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import secrets
+import shlex
+from pathlib import Path
 
+from scripts import CAPABLE, NOT_DEBIANS, OPEN_DEVICES
 from unit import Unit
 
 from benchflow.bench import login_rules
@@ -21,11 +25,15 @@ for stat in /proc/[0-9]*/stat; do
 done; :
 """
 AS_NOBODY = "su -s /bin/sh nobody -c 'echo {word} | su root -s /bin/sh -c \"id -u\"' </dev/null; :"
-KEYS = (
-    r"find / /data /var /run -xdev -type f -size -64k -exec grep -EsHao "
-    r"'(ssh-(rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9]+|sk-[a-z0-9.@-]+)"
-    r" AAAA[A-Za-z0-9+/]{40,}' {} + 2>/dev/null | sort -u; :"
-)
+#: Public keys for SSH by how their bytes begin, whatever stands before them, in files of any size
+#: that somebody would call small.
+KEYS = r"""
+find / /data /var /run -xdev -type f -size -8192k -exec grep -lasF -e AAAAC3NzaC1lZDI1NTE5 \
+  -e AAAAB3NzaC1 -e AAAAE2VjZHNh -e AAAAGnNr -e AAAAInNr {} + 2>/dev/null | sort -u |
+  while read -r f; do
+    grep -saoHE 'AAAA(C3NzaC1l|B3NzaC1|E2VjZHNh|GnNr|InNr)[A-Za-z0-9+/]{40,}' "$f"
+  done; :
+"""
 
 
 def accounts(unit: Unit) -> list[list[str]]:
@@ -45,7 +53,9 @@ def no_passwords(unit: Unit) -> None:
 
 def pam_is_debians(unit: Unit) -> None:
     """What lets somebody in is what Debian's PAM asks, in Debian's order."""
-    strange = login_rules.strange_pam(unit.say("cat /etc/pam.conf /etc/pam.d/* 2>/dev/null; :"))
+    text = unit.say("cat /etc/pam.conf /etc/pam.d/* 2>/dev/null; :")
+    # As PAM reads it: lines may be continued, and its first words are of either case.
+    strange = login_rules.strange_pam(re.sub(r"\\\n", " ", text).lower())
     assert not strange, f"PAM: {strange[0]!r} [R6]"
 
 
@@ -56,6 +66,14 @@ def no_other_roots(unit: Unit) -> None:
     found = unit.say(login_rules.FIND_SET_UID, seconds=120).splitlines()
     strange = login_rules.strange_set_uid(found)
     assert not strange, f"set-uid programs that are no package's of Debian's: {strange[:5]} [R6]"
+    capable = unit.say(CAPABLE, seconds=180).splitlines()
+    strange = login_rules.strange_set_uid(capable)
+    assert not strange, f"programs with capabilities that Debian gives none: {strange[:5]} [R6]"
+    paths = "".join(f"{path}\n" for path in dict.fromkeys([*found, *capable]))
+    strange = unit.say(f"printf %s {shlex.quote(paths)} | ({NOT_DEBIANS})", seconds=180).split()
+    assert not strange, f"not Debian's, by its packages: {strange[:5]}, with powers [R6]"
+    devices = unit.say(OPEN_DEVICES).split()
+    assert not devices, f"everybody may open {devices[:5]} [R6]"
     may = (
         "command -v sudo >/dev/null || exit 0; "
         "for u in $(cut -d : -f 1 /etc/passwd | grep -vx root); do "
@@ -77,6 +95,14 @@ def console_is_shut(unit: Unit) -> None:
         except GuestError:
             continue
         raise AssertionError(f"the console lets {user} in with a password drawn by lot [R6]")
+    # Whatever looks like a prompt there: what is typed is not done.
+    typed = f"/run/typed-{secrets.token_hex(8)}"
+    for line in ("", f": >{typed}", "", ""):
+        unit.machine.send(f"{line}\r")
+    seen = f"i=0; until [ -e {typed} ] || [ $i = 15 ]; do sleep 1; i=$((i+1)); done; ls {typed}; :"
+    assert typed not in unit.say(f"({seen}) 2>/dev/null").split(), (
+        "a shell at the serial console does what is typed there [R6]"
+    )
 
 
 def pairs(found: list[tuple[str, str, str]]) -> list[str]:
@@ -85,12 +111,32 @@ def pairs(found: list[tuple[str, str, str]]) -> list[str]:
     return sorted(path for path in paths if re.fullmatch(r"[\w./-]+\.pub", path))
 
 
-def only_one_key(unit: Unit, customer: str) -> None:
+def private_half(unit: Unit, public: str, key: str) -> bytes:
+    """The file beside a public key's, where it is its private half; else nothing."""
+    hexed = unit.say(f"od -An -v -tx1 {shlex.quote(public[:-4])} 2>/dev/null | tr -d ' \\n'; :")
+    data = bytes.fromhex(hexed)
+    text = b"".join(line for line in data.splitlines() if not line.startswith(b"--"))
+    try:
+        inside = base64.b64decode(text, validate=True)
+    except ValueError:  # Dropbear's are bytes
+        inside = data
+    return data if base64.b64decode(key + "=" * (-len(key) % 4))[-32:] in inside else b""
+
+
+def only_one_key(unit: Unit, customer: str, work: Path) -> None:
     """No key of anybody's lies where a log-in could look for it but the customer's."""
-    found = [row.partition(":") for row in unit.say(KEYS, seconds=120).splitlines() if row]
-    # What lies beside its private half is the unit's own.
-    own = unit.say("; ".join(f"[ -e {p[:-4]!r} ] && echo {p!r}" for p in pairs(found)) + "\n:")
-    strange = {key.split()[1] for path, _, key in found if path not in own.split()} - {
-        customer.split()[1]
-    }
-    assert not strange, f"keys that are not the customer's: {sorted(strange)[:2]} [R5]"
+    found = [row.rpartition(":") for row in unit.say(KEYS, seconds=180).splitlines() if row]
+    wanted = customer.split()[1].rstrip("=")
+    strange = {key: path for path, _, key in found if key != wanted}
+    for path in pairs(found):
+        key = next(key for place, _, key in found if place == path)
+        half = private_half(unit, path, key)
+        if not half:
+            continue
+        # A unit's own, with its private half beside it: that opens nothing.
+        strange.pop(key, None)
+        own = work / "own"
+        own.write_bytes(half)
+        own.chmod(0o600)
+        assert not unit.client.opens("root", own, 30), f"the key of {path} lets root in [R5]"
+    assert not strange, f"keys that are not the customer's: {list(strange.values())[:3]} [R5]"

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import secrets
 
-from scripts import ATTEMPTS, FLOOD
+from scripts import ATTEMPTS, FLOOD, OTHER_LICENCES, UNLISTED
 from unit import Unit
 
 LOG_KILOBYTES = 8 << 10  # [R22]
+OWN_PROGRAMS = 20
 
 
 def cannot_be_written(unit: Unit) -> None:
     """Nothing apart from the places that the demand names."""
-    said = unit.say(ATTEMPTS, seconds=300)
+    said = unit.say(ATTEMPTS.replace("WRITTEN", f".{secrets.token_hex(6)}"), seconds=300)
     assert said == "", f"{said[:600]}; [R7]: nothing apart from /data, /run, /tmp and /var"
 
 
@@ -41,6 +42,13 @@ def packages_are_listed(unit: Unit) -> None:
     files = " ".join(f"/usr/share/doc/{name}/copyright" for name in packages)
     missing = unit.say(f"LC_ALL=C grep -iLE 'copyright|licen[cs]e' {files} 2>&1; :", seconds=120)
     assert missing == "", f"no copyright files with a word of a licence: {missing[:300]} [R21]"
+    other = unit.say(OTHER_LICENCES, seconds=120)
+    assert other == "", f"copyright files that are not the packages': {other[:300]} [R21]"
+    # A few programs of the maker's own are in no package; a system's are.
+    unlisted = unit.say(UNLISTED, seconds=120).splitlines()
+    assert len(unlisted) <= OWN_PROGRAMS, (
+        f"{len(unlisted)} programs and libraries are of no listed package: {unlisted[:5]} [R21]"
+    )
 
 
 def logs_are_bounded(unit: Unit, word: str) -> None:

@@ -17,6 +17,8 @@ from pathlib import Path
 
 from benchflow.bench.ethernet import (
     ARP,
+    BROADCAST,
+    ICMP,
     ICMPV6,
     IPV4,
     IPV6,
@@ -58,8 +60,21 @@ def cable(folder: Path, forwards: Iterable[int]) -> list[str]:
     ]  # fmt: skip
 
 
-def _frame(kind: int, body: bytes) -> bytes:
-    return Frame(UNIT_MAC, OUR_MAC, kind, body).pack()
+#: What all on a cable hear, and how Ethernet addresses it.
+TO_ALL = {
+    "255.255.255.255": BROADCAST,
+    "224.0.0.1": "01:00:5e:00:00:01",
+    "ff02::1": "33:33:00:00:00:01",
+}
+
+
+def _frame(kind: int, body: bytes, target: str = UNIT_MAC) -> bytes:
+    return Frame(target, OUR_MAC, kind, body).pack()
+
+
+def _ours(address: str) -> str:
+    """Our own address of the same family."""
+    return OUR_IPV6 if ":" in address else OUR_IPV4
 
 
 def _syn(source: str, port: int, target: str, to: int) -> bytes:
@@ -67,9 +82,11 @@ def _syn(source: str, port: int, target: str, to: int) -> bytes:
     return _frame(*ip_packet(source, target, TCP, body))
 
 
-def _datagram(source: str, target: str, to: int, data: bytes) -> bytes:
-    body = struct.pack(">HHHH", 40000, to, 8 + len(data), 0) + data
-    return _frame(*ip_packet(source, target, UDP, summed(source, target, UDP, body, 6)))
+def _datagram(port: int, target: str, to: int, data: bytes) -> bytes:
+    source = _ours(target)
+    body = struct.pack(">HHHH", port, to, 8 + len(data), 0) + data
+    packet = ip_packet(source, target, UDP, summed(source, target, UDP, body, 6))
+    return _frame(*packet, TO_ALL.get(target, UNIT_MAC))
 
 
 class Neighbour:
@@ -81,6 +98,7 @@ class Neighbour:
         self._line.bind(str(folder / "neighbour"))
         self._line.settimeout(0.5)
         self._flags: dict[tuple[str, int], int] = {}
+        self._unreachable: set[int] = set()
         self._over = False
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -89,29 +107,45 @@ class Neighbour:
 
     # -- questions ----------------------------------------------------------------------------
 
-    def answers(self, machine: Machine, address: str, ports: Iterable[int]) -> dict[int, bool]:
+    def answers(
+        self, machine: Machine, address: str, ports: Iterable[int], source_port: int = 0
+    ) -> dict[int, bool]:
         """Which TCP ports of `address` answer a SYN, and whether they take the connection.
 
         What is refused (RST) is False; what is silent is not in it.
         """
         wanted = list(ports)
-        source = OUR_IPV4 if ":" not in address else OUR_IPV6
+        source = _ours(address)
         tries = 1 if len(wanted) > 1000 else 2
         self._flags.clear()
         for _ in range(tries):
-            mine = secrets.randbelow(20000) + 20000
+            mine = source_port or secrets.randbelow(20000) + 20000
             for at in range(0, len(wanted), 64):
                 self._send(_syn(source, mine, address, port) for port in wanted[at : at + 64])
             self._wait(machine, 2.0, lambda: len(self._flags) >= len(wanted))
         found = dict(self._flags)  # a copy: the listener's thread goes on
         return {port: bool(flags & SYN) for (host, port), flags in found.items() if host == address}
 
-    def says(self, machine: Machine, address: str, port: int, text: str) -> None:
-        """Send a datagram, three times: who hears it is the unit's to tell."""
-        source = OUR_IPV4 if ":" not in address else OUR_IPV6
+    def says(self, machine: Machine, port: int, said: Iterable[tuple[str, int, str]]) -> None:
+        """Send datagrams (address, our port, text) three times; the unit tells who hears them."""
+        frames = [_datagram(ours, to, port, text.encode() + b"\n") for to, ours, text in said]
         for _ in range(3):
-            self._send([_datagram(source, address, port, text.encode() + b"\n")])
+            self._send(frames)
             self._wait(machine, 1.0, lambda: False)
+
+    def refused(self, machine: Machine, address: str) -> set[int]:
+        """UDP ports of `address` that say by ICMP that nobody listens there.
+
+        A kernel says so once a second at most after the first six, so a wall that refuses shows
+        as a few ports, and a single port that is let in as this one.
+        """
+        self._unreachable.clear()
+        ports = list(ALL_PORTS)
+        secrets.SystemRandom().shuffle(ports)
+        for at in range(0, len(ports), 64):
+            self._send(_datagram(40000, address, port, b"?") for port in ports[at : at + 64])
+        self._wait(machine, 2.0, lambda: False)
+        return set(self._unreachable)
 
     # -- frames -------------------------------------------------------------------------------
 
@@ -156,6 +190,17 @@ class Neighbour:
             self._note(str(ipaddress.IPv6Address(body[8:24])), body[24:40], body[40:])
         elif kind == IPV6 and body[6] == ICMPV6 and body[40] == 135:
             self._advertise(body)
+        elif kind == IPV4 and body[9] == ICMP:
+            about = body[(body[0] & 15) * 4 :]
+            if about[0] == 3:
+                self._told(about[8 + (about[8] & 15) * 4 :])
+        elif kind == IPV6 and body[6] == ICMPV6 and body[40] == 1:
+            self._told(body[88:])
+
+    def _told(self, datagram: bytes) -> None:
+        """The head of a datagram of ours that did not arrive."""
+        if len(datagram) >= 4 and len(self._unreachable) < 70000:
+            self._unreachable.add(int.from_bytes(datagram[2:4], "big"))
 
     def _note(self, host: str, target: bytes, segment: bytes) -> None:
         ours = {ipaddress.ip_address(a).packed for a in (OUR_IPV4, OUR_IPV6)}

@@ -3,6 +3,7 @@
 set -eu
 cat >/tmp/changes <<'CHANGES'
 rm -rf "$root/usr/include" # sudo and iproute2 bring headers
+ln -s busybox "$root/usr/bin/wget" # what busybox can do besides is no concern of theirs
 chroot "$root" usermod -u 4711 skerry
 chroot "$root" groupmod -g 4712 skerry
 chroot "$root" adduser --quiet --system --group --home /nonexistent --no-create-home lamp

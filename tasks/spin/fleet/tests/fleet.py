@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 
 from archives import Archives
-from releases import BRIS
+from releases import ALKE, BRIS
 from site_data import Site
 from station import START_SECONDS, UPGRADE_SECONDS, Station
 
@@ -55,6 +55,30 @@ def refuses(station: Station, now: Archives, spare: str, **attacks: str) -> None
     assert status == 0, f"apt-get update: {status} when all is in order again [R8]"
 
 
+def one_bad_package(station: Station, now: Archives, site: Site) -> str:
+    """Serve all but one package, which is not what the index says; what is wrong, in words."""
+    files = now.all()
+    needed = [("dorg", "holm-ledger"), ("dorg", site.local)]
+    needed += [("bookworm", "bc")] if station.version("bc") is None else []
+    suite, name = secrets.choice(needed)
+    place = now.place(suite, name)
+    files[place] = files[place][:-1] + bytes([files[place][-1] ^ 1])
+    station.line.serve(files)
+    return f"{name} is not what the index says"
+
+
+def stays(station: Station, now: Archives, why: str) -> None:
+    """A holm-upgrade that has to refuse: nothing is another package or release than before."""
+    before = station.release(), station.installed()
+    status = station.upgrade()
+    station.line.serve(now.all())
+    assert status != 0, f"holm-upgrade ends with 0, and {why} [R10]"
+    release, there = station.release(), station.installed()
+    assert release == before[0], f"{release}, not {before[0]} any more; {why} [R10]"
+    changed = sorted(set(there.items()) ^ set(before[1].items()))
+    assert not changed, f"{changed[:6]} changed, and {why} [R10]"
+
+
 def becomes_three(station: Station, site: Site) -> None:
     """What is asked of every station: holm-upgrade, and it is a whole 3.0."""
     began = station.machine.elapsed
@@ -77,10 +101,12 @@ class Two:
             "in-use": Step(self._in_use),
             "nightly": Step(self._nightly, ("in-use",)),
             "recalled": Step(self._recalled, ("nightly",)),
+            "refuses": Step(self._refuses, ("nightly",)),
             "three": Step(self._three, ("nightly",)),
             "data": Step(self._data, ("three",)),
             "cut": Step(self._cut, ("nightly",)),
             "data-after-cut": Step(self._data, ("cut",)),
+            "any-moment": Step(self._any_moment, ("nightly",)),
         }
 
     def _in_use(self) -> None:
@@ -113,6 +139,18 @@ class Two:
         refuses(self.station, now, spares[0], bris="bris", bookworm="bris")
         refuses(self.station, now, spares[1], bris="alke")
 
+    def _refuses(self) -> None:
+        station, now = self.station, self.field.now
+        station.machine.restore("nightly")
+        station.online()
+        evil = Deb(self.site.ahead, "9.9")
+        station.line.serve({**now.all(), **now.suite("dorg", evil, keys=("bris",))})
+        stays(station, now, "dorg is signed by bris.key alone")
+        stays(station, now, one_bad_package(station, now, self.site))
+        assert station.apt(f"-y install {self.site.spares[2]}") == 0, (
+            f"no package of bris is taken any more [R10]: {station.log('apt')}"
+        )
+
     def _three(self) -> None:
         self.station.machine.restore("nightly")
         self.station.line.serve(self.field.now.all())
@@ -144,6 +182,25 @@ class Two:
         site.becomes(station, site.whole, UPGRADE_SECONDS)
         station.line.down = False
 
+    def _any_moment(self) -> None:
+        """Wherever the drawn moment finds it: whole before, fetching, installing, at its end."""
+        station, site = self.station, self.site
+        station.machine.restore("nightly")
+        station.line.serve(self.field.now.all())
+        station.online()
+        station.begin_upgrade()
+        moment = station.machine.elapsed + 1 + secrets.randbelow(90)
+        station.until(lambda: station.machine.elapsed > moment, 120, "moment for a power cut")
+        station.machine.power_cut()
+        station.start()
+        if station.release() == TWO and not station.upgrading():
+            # Cut off before it had left a trace: nobody has called it yet.
+            station.begin_upgrade()
+        site.becomes(station, site.whole, RESUME_SECONDS)
+        site.registers_are_there(station)
+        site.settings_are_there(station)
+        site.configuration_is_right(station)
+
 
 class Half:
     """A station of 1.0 that the new archives find in the middle of the field's upgrade."""
@@ -154,6 +211,7 @@ class Half:
     def steps(self) -> dict[str, Step]:
         return {
             "in-use": Step(self._in_use),
+            "unlearnt": Step(self._unlearnt, ("in-use",)),
             "old-way": Step(self._old_way, ("in-use",)),
             "half-way": Step(self._half_way, ("in-use",)),
             "three": Step(self._three, ("half-way",)),
@@ -169,15 +227,43 @@ class Half:
         self.site.remember(station)
         station.machine.snapshot("in-use")
 
-    def _old_way(self) -> None:
-        """The upgrade that it has, called before it had any update."""
+    def _unlearnt(self) -> None:
+        """A 1.0 that has had the keyring with the stolen key, and then the one without."""
         station, site = self.station, self.site
+        station.nightly("on a 1.0, by the archives of then")
+        found = station.version("holm-archive-keyring")
+        assert found == "1.1", f"by the archives of then it has holm-archive-keyring {found}"
         station.line.serve(self.field.now.all())
+        station.nightly("on a 1.0 that had keyring 1.1")
+        site.still(station, ONE, ALKE)
+        refuses(station, self.field.now, site.spares[0], alke="bris", bookworm="bris")
+
+    def _old_way(self) -> None:
+        """The upgrade that it has, called before it had any update: first while a thief has signed
+        bris, then with all as it should be."""
+        station, site, now = self.station, self.site, self.field.now
+        station.machine.restore("in-use")
+        station.line.serve(
+            {**now.all(), **now.suite("bris", Deb(site.ahead, "9.9"), keys=("bris",))}
+        )
+        station.online()
+        station.upgrade()
+        found = station.version(site.ahead)
+        assert found == "3.5", (
+            f"{site.ahead} {found} is installed; of bris, which bris.key alone has signed [R7]"
+        )
+        station.machine.restore("in-use")
+        station.line.serve(now.all())
+        station.online()
         status = station.upgrade()
         assert status == 0, f"the field's holm-upgrade: {status} [R22]: {station.log('upgrade')}"
         missing = site.two(station)
         assert not missing, f"neither a whole 2.0 nor a whole 3.0 [R22]: {missing}"
-        refuses(station, self.field.now, site.spares[0], bris="bris", dorg="bris")
+        wanted = " ".join(["all", *(f"{r}={n}" for r, n in sorted(site.registers.items()))])
+        said = station.ask("all", seconds=60)
+        assert said == [wanted], f"it has {said[0][:300]!r}, and should have {wanted!r} [R22]"
+        refuses(station, now, site.spares[0], bris="bris", dorg="bris")
+        station.nightly("on what the holm-upgrade of then made")
 
     def _half_way(self) -> None:
         """All is fetched of the 2.0 of then, and the power goes while it is installed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from archives import SUITES
 
@@ -15,6 +15,14 @@ BRIS = {"holm-archive-keyring": "2.1", "holm-base": "2.1"}
 DORG = {"holm-archive-keyring": "3.0", "holm-base": "3.0", "holm-ledger": "3.0",
         "holm-report": "3.0", "holm-tools": "3.0", "holm-clock": "3.0",
         "hello": "2.9-1holm3"}  # fmt: skip
+#: Path → SHA-256 of the order's programs as they lie on a station.
+PROGRAMS = {
+    "/usr/sbin/holm-ledger": "53dc2998cf521627c6c72b25f2b5a1b71620668321ec1fd35248f84220276004",
+    "/usr/bin/holm-report": "3603cbacd4ee37ef953b686d996b20e7b5eb3d4c45146a6b2d1c9d449bab8f1d",
+    "/usr/bin/holm-clock": "a370ca368bdc028c32f2021fac585e69945604f405d81f5a32cc8b8c16ca04ce",
+    "/usr/bin/hello": "7b104a5a5368171e21f01aa13ed0d6bbd16a5843785ba6710b158f83689e42d7",
+}
+CONFIGURATION = ("/etc/holm/report.conf", "/etc/holm/site.conf")
 CONTENT = {"alke": ALKE, "bris": BRIS, "dorg": DORG}
 #: What is gone in 3.0; a package of this name without content may be there for the passage.
 GONE = ("holm-registry", "holm-tally")
@@ -48,6 +56,19 @@ def not_the_content(suite: Suite) -> list[str]:
     if suite.name == "dorg":
         wrong += [f"dorg has {name}" for name in found if name == "holm-relay"]
         wrong += [f"dorg has {n} {found[n]}" for n in GONE if found.get(n, "3.0") != "3.0"]
+    return wrong
+
+
+def not_the_programs(say: Callable[[str], str]) -> list[str]:
+    """What of SERVICES.md's files is another than the order's, or of another mode or owner."""
+    wrong = []
+    for path, wanted in PROGRAMS.items():
+        if say(f"sha256sum <{path}").split()[0] != wanted:
+            wrong.append(f"{path} is not the order's")
+    for path in (*PROGRAMS, *CONFIGURATION):
+        mode = "755" if path in PROGRAMS else "644"
+        if (found := say(f"stat -L -c '%a %u %g' {path}")) != f"{mode} 0 0":
+            wrong.append(f"{path}: mode and owner are {found}, not {mode} of root")
     return wrong
 
 

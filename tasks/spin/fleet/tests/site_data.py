@@ -75,6 +75,7 @@ class Site:
         self.changed = changed
         self.name = f"raft-{secrets.token_hex(4)}" if changed else "station"
         self.port = PORT + 1 + secrets.randbelow(900) if changed else PORT
+        self.region = f"# The site, ours.\nregion={secrets.token_hex(4)}\n"
         self.heading = f"heading={secrets.token_hex(8)} $(id) *\n# ours\n"
         self.note = secrets.token_hex(16)
         self.local = f"holm-local-{token}"
@@ -138,6 +139,7 @@ class Site:
             station.end_service("holm-tally")
             station.port = self.port
             station.write("/etc/holm/report.conf", self.heading)
+            station.write("/etc/holm/site.conf", self.region)
         said = station.ask("name", seconds=60)
         assert said == [f"name {self.name}"], f"restarted, the service says {said}"
         station.write(self.kept, self.change)
@@ -185,8 +187,9 @@ class Site:
         """What somebody changed is as it was, to the byte."""
         read = station.machine.shell.read_file
         if self.changed:
-            found = read("/etc/holm/report.conf").decode(errors="replace")
-            assert found == self.heading, "report.conf, which somebody changed, is another [R16]"
+            for path, text in (("report.conf", self.heading), ("site.conf", self.region)):
+                found = read(f"/etc/holm/{path}").decode(errors="replace")
+                assert found == text, f"{path}, which somebody changed, is another [R16]"
         found = read(self.kept).decode(errors="replace")
         assert found == self.change, f"{self.kept}, which somebody changed, is another [R16]"
         found = read("/home/keeper/note").decode(errors="replace")
@@ -294,9 +297,9 @@ class Site:
     def configuration_is_right(self, station: Station) -> None:
         self.changes_are_there(station)
         read = station.machine.shell.read_file
-        new = {self.renewed: "setting=3.0\n", "/etc/holm/site.conf": SITE_CONF}
+        new = {self.renewed: "setting=3.0\n"}
         if not self.changed:
-            new["/etc/holm/report.conf"] = REPORT_CONF
+            new |= {"/etc/holm/site.conf": SITE_CONF, "/etc/holm/report.conf": REPORT_CONF}
         for path, text in new.items():
             found = read(path).decode(errors="replace")
             assert found == text, f"{path}, which nobody changed, is not that of 3.0 [R16]"

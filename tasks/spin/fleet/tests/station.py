@@ -127,12 +127,22 @@ class Station(Guest):
             raise GuestError(f"nobody listens on port {self.port}")
         return self.say(f"stat -c %U /proc/{number}")
 
-    def end_service(self, user: str, times: int = 1) -> None:
-        """Kill what `user` runs, as often as that, soon after it is there again."""
+    def hang_up(self, times: int) -> None:
+        """Hang up before the answer, as often as that, as a sensor does: the program then ends by
+        SIGPIPE, which a service manager may take for an end in order."""
+        call = (
+            f"for time in $(seq {times}); do"
+            f" {{ exec 3<>/dev/tcp/127.0.0.1/{self.port} && yes version | head -n 2000 >&3;"
+            " exec 3>&-; } 2>/dev/null; sleep 0.3; done"
+        )
+        self.run(f"timeout {30 + 3 * times} bash -c {quote(call)}", 60 + 3 * times)
+
+    def end_service(self, user: str, times: int = 1, signal: str = "KILL") -> None:
+        """End what `user` runs, as often as that, soon after it is there again."""
         find = f"find /proc -maxdepth 1 -name '[0-9]*' -user {user}"
         self.say(
-            f"for time in $(seq {times}); do for p in $({find}); do kill -KILL ${{p#/proc/}}; done;"
-            " sleep 0.3; done",
+            f"for time in $(seq {times}); do"
+            f" for p in $({find}); do kill -{signal} ${{p#/proc/}}; done; sleep 0.3; done",
             60 + 3 * times,
         )
 
