@@ -82,7 +82,8 @@ EOT
 chmod 755 "$root/etc/initramfs-tools/scripts/local-bottom/quay"
 chroot "$root" update-initramfs -c -k "$kernel" >&2
 sed -i 's/^#\?PermitRootLogin.*/PermitRootLogin no/' "$root/etc/ssh/sshd_config"
-printf 'HostKey /etc/ssh/ssh_host_ed25519_key\nPasswordAuthentication no\nUseDNS no\n' >"$root/etc/ssh/sshd_config.d/quay.conf"
+printf '%s\n' 'HostKey /etc/ssh/ssh_host_ed25519_key' 'AuthorizedKeysFile .ssh/authorized_keys' \
+	'PasswordAuthentication no' 'UseDNS no' >"$root/etc/ssh/sshd_config.d/quay.conf"
 chroot "$root" systemctl --quiet enable systemd-networkd.service ssh.service
 for unit in apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer e2scrub_reap.service \
 	fstrim.timer systemd-networkd-wait-online.service systemd-firstboot.service systemd-pstore.service \

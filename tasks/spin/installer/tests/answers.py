@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import string
 from dataclasses import dataclass, field
+from ipaddress import IPv4Network
 from pathlib import Path
 
 from benchflow.bench.deb_package import Deb
 from benchflow.bench.media_disks import ext_disk, fat_disk, files_on, our_tool
 from benchflow.bench.other_draws import never_twice
 from benchflow.bench.password_hash import sha512_crypt
+from benchflow.boot import Image
 
 LABEL = "QUAY-ANSW"
 ZONES = ("Asia/Kathmandu", "America/St_Johns", "Australia/Eucla", "Pacific/Chatham")
@@ -22,24 +25,53 @@ def word(letters: int = 6) -> str:
     return "q" + secrets.token_hex(letters)[: letters - 1]
 
 
+def odd_banner() -> str:
+    """60 characters at most, all punctuation of ASCII among them."""
+    signs = list(string.punctuation)
+    secrets.SystemRandom().shuffle(signs)
+    return f"$(halt) \\n %s {''.join(signs)} {secrets.token_hex(3)}"
+
+
+def steps(size: int, spread: int) -> int:
+    """A size that nobody can know: multiples of 4."""
+    return size + 4 * secrets.randbelow(spread // 4)
+
+
+def network() -> tuple[str, str, str]:
+    """(network, address, gateway) of this run."""
+    head = f"10.{secrets.randbelow(200) + 20}.{2 * secrets.randbelow(125)}.0/23"
+    line = secrets.choice([*IPv4Network(head).subnets(new_prefix=25 + secrets.randbelow(3))])
+    return str(line), str(line[4 + secrets.randbelow(10)]), str(line[2])
+
+
 @dataclass
 class User:
+    """`key` is a key's path; `more` are others of theirs."""
+
     name: str
     role: str
     password: str = field(default_factory=lambda: secrets.token_hex(8))
     hash: str = ""
     key: Path | None = None
+    more: list[Path] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.hash = self.hash or sha512_crypt(self.password, secrets.token_hex(6))
 
     def with_key(self, folder: Path) -> User:
-        """Give them a key of their own, kept in `folder`."""
-        self.key = folder / f"{self.name}.key"
+        """Give them a key of their own, kept in `folder`; the last one is the one they use."""
+        if self.key is not None:
+            self.more.append(self.key)
+        self.key = folder / f"{self.name}.{len(self.more)}.key"
         our_tool(
             "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "the office", "-f", str(self.key)
         )
         return self
+
+    def public(self) -> list[str]:
+        """Their keys, as each stands in its `.pub` file."""
+        keys = [*self.more, *([self.key] if self.key else [])]
+        return [key.with_suffix(".key.pub").read_text().strip() for key in keys]
 
 
 @dataclass
@@ -82,9 +114,7 @@ class Answers:
         found += [f"volume = {v.name} {v.size} {v.fs} {v.mount}" for v in self.volumes]
         for user in self.users:
             found.append(f"user = {user.name} {user.role} {user.hash}")
-            if user.key is not None:
-                text = user.key.with_suffix(".key.pub").read_text().strip()
-                found.append(f"key = {user.name} {text}")
+            found += [f"key = {user.name} {text}" for text in user.public()]
         for name, data in self.packages.items():
             found.append(f"package = {name} {hashlib.sha256(data).hexdigest()}")
         return found
@@ -107,6 +137,17 @@ def fat(path: Path, files: dict[str, bytes]) -> Path:
     return fat_disk(path, files, label=LABEL)
 
 
+def strangers_on(path: Path) -> list[str]:
+    """What on a volume of answers is no file, by path: the office makes no folders there."""
+    disk = Image(path)
+    files = disk.ext4() if disk.bytes_at(1080, 2) == b"\x53\xef" else disk.fat(disk.partition(1))
+    return [
+        entry.path
+        for entry in files.walk("/")
+        if entry.kind != "file" and entry.path.strip("/") not in ("", "lost+found")
+    ]
+
+
 def report_of(path: Path) -> dict[str, str]:
     """The report on a volume of answers: {} when there is none."""
     text = files_on(path).get("report.txt", b"")[:4096].decode("ascii", "replace")
@@ -117,8 +158,9 @@ def report_of(path: Path) -> dict[str, str]:
     return dict(rows)
 
 
-def deb(name: str, files: dict[str, bytes], postinst: str = "") -> bytes:
-    """A Debian package of ours."""
+def deb(name: str, files: dict[str, bytes], postinst: str = "", depends: str = "") -> bytes:
+    """A Debian package of ours, which wants another one of ours."""
     scripts = {"postinst": f"#!/bin/sh\nset -e\n{postinst}\n"} if postinst else {}
     fields = {"Maintainer": "The office <office@quay.example>"}
+    fields |= {"Depends": depends} if depends else {}
     return Deb(name, "1.0", files, scripts=scripts, fields=fields).pack()

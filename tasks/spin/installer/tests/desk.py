@@ -10,10 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench import START_SECONDS, Bench, Pc
+from cases import Case
 
 from benchflow.bench.lanes import Steps
 from benchflow.bench.media_disks import blank, serial
 from benchflow.boot import Disk, GuestError
+
+_END = 4 << 20  # [R6]
 
 
 class Technician:
@@ -21,16 +24,22 @@ class Technician:
 
     def __init__(self, bench: Bench) -> None:
         work = bench.work
+        at = secrets.randbelow(_END)
         unknown = blank(work / "unknown.img", 1500)
         with unknown.open("r+b") as file:
-            at = secrets.randbelow(4 << 20)
             file.seek(at if secrets.randbelow(2) else (1500 << 20) - 1 - at)
             file.write(bytes([1 + secrets.randbelow(255)]))
+        between = blank(work / "between.img", 1500)  # right behind its beginning, before its end
+        with between.open("r+b") as file:
+            for at in (_END, (1500 << 20) - _END - 4096):
+                file.seek(at)
+                file.write(b"\x01" + secrets.token_bytes(4094) + b"\x01")
         paths = {
             "stick": bench.medium(),
             "blank": blank(work / "blank.img", 1400),
             "tiny": blank(work / "tiny.img", 600),
             "unknown": unknown,
+            "between": between,
             "twin": blank(work / "twin.img", 1400),
             "twin2": blank(work / "twin2.img", 1400),
         }
@@ -68,7 +77,7 @@ class Technician:
         said = lambda: "QUAY REFUSED no-answers" in self.pc.printed()  # noqa: E731
         yield from self.pc.until(said, START_SECONDS, "refusal without answers")
 
-    def ask(self, cases: dict[str, tuple[bytes, dict[str, bytes]]]) -> dict[str, tuple[str, str]]:
+    def ask(self, cases: dict[str, Case]) -> dict[str, tuple[str, str]]:
         """What `quay-setup check` decides in each case, and the word that follows.
 
         In one go, because each question to a shell costs seconds. The folders' names say nothing.
@@ -92,12 +101,17 @@ class Technician:
         return {name: found.get(name, ("nothing", "")) for name in cases}
 
 
-def packed(folders: dict[str, tuple[bytes, dict[str, bytes]]]) -> bytes:
+def packed(folders: dict[str, Case]) -> bytes:
     """An archive of folders with answers."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
         for folder, (conf, files) in folders.items():
+            info = tarfile.TarInfo(folder)
+            info.type, info.mode = tarfile.DIRTYPE, 0o755
+            tar.addfile(info)
             for name, data in {"quay.conf": conf, **files}.items():
+                if data is None:
+                    continue
                 info = tarfile.TarInfo(f"{folder}/{name}")
                 info.size, info.mode = len(data), 0o644
                 tar.addfile(info, io.BytesIO(data))
@@ -108,6 +122,7 @@ def decided(text: str) -> tuple[str, str]:
     """(WOULD INSTALL or REFUSED, the word after it), when the exit status says the same."""
     found = re.findall(r"(?m)^QUAY (WOULD INSTALL|REFUSED) (\S{1,60})", text)
     status = re.search(r"(?m)^STATUS (\d{1,3})$", text)
-    if len(found) != 1 or not status or (found[0][0] == "REFUSED") == (status[1] == "0"):
+    # Said twice is said.
+    if len(set(found)) != 1 or not status or (found[0][0] == "REFUSED") == (status[1] == "0"):
         return "neither", text[:200]
     return found[0]

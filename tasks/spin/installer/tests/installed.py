@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import cases
+from answers import report_of
 from bench import Bench, Pc, root_files
 from lvm import Group, filesystem
 
@@ -23,7 +23,19 @@ PACKAGES = ("base-files", "lvm2", "openssh-server", "sudo")
 _PUBLIC = re.compile(
     rb"(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\w+|sk-[\w.@-]+) (AAAA[\w+/]{40,2000})"
 )
-MOUNTS = 'awk \'$2 == "/" || $2 ~ "^/(home|srv)" {print $2, $3}\' /proc/mounts | sort'
+#: Mount point, kind, and the volume as device mapper names it.
+MOUNTS = (
+    "while read -r _ _ node _ place rest; do kind=${rest#* - }; case $place in /|/home*|/srv*) "
+    'echo "$place ${kind%% *} $(cat /sys/dev/block/$node/dm/name)" ;; esac; '
+    "done </proc/self/mountinfo | sort"
+)
+
+
+#: Accounts that Debian's base and its services make.
+_DEBIANS = """root daemon bin sys sync games man lp mail news uucp proxy www-data backup list irc
+gnats nobody messagebus sshd polkitd tss uuidd tcpdump dnsmasq avahi rtkit usbmux dhcpcd ntp ntpsec
+chrony statd lxd colord geoclue saned pulse debian-tor Debian-exim postfix kernoops lldpd libuuid"""
+DEBIANS = set(_DEBIANS.split())
 
 
 def laid_out(group: Any, said: Any) -> None:
@@ -51,7 +63,7 @@ def laid_out(group: Any, said: Any) -> None:
 
 
 def mounted(text: str, said: Any) -> None:
-    wanted = sorted(f"{volume.mount} {volume.fs}" for volume in said.volumes)
+    wanted = sorted(f"{v.mount} {v.fs} {said.group}-{v.name}" for v in said.volumes)
     assert text.splitlines() == wanted, f"mounted: {text!r}, wanted {wanted}"
 
 
@@ -62,21 +74,6 @@ def fingerprint(known: Path) -> str:
     )
     assert done.returncode == 0, f"SSH showed no Ed25519 host key of {known.name} [R10]"
     return done.stdout.split()[1].decode()
-
-
-def refusals(desk: Any, wanted: dict[str, tuple[cases.Case, cases.Reasons]]) -> None:
-    """Each is refused for a reason that is true of it, and answers like them are not."""
-    sane = cases.right(desk.serials)
-    said = desk.ask(
-        {**{name: told for name, (told, _) in wanted.items()}, "sane": cases.case(sane)}
-    )
-    assert said.pop("sane") == ("WOULD INSTALL", sane.disk), "right answers are refused"
-    wrong = {
-        name: f"{' '.join(said[name])[:60]!r}, not {' or '.join(reasons)}"
-        for name, (_, reasons) in wanted.items()
-        if said[name] not in [("REFUSED", reason) for reason in reasons]
-    }
-    assert not wrong, f"{len(wrong)} of {len(wanted)} [R8]: {wrong}"
 
 
 def is_debian(pc: Pc, root: Any) -> None:
@@ -113,6 +110,20 @@ def people_and_address(first: Bench, lists: Path) -> None:
     routes = [row.split() for row in alpha.say(said.root, "cat /proc/net/route").splitlines()]
     ways = {bytes.fromhex(row[2])[::-1] for row in routes[1:] if row[1] == "00000000"}
     assert ways == {ipaddress.IPv4Address(said.gateway).packed}, f"routes: {routes} [R12]"
+    line = ipaddress.IPv4Interface(said.address).network
+    near = [
+        (bytes.fromhex(row[1])[::-1], bytes.fromhex(row[7])[::-1])
+        for row in routes[1:]
+        if row[2] == "00000000"
+    ]
+    wanted = (line.network_address.packed, line.netmask.packed)
+    assert wanted in near, f"its network is not {line}, routes: {routes} [R12]"
+    powers = (
+        "for u in $(cut -d : -f 1 /etc/passwd); do LC_ALL=C sudo -n -l -U $u 2>&1 | "
+        "grep -q 'may run' && echo $u; done; :"
+    )
+    strong = set(alpha.say(said.root, powers, 180).split()) - {"root", admin.name}
+    assert not strong, f"sudo lets {sorted(strong)} do what root can [R12], [R17]"
     may = alpha.say(
         said.root,
         f"LC_ALL=C sudo -l -U {plain.name}; su {plain.name} -s /bin/sh -c id",
@@ -120,9 +131,8 @@ def people_and_address(first: Bench, lists: Path) -> None:
     assert "may run" not in may and plain.name in may, f"the plain user: {may!r} [R12]"
 
 
-def identifiers(bench: Bench, name: str) -> list[str]:
+def identifiers(disk: Path) -> list[str]:
     """Of a disk, its partitions, its group, volumes and file systems."""
-    disk = bench[f"{name} disks"][TARGETS[name]]
     image, group = Image(disk), Group(disk)
     return [
         image.bytes_at(568, 16).hex(),  # the GPT's own
@@ -132,6 +142,49 @@ def identifiers(bench: Bench, name: str) -> list[str]:
         *(filesystem(group.head(volume))[1] for volume in group.volumes),
         *(fat for part in image.partitions() if (fat := fat_serial(image, part.start))),
     ]
+
+
+def packages_and_order(first: Bench) -> None:
+    """The answers' packages, what their scripts saw, and whose order it was."""
+    said, (package, note) = first["alpha said"], first["proof"]
+    alpha = first["alpha"]
+    assert (
+        alpha.say(said.root, f"dpkg-query -W -f '${{Status}} ${{Version}}' {package}")
+        == "install ok installed 1.0"
+    )
+    told = alpha.say(said.root, f"cat /etc/{package}").split()
+    wanted = [said.hostname, note, said.users[0].name]
+    assert told == wanted, f"its script saw {told} inside of the new system, not {wanted} [R13]"
+    assert (
+        alpha.machine.shell.read_file("/etc/quay-release", limit=4096)
+        == f"order = {said.order}\n".encode()
+    )
+
+
+def reported(left: Bench, lists: Path) -> None:
+    """Machine ids and host keys are those of the reports, and each machine's own."""
+    reports = {
+        "alpha": report_of(left["alpha disks"][2]),
+        "bravo": report_of(left["bravo disks"][3]),
+    }
+    for name, report in reports.items():
+        assert report.get("hostkey") == fingerprint(lists / name), (
+            f"{name}: another key than reported"
+        )
+        files = root_files(left, left[f"{name} disks"][TARGETS[name]], left[f"{name} said"], name)
+        assert files.read_text("/etc/machine-id").strip() == report.get("machine-id"), (
+            f"{name}: machine-id"
+        )
+        assert re.fullmatch("[0-9a-f]{32}", report["machine-id"])
+    for key in ("hostkey", "machine-id"):
+        assert reports["alpha"][key] != reports["bravo"][key], f"both have one {key}"
+
+
+def all_new(disks: list[Path], whose: str = "two machines") -> None:
+    """No two of these installations have an identifier in common."""
+    seen = [found for disk in disks for found in identifiers(disk)]
+    twice = {found for found in seen if seen.count(found) > 1}
+    assert not twice, f"{whose} share {twice} [R16]"
 
 
 def fat_serial(image: Any, start: int) -> str:
@@ -158,11 +211,8 @@ def survey(bench: Bench, name: str) -> Survey:
     said, found = bench[f"{name} said"], Survey()
     files = root_files(bench, bench[f"{name} disks"][TARGETS[name]], said, name)
     hashes = [user.hash.encode() for user in [*said.users, *([said.root] if said.root else [])]]
-    known = {
-        user.key.with_suffix(".key.pub").read_text().split()[1].encode()
-        for user in said.users
-        if user.key is not None
-    }
+    known = {text.split()[1].encode() for user in said.users for text in user.public()}
+    hosts = {entry.path for entry in files.walk("/etc/ssh") if entry.kind == "file"}
     for entry, data in files.contents("/", limit=128 << 20):
         if said.comment.encode() in data:
             found.left.append(f"{entry.path} holds the answers")
@@ -176,13 +226,20 @@ def survey(bench: Bench, name: str) -> Survey:
             found.private.add(data)
         if len(data) < 1 << 16:
             strange = set(_PUBLIC.findall(data)) - known
-            if strange and not entry.path.endswith("_key.pub"):
+            # The public half of a host key has its other half beside it.
+            if strange and not (entry.path[-4:] == ".pub" and entry.path[:-4] in hosts):
                 found.left.append(f"{entry.path} has a key that is not in the answers")
         if entry.path.startswith("/etc/pam"):
             found.left += [
                 f"{entry.path}: {rule!r}" for rule in strange_pam(data.decode(errors="replace"))
             ]
     found.left += strange_accounts(files, said) + strange_programs(files)
+    image = Image(bench[f"{name} disks"][TARGETS[name]])
+    for part in image.partitions():
+        if image.filesystem(part) == "fat":
+            for entry, data in image.fat(part).contents("/", limit=128 << 20):
+                if any(text in data for text in (said.comment.encode(), b"QUAY PROGRESS", *hashes)):
+                    found.left.append(f"{entry.path} on the start partition is of the setup")
     bench.facts[key] = found
     return found
 
@@ -196,6 +253,11 @@ def strange_accounts(files: Any, said: Any) -> list[str]:
     people = {row[0] for row in accounts if int(row[2]) >= 1000 and row[0] != "nobody"}
     if people != users:
         found.append(f"accounts {sorted(people)}, in the answers {sorted(users)}")
+    found += [
+        f"the account {row[0]} is neither Debian's nor the answers'"
+        for row in accounts
+        if row[0] not in users | DEBIANS and not row[0].startswith(("systemd-", "_"))
+    ]
     for row in accounts:
         if (row[2] == "0") != (row[0] == "root") or (row[3] == "0" and row[0] != "root"):
             found.append(f"{row[0]} has the number {row[2]} and the group {row[3]}")
@@ -215,43 +277,3 @@ def strange_programs(files: Any) -> list[str]:
     """Set-uid programs that are no package's of Debian's."""
     marked = [e.path for e in files.walk("/") if e.kind == "file" and e.mode & 0o6000]
     return [f"{path} runs as another user" for path in strange_set_uid(marked)]
-
-
-def is_as_it_was(second: Bench) -> None:
-    """Contents, owners, permissions and times of the home that was kept."""
-    said, later = second["again said"], second["later"]
-    again, first_user = second["again"], second["alpha users"][1].name
-    facts = again.say(
-        said.root,
-        f"cd /home; cat {later}/mine gone/mine; readlink {first_user}/link; "
-        f"stat -c '%u %g %a' {later} gone gone/noise {first_user}/diary; "
-        f"stat -c %Y {first_user}/diary; "
-        f"sha256sum gone/noise {first_user}/diary | sha256sum",
-        120,
-    ).splitlines()
-    assert facts[:3] == [f"of {later}", "of gone", "diary"], f"contents: {facts[:3]}"
-    assert facts[3:7] == ["1777 1777 755", "1002 1002 710", "1003 0 644", "1777 1002 640"], (
-        f"owners: {facts[3:7]}"
-    )
-    assert facts[7] == "1234567890", "a time was changed"
-    assert facts[8].split()[0] == second["kept sum"], "contents were changed"
-
-
-def grew(over: Bench) -> None:
-    """The home that was kept is the same volume and file system, and larger."""
-    before, after = Group(over["alpha disks"][0]), Group(over["again disk"])
-    name = over["alpha home"].name
-    assert after.volumes[name].uuid == before.volumes[name].uuid, "it is another volume"
-    old, new = before.head(name), after.head(name)
-    assert filesystem(old) == filesystem(new), "it is another file system"
-    blocks = int.from_bytes(new[1028:1032], "little") << (
-        10 + int.from_bytes(new[1048:1052], "little")
-    )
-    wanted = int(after.sizes()[name]) << 20
-    was = int.from_bytes(old[1028:1032], "little") << (
-        10 + int.from_bytes(old[1048:1052], "little")
-    )
-    # ext4 leaves out a last group of blocks that has no room for its own tables.
-    assert was < blocks and wanted - (12 << 20) <= blocks <= wanted, (
-        f"the file system has {blocks >> 20} of the volume's {wanted >> 20} MiB [R21]"
-    )
