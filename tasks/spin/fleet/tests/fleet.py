@@ -183,19 +183,17 @@ class Two:
         station.line.down = False
 
     def _any_moment(self) -> None:
-        """Wherever the drawn moment finds it: whole before, fetching, installing, at its end."""
+        """Wherever the drawn moment finds it: looking, fetching, installing, at its end. Nobody
+        calls it again."""
         station, site = self.station, self.site
         station.machine.restore("nightly")
         station.line.serve(self.field.now.all())
         station.online()
         station.begin_upgrade()
-        moment = station.machine.elapsed + 1 + secrets.randbelow(90)
+        moment = station.machine.elapsed + 5 + secrets.randbelow(90)
         station.until(lambda: station.machine.elapsed > moment, 120, "moment for a power cut")
         station.machine.power_cut()
         station.start()
-        if station.release() == TWO and not station.upgrading():
-            # Cut off before it had left a trace: nobody has called it yet.
-            station.begin_upgrade()
         site.becomes(station, site.whole, RESUME_SECONDS)
         site.registers_are_there(station)
         site.settings_are_there(station)

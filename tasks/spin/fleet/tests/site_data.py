@@ -256,7 +256,8 @@ class Site:
             assert station.machine.alive, "it switched itself off"
             try:
                 missing = question(station) or ("still at work" if station.upgrading() else "")
-            except CommandFailed as error:  # what is asked is being replaced, /etc/os-release too
+            except (CommandFailed, AssertionError) as error:
+                # What is asked is being replaced, or a package is between two states.
                 missing = str(error)
             time.sleep(1)
         assert not missing, f"{seconds:g} seconds after its start: {missing}"
