@@ -96,11 +96,11 @@ def test_nowhere_to_go_back_to(unit):
 @check("records", proves=["R21"])
 def test_records(unit):
     for text in ("lamp on", "a  b", "100 %s \\n", 'it\'s "so" $HOME `x` *', "-n", "x" * 200,
-                 "Lygte grøn – 3 °C", f"  {secrets.token_hex(4)}  "):  # fmt: skip
+                 "Lygte grøn – 3 °C"):  # fmt: skip
         unit.add(text)
-    questions.records_at_once(unit)
     unit.add(secrets.token_hex(16))
     unit.keeps_records()
+    questions.odd_records(unit)
 
 
 @check("records", proves=["R22"])

@@ -142,11 +142,14 @@ class Unit(GuestWithTries):
         assert said == due, f"record add said {said!r}, and {due!r} is due [R21]"
         self.records.append(text)
 
+    def listed(self) -> list[str]:
+        """The lines of `record list`, not stripped: blanks are a record's, too."""
+        said: str = self.machine.shell.run("record list", check=True).stdout
+        return said.strip("\n").splitlines()
+
     def keeps_records(self) -> None:
         """What was acknowledged is there, in order; one more may be, whose word got lost."""
-        # Not stripped: blanks are a record's, too.
-        said = self.machine.shell.run("record list", check=True).stdout
-        lines = said.strip("\n").splitlines()
+        lines = self.listed()
         expected = [f"{n} {text}" for n, text in enumerate(self.records, 1)]
         assert lines[: len(expected)] == expected, (
             f"record list says {lines!r}, and acknowledged were {expected!r} [R21, R25]"
