@@ -204,6 +204,10 @@ def an_interrupted_installation(unit, media) -> None:
     status = unit.status()
     assert status["other"] in ("none", "ready"), f"killed while it wrote [R13]: {status}"
     unit.whole(status)
+    said = unit.install(media.path("next"))
+    if said:
+        unit.restart()  # What was left behind is not asked for again.
+    same(said, 0, "status of an installation after one that was killed [R10, R12]")
 
 
 def one_at_a_time(unit, media, shared) -> None:
