@@ -238,10 +238,10 @@ def one_at_a_time(unit, media, shared) -> None:
 
 def back_to_the_version_before(unit, media, runs) -> None:
     """With the next start: that it comes of a power cut makes no difference, nor does it that
-    somebody says it twice, or that a bundle is refused in between."""
+    somebody says it twice, or that a bundle is refused after it."""
+    unit.say("update rollback")
     unit.say("update rollback")
     same(unit.install(media.path("late")), 14, "status for a new version of other content [R11]")
-    unit.say("update rollback")
     unit.cut()
     status = unit.runs(runs)
     found = (status["other"], status["try"], status["other_version"])
