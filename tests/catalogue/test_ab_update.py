@@ -124,7 +124,8 @@ def test_a_release_differs_in_what_was_asked_and_nothing_else(
     )
     files = Ext4(release.path, 1088, scratch=folder)
     assert files.problems() == ""
-    assert files.read("/etc/release") == b"version=17\nbuild=abc\n"
+    said = sorted(files.read_text("/etc/release").splitlines())
+    assert said == ["build=abc", "built_by=varde", "min_version=1", "version=17"]
     assert files.read("/sbin/init") == script and files.stat("/sbin/init").mode == 0o755
     assert files.stat("/usr/sbin/init", follow=False).kind == "file"
     assert files.read("/usr/sbin/busybox") == b"all of them", "the link's target was overwritten"
@@ -141,10 +142,17 @@ def test_every_false_bundle_is_false_in_one_way(
     bundle = helpers["bundle"]
     place = folder / "all"
     place.mkdir()
+    from benchflow.boot.inspect.ext4 import Ext4
+
     media = helpers["media"].Media(vendor, place, "word")
-    numbers = [media.releases[name].version for name in media.releases]
-    assert numbers == sorted(set(numbers)) and numbers[0] == 1
-    assert str(numbers[1]) > str(numbers[2]), "as text the order is the same as by number"
+    number = {name: release.version for name, release in media.releases.items()}
+    assert len(set(number.values())) == len(number) and number["first"] == 1
+    assert str(number["second"]) > str(number["third"]), "as text the order is that by number"
+    rising = sorted(number, key=number.__getitem__)
+    assert " ".join(rising) == (
+        "first second third flaky unhealthy"
+        " torn garbage missing ends dawdles hangs next sick cuts last"
+    )
     whole = bundle.MANIFEST + bundle.SIGNATURE + bundle.SLOT
     second = media.releases["second"]
     good = bundle.manifest(second.version, second.digest)
@@ -154,10 +162,12 @@ def test_every_false_bundle_is_false_in_one_way(
             text, signature = stream.read(bundle.MANIFEST), stream.read(bundle.SIGNATURE)
         signed = len(text) == bundle.MANIFEST and ed25519.sign(vendor.seed, text) == signature
         size = path.stat().st_size
-        assert (size == whole) is not (what.startswith("short") or what in ("long", "empty")), what
+        assert (size == whole) is not (
+            what.startswith("short") or what in ("long", "order-long", "empty")
+        ), what
         if what.startswith("form"):
             assert signed and text != good, what
-        elif what.startswith("signature") or what == "order-signature":
+        elif what.startswith("signature") or what in ("order-signature", "order-form"):
             assert not signed, what
         elif size == whole:
             assert signed, what
@@ -167,6 +177,11 @@ def test_every_false_bundle_is_false_in_one_way(
         elif what.startswith("content"):
             assert bundle.digest_of(path, bundle.MANIFEST + bundle.SIGNATURE) != second.digest
     assert media.disk().path.stat().st_size > 0
+    missing = Ext4(media.releases["missing"].path, bundle.HEAD, scratch=place)
+    assert "init" not in missing.listdir("/usr/sbin") and not missing.problems()
+    forms = [(media.files / name).read_bytes()[: bundle.MANIFEST]
+             for what, name in media.names.items() if what.startswith("form")]  # fmt: skip
+    assert len(set(forms)) == len(forms)
 
 
 def test_more_files_are_as_many_and_as_large_as_the_letter_leaves_room_for(
@@ -221,6 +236,7 @@ def test_status_is_read(helpers: dict[str, ModuleType]) -> None:
         ("state=trial", "state=unknown"),
         ("try=2", "try=4"),
         ("other=good", "other=fine"),
+        ("other=good", "other=none"),
         ("floor=9\n", ""),
         ("version=12\n", ""),
         ("slot=b\n", "slot=b\nmore=1\n"),

@@ -8,7 +8,7 @@ last, two at a time.
 Files: bundle.py and media.py make what is on the second disk, unit.py asks a unit and compares its
 slots with what it says, delivered.py reads what lies on the disk before anything starts.
 Order: 1 (delivered) → second → third → unhealthy (fails) → flaky (confirmed at its third try) →
-next → back to flaky → without data.
+next → back to flaky → without data, while sick (fails) waits.
 """
 
 from __future__ import annotations
@@ -124,7 +124,8 @@ def idle(machines, deliverable):
         machine.boot()
         found = []
         more = secrets.token_hex(3)
-        for wrong in ("", PASSWORD[:8], f"{PASSWORD}{more}", f"{PASSWORD[:-1]}8", more):
+        for wrong in ("", PASSWORD[:8], f"{PASSWORD}{more}", f"{PASSWORD[:-1]}8", more,
+                      PASSWORD.swapcase()):  # fmt: skip
             try:
                 machine.login("root", wrong, timeout=60)
                 found.append(wrong)
@@ -157,12 +158,14 @@ def cuts(twin, media):
 
 @pytest.fixture(scope="session")
 def lost(unit, machines, second_disk, media):
-    """The unit after its data are lost, switched off; and what it said before."""
+    """The unit after its data are lost, switched off; and what it has to say then: a version waited
+    that is tried in vain."""
     unit.up()
-    before = unit.status()
+    unit.installs(media.path("sick"))
+    due = {**unit.status(), "other": "failed"}
     unit.say("sync")
     unit.machine.power_cut()
     disk = unit.machine.flatten()
     unit.layout.fill(disk, "data", secrets.choice((bytes, secrets.token_bytes)))
     machine = on_bench(machines, "lost", disk, second_disk)
-    return Unit(machine, unit.layout, unit.releases, []), before
+    return Unit(machine, unit.layout, unit.releases, []), due

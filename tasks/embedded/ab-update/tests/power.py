@@ -19,6 +19,7 @@ from benchflow.bench.lanes import Step
 from benchflow.boot import GuestError
 
 CUTS_WHILE_WRITING = 6
+CUTS_WHILE_STARTING = 4
 #: When the power goes around the first start of a new version.
 MOMENTS = ("at once", "early", "late", "at its confirmation")
 #: [R26] How many sectors may change outside of slots and data in one step, and how many of them
@@ -52,7 +53,7 @@ class Cuts:
         self._machine = unit.machine
         self._media, self._place = media, media.place
         self._kept: dict[str, list[str]] = {}
-        self._floor, self._seconds = 0, 0.0
+        self._floor, self._seconds, self._start_seconds = 0, 0.0, 0.0
 
     def steps(self) -> dict[str, Step]:
         """`start`, `crash`, MOMENTS (the first returns Stages), cuts while writing, `updated`."""
@@ -72,11 +73,14 @@ class Cuts:
 
     def _start(self) -> str:
         """What the health scripts have written down once the unit was started again."""
+        began = time.monotonic()
         self._unit.start()
+        self._start_seconds = time.monotonic() - began
         return self._unit.say(f"cat {self._place}/order")
 
     def _crash(self) -> None:
-        """[R19], on a version that was confirmed after a trial."""
+        """[R19], on a version that was confirmed after a trial. And the mains fail while it starts,
+        more often than it had tries: it starts from then on [R20]."""
         unit = self._unit
         before = unit.status()
         unit.add(secrets.token_hex(8))
@@ -86,6 +90,17 @@ class Cuts:
         assert self._machine.boots > boots, "a crash did not restart it [R19]"
         after = unit.status()
         assert after == before, f"after a crash it says {after}, and {before} is due [R19]"
+        for _ in range(CUTS_WHILE_STARTING):
+            self._machine.power_cut()
+            self._machine.boot()
+            time.sleep(self._start_seconds * (50 + secrets.randbelow(40)) / 100)
+        self._machine.power_cut()
+        unit.start(90)
+        after = unit.status()
+        assert after == before, (
+            f"after cuts in its start it says {after}, and {before} is due [R20]"
+        )
+        unit.whole(after)
         unit.keeps_records()
 
     def _ready(self) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import secrets
 from pathlib import PurePosixPath
+from types import SimpleNamespace
 
 from unit import parse_status, same
 
+from benchflow.bench.account_files import ways_in
 from benchflow.bench.guest import SPOILT
 
 #: A script's ten seconds, and what a restart may take that begins then. [R20]
@@ -15,26 +18,92 @@ SCRIPT_SECONDS, RESTART_SECONDS = 10, 10
 TRIALS_SECONDS = 240
 
 
-#: Where a slot's system lies.
+#: Where a slot's system lies; and where its programs do, of which nothing may come from elsewhere.
 _SYSTEM = ("/bin", "/sbin", "/lib", "/lib64", "/usr", "/etc", "/boot", "/opt")
+_PROGRAMS = ("/bin", "/sbin", "/lib", "/lib64", "/usr", "/usr/bin", "/usr/sbin", "/usr/lib",
+             "/boot", "/boot/vmlinuz", "/sbin/init", "/bin/sh")  # fmt: skip
+
+
+class Mounts:
+    """What is mounted where on a unit, by the kernel's own tables."""
+
+    def __init__(self, unit) -> None:
+        self._unit = unit
+        numbers = [line.split() for line in unit.say("cat /proc/partitions").splitlines()]
+        self._names = {f"{row[0]}:{row[1]}": row[3] for row in numbers if len(row) == 4}
+        rows = [line.split() for line in unit.say("cat /proc/self/mountinfo").splitlines()]
+        #: Place to (name of the device, folder in it); of several at a place the last is seen.
+        self.at = {row[4]: (self._names.get(row[2], row[2]), row[3]) for row in rows}
+
+    def partition(self, name: str) -> int | None:
+        """The number of the unit's partition that is a device, or that lies under it."""
+        if found := re.fullmatch(r"vda(\d+)", name):
+            return int(found[1])
+        block = f"/sys/class/block/{name}"
+        if re.fullmatch(r"dm-\d+", name):
+            under = {self.partition(one) for one in self._unit.say(f"ls {block}/slaves").split()}
+            return under.pop() if len(under) == 1 else None
+        if re.fullmatch(r"loop\d+", name):
+            return self.partition(self.under(self._unit.say(f"cat {block}/loop/backing_file")))
+        return None
+
+    def under(self, path: str) -> str:
+        """The name of the device on which a path without links lies."""
+        places = (f"{one}" for one in (PurePosixPath(path), *PurePosixPath(path).parents))
+        return next((self.at[place][0] for place in places if place in self.at), "nothing")
 
 
 def the_system_is_the_slots(unit) -> None:
     """[R6], [R8], by the kernel's own table of mounts and of partitions."""
-    numbers = [line.split() for line in unit.say("cat /proc/partitions").splitlines()]
-    names = {f"{row[0]}:{row[1]}": row[3] for row in numbers if len(row) == 4}
-    slot = unit.layout.numbers.get(f"slot-{unit.status()['slot']}")
-    for line in unit.say("cat /proc/self/mountinfo").splitlines():
-        device, root, place = line.split()[2:5]
-        disk = re.fullmatch(r"[a-z]+(\d+)", names.get(device, ""))
-        if disk is None or not names[device].startswith("vda"):
-            continue
-        if place == "/":
-            found = (int(disk[1]), root)
-            same(found, (slot, "/"), "partition, and folder in it, of which / is [R6]")
-        elif int(disk[1]) != slot:
-            inside = any(place == one or place.startswith(f"{one}/") for one in _SYSTEM)
-            assert not inside, f"{place} comes from {names[device]}, not from the slot [R8]"
+    mounts, numbers = Mounts(unit), unit.layout.numbers
+    slot = numbers.get(f"slot-{unit.status()['slot']}")
+    for place, due in (("/", slot), ("/data", numbers.get("data"))):
+        name, root = mounts.at.get(place, ("nothing", "/"))
+        found = (mounts.partition(name), root)
+        same(found, (due, "/"), f"partition, and folder in it, of which {place} is [R6]")
+    for place, (name, _) in mounts.at.items():
+        inside = any(place == one or place.startswith(f"{one}/") for one in _SYSTEM)
+        if inside and name.startswith("vda"):
+            same(mounts.partition(name), slot, f"partition from which {place} comes [R8]")
+    look = f"for one in {' '.join(_PROGRAMS)} $(command -v update) $(command -v record)"
+    for path in unit.say(f"{look}; do [ ! -e $one ] || readlink -f $one; done").splitlines():
+        name = mounts.under(path)
+        same(mounts.partition(name), slot, f"partition from which {path} comes, by {name} [R8]")
+
+
+def nobody_else_can_log_in(unit) -> None:
+    """By the accounts that a unit has when it runs: they may be made when it starts."""
+
+    def text(path: str) -> str:
+        return unit.machine.shell.run(f"cat {path} 2>/dev/null").stdout
+
+    running = SimpleNamespace(
+        exists=text, stat=lambda path: SimpleNamespace(kind="file"), read_text=text
+    )
+    found = ways_in(running)
+    assert not found, f"on the running unit: {found}; root alone, with the one password [R5]"
+
+
+def odd_records(unit) -> None:
+    """One with blanks at its ends, and four at once: each that is acknowledged is there, by its
+    number. What comes of them is what is kept from then on: later checks ask for other things."""
+    try:
+        unit.add(f"  {secrets.token_hex(4)}  ")
+        _records_at_once(unit)
+        unit.keeps_records()
+    finally:
+        unit.records[:] = [line.partition(" ")[2] for line in unit.listed()]
+
+
+def _records_at_once(unit) -> None:
+    texts = [secrets.token_hex(6) for _ in range(4)]
+    adds = " ".join(f"{{ record add {text} >/run/bench-record-{text}; }} &" for text in texts)
+    unit.say(f"{adds} wait", 60)
+    said = {unit.say(f"cat /run/bench-record-{text}"): text for text in texts}
+    first = len(unit.records) + 1
+    due = [f"ok {number}" for number in range(first, first + len(texts))]
+    same(sorted(said), sorted(due), "what is said to four who add at once [R21]")
+    unit.records.extend(said[one] for one in due)
 
 
 def what_is_mounted_where(unit, word) -> None:
@@ -99,9 +168,13 @@ def a_version_that_is_healthy_at_the_third_try(unit, media) -> None:
         unit.say(f"rm -f {media.place}/flaky")
         unit.installs(media.path("flaky"))
         unit.leave()
-        unit.await_word(media.words["flaky"], 90)
-        what = "a script that did not end was not stopped, or it did not restart [R20]"
-        unit.awaits_restart(SCRIPT_SECONDS + RESTART_SECONDS, what)
+        for seconds, what in (
+            (SCRIPT_SECONDS + RESTART_SECONDS, "a script that did not end was not stopped, or"),
+            (RESTART_SECONDS, "a script ended with status 3, and"),
+        ):
+            boots = unit.machine.boots
+            unit.await_word(media.words["flaky"], 90)
+            unit.awaits_restart(seconds, f"{what} it did not restart [R20]", boots)
         unit.enter(TRIALS_SECONDS)
         unit.runs(media.releases["flaky"])
         same(unit.say(f"cat {media.place}/flaky"), "3", "tries that it took [R16]")
@@ -121,8 +194,25 @@ def what_a_trial_says_of_itself(unit, media) -> None:
     same(unit.say(f"cat {media.place}/media"), media.word, "/media during a trial [R20]")
 
 
+def an_interrupted_installation(unit, media) -> None:
+    """Killed while it writes: there is no whole version then, and no other is at work."""
+    unit.say(
+        f"update install {media.path('next')} >/dev/null 2>&1 & p=$!;"
+        " until update status | grep -qx other=none || ! kill -0 $p 2>/dev/null; do :; done;"
+        " kill -9 $p 2>/dev/null; wait $p 2>/dev/null; sleep 10", 120,
+    )  # fmt: skip
+    status = unit.status()
+    assert status["other"] in ("none", "ready"), f"killed while it wrote [R13]: {status}"
+    unit.whole(status)
+    said = unit.install(media.path("next"))
+    if said:
+        unit.restart()  # What was left behind is not asked for again.
+    same(said, 0, "status of an installation after one that was killed [R10, R12]")
+
+
 def one_at_a_time(unit, media, shared) -> None:
     shared["before next"] = unit.now()
+    an_interrupted_installation(unit, media)
     done = "/run/bench-done"
     install = f"update install {media.path('next')} >/dev/null 2>&1; echo $?"
     both = unit.say(
@@ -144,6 +234,37 @@ def one_at_a_time(unit, media, shared) -> None:
     found = (status["other"], status["other_version"])
     same(found, ("ready", str(media.releases["next"].version)), "what was installed [R12, R13]")
     unit.whole(status)
+
+
+def back_to_the_version_before(unit, media, runs) -> None:
+    """With the next start: that it comes of a power cut makes no difference, nor does it that
+    somebody says it twice, or that a bundle is refused after it."""
+    unit.say("update rollback")
+    unit.say("update rollback")
+    same(unit.install(media.path("late")), 14, "status for a new version of other content [R11]")
+    unit.cut()
+    status = unit.runs(runs)
+    found = (status["other"], status["try"], status["other_version"])
+    due = ("good", "0", str(media.releases["next"].version))
+    same(found, due, "status after going back [R13, R15]")
+    if runs is media.releases["flaky"]:
+        same(unit.say(f"cat {media.place}/flaky"), "3", "runs of its health script [R15, R20]")
+    the_system_is_the_slots(unit)
+    unit.whole(status)
+    unit.keeps_records()
+
+
+def the_data_are_lost(unit, media, due) -> None:
+    """Slots, floor and tries are as if nothing had been, though a version waited."""
+    unit.start(TRIALS_SECONDS)
+    same(unit.status(), due, "status after the data were lost [R14, R16, R24]")
+    spoilt = SPOILT in unit.machine.console.since(0)
+    tries = unit.say(f"cat {media.place}/sick")
+    assert spoilt or tries == "3", f"{tries} tries of the version that waited [R16, R24]"
+    same(unit.say("hostname"), "unit", "the host name without a configuration [R22, R24]")
+    unit.whole(due)
+    unit.keeps_records()
+    unit.add(secrets.token_hex(8))
 
 
 def refused(unit, media, status: int, kind: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -45,6 +46,8 @@ def parse_status(text: str) -> dict[str, str]:
     status = {key: value.strip() for key, value in rows}
     odd = [key for key, values in VALUES.items() if status[key] not in values]
     assert not odd, f"{odd} have values that [R13] does not know: {text!r}"
+    nothing = status["other"] == "none" and status["other_version"] != "-"
+    assert not nothing, f"a version of a slot that holds none [R13]: {text!r}"
     return status
 
 
@@ -99,9 +102,13 @@ class Unit(GuestWithTries):
         self.machine.power_cut()
         self.start(seconds)
 
-    def awaits_restart(self, seconds: float, what: str) -> None:
-        """Wait until the machine starts again; AssertionError with `what` when it does not."""
-        boots, deadline = self.machine.boots, self.machine.deadline(seconds)
+    def awaits_restart(self, seconds: float, what: str, boots: int | None = None) -> None:
+        """Wait until the machine starts again; AssertionError with `what` when it does not.
+
+        `boots`: its starts before what is waited for, where that may be over already.
+        """
+        boots = self.machine.boots if boots is None else boots
+        deadline = self.machine.deadline(seconds)
         while self.machine.boots == boots and deadline.remaining() > 0:
             time.sleep(0.2)
         assert self.machine.boots > boots, f"no restart within {seconds} s: {what}"
@@ -115,9 +122,10 @@ class Unit(GuestWithTries):
     def status(self) -> dict[str, str]:
         return parse_status(self.say("update status"))
 
-    def install(self, path: str, seconds: float = 60) -> int:
-        """The exit status of `update install`, which has to come within `seconds`."""
-        return self.machine.shell.run(f"update install {path}", timeout=seconds).status
+    def install(self, path: str, seconds: float = 60, folder: str = "/") -> int:
+        """The exit status of `update install` in a folder, which has to come within `seconds`."""
+        command = f"(cd {folder} && update install {shlex.quote(path)})"
+        return self.machine.shell.run(command, timeout=seconds).status
 
     def installs(self, path: str) -> None:
         done = self.machine.shell.run(f"update install {path}", timeout=60)
@@ -134,9 +142,14 @@ class Unit(GuestWithTries):
         assert said == due, f"record add said {said!r}, and {due!r} is due [R21]"
         self.records.append(text)
 
+    def listed(self) -> list[str]:
+        """The lines of `record list`, not stripped: blanks are a record's, too."""
+        said: str = self.machine.shell.run("record list", check=True).stdout
+        return said.strip("\n").splitlines()
+
     def keeps_records(self) -> None:
         """What was acknowledged is there, in order; one more may be, whose word got lost."""
-        lines = self.say("record list").splitlines()
+        lines = self.listed()
         expected = [f"{n} {text}" for n, text in enumerate(self.records, 1)]
         assert lines[: len(expected)] == expected, (
             f"record list says {lines!r}, and acknowledged were {expected!r} [R21, R25]"
