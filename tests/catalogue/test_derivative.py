@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import gzip
 import hashlib
 import lzma
 import re
-import socket
 import subprocess
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -218,7 +215,7 @@ def test_an_archive_of_this_run(helpers: dict[str, ModuleType], key: Any, tmp_pa
             assert openpgp_text(helpers, answer.read(), key)["origin"] == "Other"
         with urllib.request.urlopen(f"{base}{place}/{delivered.INDEX}") as answer:
             assert b"Package: new-one\n" in answer.read()
-        publisher.put("alke", "pool/a+b.deb", b"a plus")
+        publisher.serve("alke", "pool/a+b.deb", b"a plus")
         with urllib.request.urlopen(f"{base}{publisher.path('alke', 'pool/a%2bb.deb')}") as answer:
             assert answer.read() == b"a plus"
         assert not publisher.marked("here")
@@ -229,32 +226,6 @@ def test_an_archive_of_this_run(helpers: dict[str, ModuleType], key: Any, tmp_pa
             urllib.request.urlopen(f"{base}{place}/InRelease")
         urllib.request.urlopen(f"{base}/mark/here").close()
     finally:
-        publisher.close()
-
-
-@pytest.mark.needs("time")
-def test_a_guest_cannot_have_connections_without_end(helpers: dict[str, ModuleType]) -> None:
-    module = helpers["publisher"]
-    publisher = module.Publisher({}, {})
-    place, held = ("127.0.0.1", publisher.port), []
-    try:
-        for _ in range(module.CONNECTIONS_MAX):
-            wire = socket.create_connection(place, timeout=10)
-            held.append(wire)
-        with socket.create_connection(place, timeout=10) as wire:
-            assert wire.recv(1) == b""
-        held.pop().close()
-        deadline = time.monotonic() + 10
-        answer = b""
-        while not answer and time.monotonic() < deadline:  # its thread has to see the end first
-            with socket.create_connection(place, timeout=10) as wire:
-                wire.sendall(b"GET /mark/here HTTP/1.0\r\n\r\n")
-                with contextlib.suppress(ConnectionError):
-                    answer = wire.recv(100)
-        assert answer.startswith(b"HTTP/1.1 200 ")
-    finally:
-        for wire in held:
-            wire.close()
         publisher.close()
 
 

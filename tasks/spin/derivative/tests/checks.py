@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import secrets
 
-from cutting import START_SECONDS, UPGRADE_SECONDS
+from cutting import START_SECONDS, UPGRADE_SECONDS, at_drawn_moments
 from debs import Deb
 from delivered import SUITES, never_ends
 from owned import not_a_packages
 from refusing import hold_from, spoil, still_one, tampered
 from releases import ALKE, CONTENT, debians, not_as_ordered, not_the_content, not_unchanged
+from second import changed_package_is_refused, mirrors_hold, name_stays, ours_come_first
 from station import PORT
 
 from benchflow.bench.packed_secrets import disk_has_secret, forms, has_secret
@@ -98,19 +99,13 @@ def test_what_is_installed(station):
 def test_every_file_of_ours_is_a_packages(station, image):
     alien = not_a_packages(image("/app/out/station.img").ext4())
     assert not alien, f"{alien[:8]} belong to no package [R7]"
-    names = " ".join(ALKE)
-    assert station.say(f"dpkg --verify {names}", 120) == "", "dpkg --verify finds changes [R7]"
+    wrong = station.say(f"dpkg --verify {' '.join(ALKE)}", 120)
+    assert wrong == "", f"dpkg --verify finds {wrong[:200]} [R7]"
 
 
 @check("packaged", proves=["R6"])
 def test_base_files_cannot_take_the_name_away(station, word):
-    name = word("base-more")
-    deb = Deb(name, "1", {"/usr/lib/os-release": "ID=debian\n"}, fields={"Replaces": "base-files"})
-    station.machine.shell.write_file("/tmp/more.deb", deb.pack(), 120)
-    station.run("dpkg -i /tmp/more.deb", 120)
-    station.is_called("holm 1.0 alke", "with another /usr/lib/os-release")
-    station.run(f"dpkg --purge {name}; rm /tmp/more.deb", 120)
-    station.is_called("holm 1.0 alke", "and when that is gone again")
+    name_stays(station, word("base-more"), "holm 1.0 alke")
 
 
 @milestone("service", weight=1, requires=["boots"], proves=["R8"], title="The registers")
@@ -242,20 +237,7 @@ def test_the_key_of_two_and_an_expired_release(bench):
 
 @check("trust", proves=["R14", "R17"])
 def test_a_package_that_was_changed(station, publisher, word, nonce):
-    name, good = word("own"), nonce()
-    deb = Deb(name, "1.0", {f"/usr/share/{name}": good})
-    other = Deb(name, "1.0", {f"/usr/share/{name}": nonce()}).pack()
-    publisher.offer("alke", deb)
-    publisher.publish_all("alke", "bookworm")
-    place = f"pool/bench/{deb.file_name}"
-    publisher.put("alke", place, other)
-    station.update("an archive that is in order again [R17]")
-    assert station.apt(f"install {name}") != 0 and station.version(name) is None, (
-        "a package was installed that has not the SHA-256 of the index [R14]"
-    )
-    publisher.put("alke", place, deb.pack())
-    assert station.apt(f"install {name}") == 0, "the right package is not taken any more [R17]"
-    assert station.say(f"cat /usr/share/{name}") == good, "it has another content [R14]"
+    changed_package_is_refused(station, publisher, "alke", word("own"), (nonce(), nonce()))
 
 
 @milestone("forward", weight=2, requires=["supply"], proves=["R16", "R17"], title="Never backwards")
@@ -346,11 +328,12 @@ def test_it_still_takes_packages_of_one(settled, publisher, word):
 
 
 @milestone("release", weight=3, requires=["supply"], proves=["R19"], title="From 1.0 to 2.0")
-def test_the_upgrade(ready, metric, cut):
+def test_the_upgrade(ready, metric, cut, shared):
     began = ready.machine.elapsed
     status = ready.upgrade(UPGRADE_SECONDS)
     assert status == 0, f"holm-upgrade: {status} [R19], {ready.upgrade_log()}"
-    metric("upgrade_seconds", ready.machine.elapsed - began)
+    shared["upgrade_seconds"] = ready.machine.elapsed - began
+    metric("upgrade_seconds", shared["upgrade_seconds"])
     ready.is_called("holm 2.0 bris", "after holm-upgrade, [R19]")
 
 
@@ -416,13 +399,15 @@ def test_it_starts_as_two(ready, site):
     assert said == ["version 2.0"], f"restarted, the service says {said} [R27]"
 
 
-@check("retired", proves=["R26"])
-def test_the_old_key_is_worth_nothing(ready, publisher, bench):
+@check("retired", proves=["R13", "R14", "R15", "R26"])
+def test_the_old_key_is_worth_nothing(ready, publisher, bench, word, nonce):
     ready.online()
     publisher.publish_all("bris", "bookworm")
     ready.update()
     bench.refuses(bris="alke", bookworm="alke")
     bench.refuses(bris="base", bookworm="bris")
+    bench.refuses(bris="unsigned", bookworm="origin")
+    changed_package_is_refused(ready, publisher, "bris", word("own"), (nonce(), nonce()))
 
 
 @check("retired", proves=["R26", "R27"])
@@ -440,6 +425,13 @@ def test_packages_of_two_are_taken(ready, publisher, site, word, nonce):
     assert found == "3.2", f"apt-get upgrade left {site.ahead} {found}; bris has 3.2 [R27]"
 
 
+@check("retired", proves=["R6", "R9", "R10", "R11"])
+def test_it_keeps_to_what_a_one_did(ready, publisher, word, nonce):
+    ours_come_first(ready, publisher, word("both"), word("holm"), nonce())
+    mirrors_hold(ready, publisher, word("own"))
+    name_stays(ready, word("base-more"), "holm 2.0 bris")
+
+
 @milestone("line", weight=2, requires=["release"], proves=["R28"], title="Cut off while it fetches")
 def test_power_goes_while_it_fetches(ready, publisher, site):
     ready.machine.restore("ready")
@@ -450,7 +442,7 @@ def test_power_goes_while_it_fetches(ready, publisher, site):
     ready.until(lambda: len(seen) > 2, UPGRADE_SECONDS, "third package")
     ready.machine.power_cut()
     publisher.down = True
-    publisher.release_held()
+    publisher.let_go()
     ready.start(START_SECONDS)
     ready.until(lambda: ready.machine.elapsed > 60, 120, "a minute without the archives")
     publisher.down = False
@@ -465,9 +457,18 @@ def test_it_is_a_whole_two_after_it(ready, site):
 
 @check("line", proves=["R28", "R30"])
 def test_all_is_there_after_it(ready, site):
-    site.registers_are_there(ready)
-    site.settings_are_there(ready)
-    site.configuration_is_right(ready)
+    site.all_is_carried(ready)
+
+
+@check("line", proves=["R28", "R30"])
+def test_power_goes_at_drawn_moments(ready, publisher, site, shared):
+    ready.machine.restore("ready")
+    ready.port = site.port
+    publisher.publish_all(*SUITES)
+    at_drawn_moments(ready, site, shared["upgrade_seconds"])
+    missing = site.whole(ready)
+    assert not missing, f"cut off at drawn moments, not a whole 2.0 [R22], [R28]: {missing}"
+    site.all_is_carried(ready)
 
 
 @milestone("power", weight=3, requires=["release"], proves=["R28", "R29"], title="Cut off twice")

@@ -1,7 +1,8 @@
-"""Power that goes while a station upgrades, on a station of its own beside the first one."""
+"""Power that goes while a station upgrades."""
 
 from __future__ import annotations
 
+import secrets
 from concurrent.futures import Future
 from dataclasses import dataclass
 
@@ -38,3 +39,19 @@ def while_it_installs(station: Station, site: Site, publisher: Publisher) -> Non
     station.machine.power_cut()
     station.start(START_SECONDS)
     site.becomes_whole(station, UPGRADE_SECONDS)
+
+
+def at_drawn_moments(station: Station, site: Site, seconds: float) -> None:
+    """Soon after an upgrade has begun; and somewhere in what takes it up, by how many `seconds` one
+    took. Nobody calls it again."""
+    station.begin_upgrade()
+    _cut_after(station, 6 + secrets.randbelow(5))
+    _cut_after(station, secrets.randbelow(int(seconds) + 3))
+    site.becomes_whole(station, 400)
+
+
+def _cut_after(station: Station, seconds: float) -> None:
+    moment = station.machine.elapsed + seconds
+    station.until(lambda: station.machine.elapsed > moment, 600, "moment for a power cut", 0.2)
+    station.machine.power_cut()
+    station.start(START_SECONDS)

@@ -43,13 +43,13 @@ def tampered(publisher, name, suite, what, stranger) -> None:
     elif what in ("unsigned", "detached"):
         text = publisher.publish(suite).encode()
         publisher.files.pop(publisher.path(suite, f"dists/{suite}/InRelease"))
-        publisher.put(suite, f"dists/{suite}/Release", text)
+        publisher.serve(suite, f"dists/{suite}/Release", text)
         if what == "detached":
-            publisher.put(suite, f"dists/{suite}/Release.gpg", stranger.detached(text))
+            publisher.serve(suite, f"dists/{suite}/Release.gpg", stranger.detached(text))
     else:
         publisher.publish(suite)
         index = publisher.index(suite).replace("made for one trial", "made by somebody")
-        publisher.put(suite, f"dists/{suite}/{INDEX}", index.encode())
+        publisher.serve(suite, f"dists/{suite}/{INDEX}", index.encode())
 
 
 class Bench:

@@ -67,6 +67,7 @@ class Site:
         self.local = f"holm-local-{token}"
         self.extra = f"extra-{token}"
         self.ahead = f"ahead-{token}"
+        self.by_hand = f"by-hand-{token}"
         self.kept, self.renewed = f"/etc/{self.local}/kept.conf", f"/etc/{self.local}/new.conf"
         self.words = {step: f"held-{step}-{secrets.token_hex(8)}" for step in ("pre", "post")}
         self.program = f"/usr/bin/{self.local}"
@@ -108,6 +109,9 @@ class Site:
         assert station.apt(f"install {self.local} {self.extra} {self.ahead}") == 0, (
             "packages of both archives cannot be installed [R9]"
         )
+        # Of no archive: what an administrator has installed on his own [R22].
+        station.machine.shell.write_file("/tmp/own.deb", Deb(self.by_hand, "1").pack(), 120)
+        station.say("dpkg -i /tmp/own.deb && rm /tmp/own.deb", 120)
         # Singly: the service ends a connection after 10 s, and what is asked anew is added twice.
         for register, number in self.registers.items():
             said = station.ask(f"add {register} {number}")
@@ -142,8 +146,8 @@ class Site:
             return str(error)
         offered = station.publisher.suites["bris"]
         wanted = {name: package.version for name, package in offered.packages.items()}
-        wanted |= {self.local: "2.0", self.extra: "3.1", self.ahead: "3.0"}
-        for name in (*BRIS, self.local, self.extra, self.ahead):
+        wanted |= {self.local: "2.0", self.extra: "3.1", self.ahead: "3.0", self.by_hand: "1"}
+        for name in (*BRIS, self.local, self.extra, self.ahead, self.by_hand):
             if there.get(name) != wanted.get(name, BRIS.get(name)):
                 return f"{name} {wanted.get(name)}: {there.get(name)} is installed"
         return ""
@@ -172,7 +176,8 @@ class Site:
             assert station.machine.alive, "it switched itself off"
             try:
                 missing = self.whole(station)
-            except CommandFailed as error:  # what is asked is being replaced, /etc/os-release too
+            except (CommandFailed, AssertionError) as error:
+                # What is asked is being replaced, or a package is between two states.
                 missing = str(error)
             time.sleep(1)
         missing = missing and self.two(station)
@@ -224,7 +229,12 @@ class Site:
         )
         assert read("/home/keeper/note").decode() == self.note, "/home/keeper/note changed [R25]"
         line = station.say("cat /etc/holm/mirrors/holm")
-        assert line == station.publisher.url("holm"), f"mirrors/holm: {line[:200]!r} [R9]"
+        assert line == station.publisher.archive("holm"), f"mirrors/holm: {line[:200]!r} [R9]"
+
+    def all_is_carried(self, station: Station) -> None:
+        self.registers_are_there(station)
+        self.settings_are_there(station)
+        self.configuration_is_right(station)
 
     def nothing_is_left(self, station: Station) -> None:
         """Nothing that was not there before, but what packages and Debian's programs have; what

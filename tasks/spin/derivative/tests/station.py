@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from shlex import quote
 
-from publisher import AHEAD, HOST, Publisher
+from publisher import AHEAD, Publisher
 
 from benchflow.boot import Disk, GuestError, Machine, Nic
 
@@ -71,12 +71,9 @@ class Station:
 
     def call(self, word: str) -> str:
         """bash that asks the bench for a mark, and goes on when it is answered."""
-        place = self.publisher.mark(word)
-        request = f"GET {place} HTTP/1.0\\r\\n\\r\\n"
-        return (
-            f"exec 3<>/dev/tcp/{HOST}/{self.publisher.port} && printf '{request}' >&3 "
-            "&& read -r answer <&3"
-        )
+        request = f"GET /mark/{word} HTTP/1.0\\r\\n\\r\\n"
+        where = f"{self.publisher.host}/{self.publisher.port}"
+        return f"exec 3<>/dev/tcp/{where} && printf '{request}' >&3 && read -r answer <&3"
 
     def until(
         self, question: Callable[[], object], seconds: float, what: str, pause: float = 1.0
@@ -106,7 +103,7 @@ class Station:
         """Its archives are `publisher`'s from now on."""
         self.publisher = publisher
         for archive in ("holm", "base"):
-            self.write(f"/etc/holm/mirrors/{archive}", publisher.url(archive) + "\n")
+            self.write(f"/etc/holm/mirrors/{archive}", publisher.archive(archive) + "\n")
 
     def apt(self, words: str, seconds: float = 180) -> int:
         """The status of `apt-get`, asked nothing and told nothing else."""
