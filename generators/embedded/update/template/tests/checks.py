@@ -134,7 +134,7 @@ def test_tries_begin_again(bench):
 # ---- returns ---------------------------------------------------------------------------------
 
 
-@milestone("returns", weight=2, requires=["tries"], proves=["R10"], title="It falls back")
+@milestone("returns", weight=2, requires=["installs"], proves=["R10"], title="It falls back")
 def test_to_what_was_confirmed(bench):
     core.to_what_was_confirmed(bench)
 

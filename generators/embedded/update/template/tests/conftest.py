@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import random
 import secrets
+from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import station as stations
@@ -17,6 +19,16 @@ from flash import Flash
 from benchflow.boot import Disk, Nic
 
 _MADE = Path("/opt/station")
+_FAILED: set[str] = set()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, Any, None]:
+    yield
+    if call.excinfo is not None:
+        _FAILED.add(item.nodeid)
 
 
 @pytest.fixture(scope="session")
@@ -41,8 +53,8 @@ def whole_bench(machines, deliverable, work):
 
 
 @pytest.fixture
-def bench(whole_bench):
-    """The bench, with a new unit that was started once."""
+def bench(whole_bench, request):
+    """The bench, with a new unit that was started once; what it says is looked at in the end."""
     station = whole_bench.station
     station.flash.let_go()
     station.flash.log = station.flash.faulty = None
@@ -53,3 +65,5 @@ def bench(whole_bench):
     whole_bench.fresh()
     yield whole_bench
     station.flash.let_go()
+    if request.node.nodeid not in _FAILED:
+        whole_bench.same("all of it")

@@ -19,7 +19,8 @@ MB = 112
 PROGRAM = f"/usr/bin/{WORD}"
 #: Gives the flash to the kernel, and stays.
 _NBD = """
-import fcntl, socket, sys
+import fcntl, os, socket, sys
+open("/run/board/kept", "w").write(str(os.getpid()))
 line = socket.create_connection(("10.0.2.2", int(sys.argv[1])))
 line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 device = open("/dev/nbd0", "r+b", buffering=0)
@@ -39,9 +40,9 @@ done
 for place in /proc/[0-9]*; do
     pid=${place#/proc/}
     case $kept in *" $pid "*) continue ;; esac
-    [ -n "$(readlink $place/exe)" ] && kill -9 $pid
+    [ -e "$place/exe" ] && kill -9 $pid
 done 2> /dev/null
-sed -e 's/^[^ ]* //; s/ .*//' /proc/mounts | sort -r | while read -r place; do
+cmp -s /proc/mounts /run/board/all-mounts || sed -e 's/^[^ ]* //; s/ .*//' /proc/mounts | sort -r | while read -r place; do
     grep -qxF "$place" /run/board/mounts || umount -l "$place"
 done
 find /run /tmp /dev/shm -mindepth 1 -maxdepth 1 ! -name board -exec rm -rf {} + 2> /dev/null
@@ -105,15 +106,14 @@ class Station:
         self.run("insmod /usr/lib/nbd.ko nbds_max=1; mkdir /run/board; mount -o remount,ro /")
         self.run(
             f"setsid python3 -IS /usr/lib/board-flash.py {self.flash.port} {FLASH} "
-            "< /dev/null > /dev/null 2>&1 & echo $! > /run/board/kept; ln -s nbd0 /dev/flash"
+            "< /dev/null > /dev/null 2>&1 & ln -s nbd0 /dev/flash"
         )
         done = self.run(
             f"n=0; while [ $n -lt 60 ] && [ \"$(blockdev --getsize64 /dev/nbd0)\" != {FLASH} ]; "
-            "do n=$((n + 1)); sleep 0.5; done; pgrep -f board-flash.py > /run/board/kept; "
-            "sed -e 's/^[^ ]* //; s/ .*//' /proc/mounts > /run/board/mounts; "
-            "pgrep -f board-flash.py | wc -l; blockdev --getsize64 /dev/nbd0", 90
+            "do n=$((n + 1)); sleep 0.3; done; blockdev --getsize64 /dev/nbd0; "
+            "sed -e 's/^[^ ]* //; s/ .*//' /proc/mounts > /run/board/mounts; cat /proc/mounts > /run/board/all-mounts", 90
         )  # fmt: skip
-        assert done[1].split()[-1] == str(FLASH), f"the unit has no flash: {done}"
+        assert done[1].split()[-1:] == [str(FLASH)], f"the unit has no flash: {done}"
 
     def run(self, command: str, seconds: float = 60) -> tuple[int, str, str]:
         done = self.machine.shell.run_apart(command, timeout=seconds)
@@ -127,6 +127,20 @@ class Station:
     def call(self, *words: str, seconds: float = 90) -> tuple[int, str, str]:
         """The program, called by root."""
         return self.run(" ".join([WORD, *map(shlex.quote, words)]), seconds)
+
+    def begin(self, *words: str) -> None:
+        """A call in the background; `ended` waits for its status."""
+        line = " ".join([WORD, *map(shlex.quote, words)])
+        self.run(
+            f"rm -f /run/board/end; ( {line}; echo $? > /run/board/end ) "
+            "< /dev/null > /dev/null 2>&1 &"
+        )
+
+    def ended(self, seconds: float = 60) -> int:
+        """-1 where the call did not end in time."""
+        wait = "n=0; while [ $n -lt 400 ] && [ ! -s /run/board/end ]; do n=$((n + 1)); sleep 0.2; done"
+        said = self.run(f"{wait}; cat /run/board/end", 2 * seconds + 60)[1]
+        return int(said) if said.strip().isdigit() else -1
 
     def bring(self, files: dict[str, bytes | str]) -> str:
         """A folder with these files; a text is the target of a link."""
@@ -152,6 +166,10 @@ class Station:
     def tidy(self) -> None:
         """What was brought goes."""
         self.run("rm -rf /run/board/in*")
+
+    def deadline(self, seconds: float):
+        """What is left of so many seconds."""
+        return self.machine.deadline(seconds)
 
     def set_clock(self, seconds: int) -> None:
         self.run(f"date -s @{seconds}")
