@@ -31,6 +31,8 @@ class Bench:
         self.about = about
         self.model = Model(first, about, vendor.keys["main"])
         self.ending = AXES["ending"]
+        self.open = False
+        """What came of a call is left open: there is nothing to compare in the end."""
         self._last = first.version
         self._ground = b""
 
@@ -41,6 +43,7 @@ class Bench:
         self.station.off()
         self.station.tidy()
         self.vendor.keys["main"] = self.vendor.keys["first"]
+        self.open = False
         self.vendor.signer = "spare" if has("keyring") else "main"
         data = bytearray(self.draw.randbytes(FLASH))
         data[STATE[0] : sum(STATE)] = (b"\0", b"\xff")[AXES["erased"] == "ones"] * STATE[1]

@@ -172,7 +172,11 @@ def test_slots_stay(bench):
 
 
 @milestone(
-    "lasts", weight=2, requires=["installs"], proves=["R13"], title="The power goes while it installs"
+    "lasts",
+    weight=2,
+    requires=["installs"],
+    proves=["R13"],
+    title="The power goes while it installs",
 )
 def test_cut_while_installing(bench):
     core.cut_while_installing(bench)
@@ -228,12 +232,12 @@ def test_one_update_after_the_other(bench):
 
 @check("mixes", proves=["R15"])
 def test_a_first_sequence(bench):
-    mixes.sequence(bench, 14)
+    mixes.sequence(bench, 12)
 
 
 @check("mixes", proves=["R15"])
 def test_a_second_sequence(bench):
-    mixes.sequence(bench, 14)
+    mixes.sequence(bench, 12)
 
 
 # @parts checks mixes

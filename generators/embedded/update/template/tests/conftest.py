@@ -65,5 +65,5 @@ def bench(whole_bench, request):
     whole_bench.fresh()
     yield whole_bench
     station.flash.let_go()
-    if request.node.nodeid not in _FAILED:
+    if request.node.nodeid not in _FAILED and not whole_bench.open:
         whole_bench.same("all of it")

@@ -13,7 +13,13 @@ from ordered import AXES, LAYOUT, SLOTS, STATUS, TRIES, WORD, WRITTEN, has, verb
 
 
 def wrong_calls(bench: Bench) -> None:
-    for words in ((), ("frobnicate",), (verb("install"),), (verb("status"), "x"), (verb("boot"), "x")):
+    for words in (
+        (),
+        ("frobnicate",),
+        (verb("install"),),
+        (verb("status"), "x"),
+        (verb("boot"), "x"),
+    ):
         status, _, wrong = bench.station.call(*words)
         line = " ".join((WORD, *words))
         assert status == STATUS["usage"], f"{line} ended with {status}"
@@ -31,6 +37,7 @@ def a_new_unit(bench: Bench) -> None:
 
 
 def signed_well(bench: Bench) -> None:
+    bench.open = True
     path = bench.station.bring({"x": bench.vendor.bundle(bench.version())}) + "/x"
     status, _ = bench.ask("install", path)
     assert status not in (STATUS["form"], STATUS["distrusted"]), (

@@ -14,6 +14,7 @@ from ordered import AXES, LAYOUT, PATIENCE, SLOTS, STATUS, TRIES, WRITTEN, has, 
 
 
 def keyring(bench: Bench) -> None:
+    bench.open = True
     for name in ("main", "spare"):
         bench.vendor.signer = name
         one = bench.version()
@@ -118,7 +119,12 @@ def board(bench: Bench) -> None:
 
 def serials(bench: Bench) -> None:
     mine = int(bench.about["serial"])
-    for units in (f"{mine + 1}-{mine + 50}", f"1-{mine - 1}", f"{mine}0,1{mine}", f"{mine + 1},7-9"):
+    for units in (
+        f"{mine + 1}-{mine + 50}",
+        f"1-{mine - 1}",
+        f"{mine}0,1{mine}",
+        f"{mine + 1},7-9",
+    ):
         bench.install(bench.version().but(units=units), f"for the units {units}")
     for units in (f"{mine}", f"3,{mine}-{mine + 1}", f"7-9,{mine - 1}-{mine},100000"):
         assert bench.install(bench.version().but(units=units), f"for the units {units}") == 0
@@ -354,5 +360,3 @@ def counter(bench: Bench) -> None:
     room = min(SLOTS[name][1] for name in WRITTEN)
     bench.install(bench.version(), "too large", "too_large", fields={"size": str(room + 1)})
     bench.restart()
-
-

@@ -22,7 +22,9 @@ class Mix:
             return draw.choice(self.old[-3:])
         one = bench.version(lives=draw.random() < 0.75)
         if has("needs") and draw.random() < 0.5:
-            one.more["needs"] = bench.model.floor if draw.random() < 0.7 else bench.above(one.version)
+            one.more["needs"] = (
+                bench.model.floor if draw.random() < 0.7 else bench.above(one.version)
+            )
         if has("epoch") and draw.random() < 0.4:
             one.more["epoch"] = str(max(1, bench.model.epoch + draw.choice((-1, 1, 1))))
         if has("board") and draw.random() < 0.1:
@@ -50,7 +52,8 @@ class Mix:
         if not fault and trial.do("install", offer=offer)[0] == 0 and draw.random() < 0.35:
             bench.cuts(
                 f"the installation of {one.version}", lambda: bench.install(one, **how),
-                lambda model: model.do("install", offer=offer), lambda model: model.overwritten(), 2,
+                lambda model: model.do("install", offer=offer),
+                lambda model: model.overwritten(), 2,
             )  # fmt: skip
         else:
             bench.install(one, fault=fault, **how)
@@ -129,7 +132,7 @@ def sequence(bench: Bench, steps: int) -> None:
 
 def after_all(bench: Bench) -> None:
     """Cuts in one update after the other, until all slots were written twice."""
-    for number in range(4):
+    for number in range(3):
         one = bench.version()
         if number % 2:
             core.cut_install(bench, one, 3)

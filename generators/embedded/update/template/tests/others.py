@@ -51,7 +51,9 @@ def delta(bench: Bench) -> None:
     order = "<" if AXES["endian"] == "little" else ">"
     wrong = b"C" + struct.pack(f"{order}II", len(base.image) - 9, 400)
     if not has("enciphered"):
-        bench.install(near, "with a step out of the base", "damaged", base=base, payload=packed(wrong))
+        bench.install(
+            near, "with a step out of the base", "damaged", base=base, payload=packed(wrong)
+        )
     assert bench.install(near, "a delta", base=base) == 0
     bench.install(bench.version(), "against a version that waits", base=near)
     bench.restart()
@@ -161,16 +163,16 @@ def spoilt_slot(bench: Bench) -> None:
 def torn(bench: Bench) -> None:
     bench.begin(bench.version())
     bench.cuts(
-        "the confirmation", lambda: bench.do("confirm"), lambda model: model.do("confirm"), count=6
+        "the confirmation", lambda: bench.do("confirm"), lambda model: model.do("confirm"), count=4
     )
-    core.cut_install(bench, bench.version(), 6)
+    core.cut_install(bench, bench.version(), 5)
     if bench.model.on_trial:
         bench.do("confirm")
     assert bench.install(bench.version()) == 0
     bench.off()
     bench.cuts(
         "a start", lambda: bench.started("a start", same=False),
-        lambda model: model.do("boot"), count=5,
+        lambda model: model.do("boot"), count=4,
     )  # fmt: skip
 
 
@@ -234,5 +236,3 @@ def read_back(bench: Bench) -> None:
     bench.restart()
     assert bench.install(one, "again, with a flash that is well") == 0
     bench.restart()
-
-

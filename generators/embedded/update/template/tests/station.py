@@ -42,7 +42,8 @@ for place in /proc/[0-9]*; do
     case $kept in *" $pid "*) continue ;; esac
     [ -e "$place/exe" ] && kill -9 $pid
 done 2> /dev/null
-cmp -s /proc/mounts /run/board/all-mounts || sed -e 's/^[^ ]* //; s/ .*//' /proc/mounts | sort -r | while read -r place; do
+cmp -s /proc/mounts /run/board/all-mounts ||
+sed -e 's/^[^ ]* //; s/ .*//' /proc/mounts | sort -r | while read -r place; do
     grep -qxF "$place" /run/board/mounts || umount -l "$place"
 done
 find /run /tmp /dev/shm -mindepth 1 -maxdepth 1 ! -name board -exec rm -rf {} + 2> /dev/null
@@ -59,9 +60,10 @@ case $slot in
 CASES    *) exit ;;
 esac
 mkdir /run/system
-dd if=/dev/nbd0 bs=4096 skip=$place count=$count 2> /dev/null | tar -xf - -C /run/system 2> /dev/null
+exec 2> /dev/null
+dd if=/dev/nbd0 bs=4096 skip=$place count=$count | tar -xf - -C /run/system
 printf '%s' "$slot" > /run/slot
-cd /run/system && ./start 2> /dev/null
+cd /run/system && ./start
 echo "ended $?"
 """
 
@@ -111,7 +113,8 @@ class Station:
         done = self.run(
             f"n=0; while [ $n -lt 60 ] && [ \"$(blockdev --getsize64 /dev/nbd0)\" != {FLASH} ]; "
             "do n=$((n + 1)); sleep 0.3; done; blockdev --getsize64 /dev/nbd0; "
-            "sed -e 's/^[^ ]* //; s/ .*//' /proc/mounts > /run/board/mounts; cat /proc/mounts > /run/board/all-mounts", 90
+            "sed -e 's/^[^ ]* //; s/ .*//' /proc/mounts > /run/board/mounts; "
+            "cat /proc/mounts > /run/board/all-mounts", 90
         )  # fmt: skip
         assert done[1].split()[-1:] == [str(FLASH)], f"the unit has no flash: {done}"
 
@@ -138,7 +141,8 @@ class Station:
 
     def ended(self, seconds: float = 60) -> int:
         """-1 where the call did not end in time."""
-        wait = "n=0; while [ $n -lt 400 ] && [ ! -s /run/board/end ]; do n=$((n + 1)); sleep 0.2; done"
+        wait = "n=0; while [ $n -lt 400 ] && [ ! -s /run/board/end ]"
+        wait += "; do n=$((n + 1)); sleep 0.2; done"
         said = self.run(f"{wait}; cat /run/board/end", 2 * seconds + 60)[1]
         return int(said) if said.strip().isdigit() else -1
 
@@ -158,7 +162,8 @@ class Station:
         self.web.files = {self.web.place(name): made.getvalue()}
         folder = f"/run/board/{name}"
         status, said, wrong = self.run(
-            f"mkdir {folder}; wget -q -O - {self.web.url}/{name} | tar -xf - -C {folder} && echo whole"
+            f"mkdir {folder}; wget -q -O - {self.web.url}/{name} | tar -xf - -C {folder} "
+            "&& echo whole"
         )
         assert said.strip() == "whole", f"the unit cannot fetch a bundle: {status} {wrong[-200:]}"
         return folder
