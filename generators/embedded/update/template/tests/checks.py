@@ -231,6 +231,11 @@ def test_one_update_after_the_other(bench):
 
 
 @check("mixes", proves=["R15"])
+def test_what_hangs_together(bench):
+    mixes.pairs(bench)
+
+
+@check("mixes", proves=["R15"])
 def test_a_first_sequence(bench):
     mixes.sequence(bench, 12)
 

@@ -102,6 +102,7 @@ def trailer(bench: Bench) -> None:
 
 
 def hold(bench: Bench) -> None:
+    bench.due.add("held")
     bench.do("hold")
     bench.install(bench.version(), "while the unit is held")
     bench.restart()
@@ -174,6 +175,7 @@ def needs(bench: Bench) -> None:
 
 
 def floor(bench: Bench) -> None:
+    bench.due.add("floor")
     mine = bench.first
     low, high = bench.version(), bench.version()
     bench.install(Version(mine.version, low.image, more=low.more), "of the first version")
@@ -192,13 +194,12 @@ def floor(bench: Bench) -> None:
 
 
 def epoch(bench: Bench) -> None:
+    bench.due.add("epoch")
     bench.adopt(bench.version())
     high = bench.version().but(epoch="3")
     bench.begin(high)
     bench.do("confirm")
     bench.install(bench.version().but(epoch="2"), "of an epoch that is over")
-    if has("rollback"):
-        bench.do("rollback", what="to an epoch that is over")
     bench.restart()
     assert bench.install(bench.version().but(epoch="3")) == 0
 
@@ -218,6 +219,7 @@ def quarantine(bench: Bench) -> None:
 
 
 def watchdog(bench: Bench) -> None:
+    bench.due.add("watchdog")
     bench.begin(bench.version())
     bench.restart("another try")
     bench.do("confirm")
@@ -253,6 +255,7 @@ def status(bench: Bench, good: bool, what: str) -> None:
 
 def report(bench: Bench) -> None:
     """Compared at each start."""
+    bench.due.add("report")
     bench.begin(bench.version(lives=False))
     for _ in range(TRIES):
         bench.restart("a start after a try in vain")
@@ -279,17 +282,9 @@ def rollback(bench: Bench) -> None:
 
 
 def reset(bench: Bench) -> None:
-    if has("settings") or has("settings-of-version"):
-        bench.do("set", "tone", "a b")
-    if has("hold"):
-        bench.do("hold")
     bench.do("reset", what="of a new unit")
-    if has("settings") or has("settings-of-version"):
-        bench.do("get", "tone")
     for _ in range(2):
         bench.adopt(bench.version())
-    if has("rollback"):
-        bench.do("rollback")
     bench.do("reset")
     bench.restart()
     assert bench.install(bench.version()) == 0
@@ -334,15 +329,13 @@ def settings_of_version(bench: Bench) -> None:
 
 
 def log(bench: Bench) -> None:
+    bench.due.add("log")
     bench.do("log")
     bench.adopt(bench.version())
     bench.begin(bench.version(lives=False))
     for _ in range(TRIES):
         bench.restart("a start after a try in vain")
     bench.do("log")
-    if has("rollback"):
-        bench.do("rollback")
-        bench.do("log")
     for _ in range(3 + (LAYOUT == "golden")):
         bench.adopt(bench.version())
     bench.do("log")
@@ -355,6 +348,7 @@ def log(bench: Bench) -> None:
 
 
 def counter(bench: Bench) -> None:
+    bench.due.add("installs")
     for _ in range(2):
         bench.adopt(bench.version())
     room = min(SLOTS[name][1] for name in WRITTEN)

@@ -119,7 +119,43 @@ class Mix:
         self.bench.do("set", self.draw.choice(names), f"{self.draw.randrange(16**8):x} is it")
 
 
+def pairs(bench: Bench) -> None:
+    """Demands that are easily met one by one, and not together."""
+    bench.asks_for_all()
+    sets = has("settings") or has("settings-of-version")
+    for _ in range(2):
+        bench.adopt(bench.version())
+    if has("staged"):
+        bench.install(bench.version(), word="stage")
+    if sets:
+        bench.do("set", "tone", "a b")
+    if has("hold"):
+        bench.do("hold")
+        if has("staged"):
+            bench.do("apply", what="while the unit is held")
+    if has("rollback"):
+        bench.do("rollback")
+    if has("reset"):
+        bench.do("reset", what="when all sorts of things were asked of the unit")
+        if sets:
+            bench.do("get", "tone", what="after a reset")
+    bench.restart()
+    if has("hold"):
+        bench.do("free")
+    high = bench.version()
+    if has("epoch"):
+        high.more["epoch"] = str(bench.model.epoch + 2)
+    bench.adopt(high)
+    if has("rollback"):
+        bench.do("rollback", what="beside an epoch that has begun" if has("epoch") else "")
+    if has("staged"):
+        bench.do("apply", what="of what was kept all the while")
+    bench.restart()
+    bench.deep()
+
+
 def sequence(bench: Bench, steps: int) -> None:
+    bench.asks_for_all()
     mix = Mix(bench)
     for number in range(steps):
         mix.step()
@@ -131,7 +167,8 @@ def sequence(bench: Bench, steps: int) -> None:
 
 
 def after_all(bench: Bench) -> None:
-    """Cuts in one update after the other, until all slots were written twice."""
+    """Cuts in one update after the other, until each slot was written."""
+    bench.asks_for_all()
     for number in range(3):
         one = bench.version()
         if number % 2:

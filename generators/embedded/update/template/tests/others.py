@@ -104,6 +104,7 @@ def medium(bench: Bench) -> None:
 
 
 def staged(bench: Bench) -> None:
+    bench.due.add("staged")
     bench.do("apply", what="where nothing is kept")
     bench.begin(bench.version())
     one, other = bench.version(), bench.version()
@@ -161,6 +162,7 @@ def spoilt_slot(bench: Bench) -> None:
 
 
 def torn(bench: Bench) -> None:
+    bench.due.add("torn")
     bench.begin(bench.version())
     bench.cuts(
         "the confirmation", lambda: bench.do("confirm"), lambda model: model.do("confirm"), count=4
