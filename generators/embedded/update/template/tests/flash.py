@@ -109,7 +109,7 @@ class Flash:
         threading.Thread(target=self._serve, daemon=True).start()
 
     def load(self, data: bytes) -> None:
-        """It holds this; whoever has read from it before has to forget that."""
+        """It holds this; what a guest has read of it before is not that any more."""
         with self._lock:
             self.data[:] = data
 

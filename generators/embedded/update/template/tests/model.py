@@ -27,7 +27,7 @@ class No(Exception):
 
 @dataclass
 class Offer:
-    """A bundle. `fault`: what is wrong with it, whoever it is for; `key`: the main key that signed
+    """A bundle. `fault`: what is wrong with it for any unit; `key`: the main key that signed
     it; `base`: of which version it is a delta."""
 
     one: Version
