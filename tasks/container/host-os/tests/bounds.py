@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import secrets
 import time
 from itertools import pairwise
 
 from questions import FORKS, starts
+from site_data import DONE, LONG, QUICK
 
 #: Percent of the processor for a share of 20: a clock's tick more at either end, and one more
 #: period; and what only somebody without a limit takes.
@@ -19,8 +21,9 @@ def the_eater_of_memory(host, shared, nonce) -> None:
     said = host.ask(8004, "dd if=/dev/zero of=/dev/null bs=8M count=1 2>&1; echo ok")
     assert "ok" in said, f"8 MiB of 24 are refused: {said!r} [R20]"
     host.ask(8004, f"echo {word} >/tmp/mark")
-    said = host.ask_once(8004, "dd if=/dev/zero of=/dev/null bs=60M count=1 && echo ate")
-    assert said is None, f"it took 60 MiB of 24 and lived: {said!r} [R20]"
+    more = 25 + secrets.randbelow(20)
+    said = host.ask_once(8004, f"dd if=/dev/zero of=/dev/null bs={more}M count=1 && echo ate")
+    assert said is None, f"it took {more} MiB of 24 and lived: {said!r} [R20]"
     one = host.comes_to("eater", 60, state="running", restarts=1)
     assert (one["oom_kills"], one["exit"]) == (1, 137), (
         f"the eater is {one}; one kill and status 137 are due [R7, R20]"
@@ -39,7 +42,7 @@ def tmp_is_memory(host) -> None:
 
 
 def processes(host) -> None:
-    said = host.ask_once(8004, FORKS, 60)
+    said = host.ask_once(8004, FORKS.replace("MOST", "60"), 60)
     assert said is not None, "it does not answer when it has no more processes [R21, R22]"
     counts = [int(number) for number in re.findall(r"count (\d+)", said)]
     assert counts and 8 <= counts[0] <= 20, f"20 processes are declared: {said[-400:]!r} [R21]"
@@ -78,28 +81,120 @@ def the_others_were_not_disturbed(host, shared) -> None:
         assert found == ("running", 0, 0), f"{name} is {one}, running and undisturbed is due [R22]"
 
 
-def policies(host) -> None:
-    few = host.comes_to("few", state="failed")
-    assert (few["restarts"], few["exit"]) == (2, 3), (
-        f"on-failure, at most 2, ends with 3: {few} [R23]"
-    )
-    found = starts(host, "few")
-    assert len(found) == 3, f"on-failure, at most 2, ran at {found}: three times are due [R23]"
+def policies(host, site) -> None:
+    for name, most, code in (("few", site.few, site.codes[1]), ("zero", 0, 3)):
+        one = host.comes_to(name, state="failed")
+        assert (one["restarts"], one["exit"]) == (most, code), (
+            f"on-failure, at most {most}, ends with {code}: {one} [R23]"
+        )
+        found = starts(host, name)
+        assert len(found) == most + 1, (
+            f"on-failure, at most {most}, ran at {found}: {most + 1} times are due [R23]"
+        )
     once = host.comes_to("once", state="exited")
-    assert (once["restarts"], once["exit"]) == (0, 7), f"never, ends with 7: {once} [R23]"
-    done = host.comes_to("done", state="exited")
+    assert (once["restarts"], once["exit"]) == (0, site.codes[0]), (
+        f"never, ends with {site.codes[0]}: {once} [R23]"
+    )
+    done = host.comes_to(DONE, state="exited")
     assert (done["restarts"], done["exit"]) == (0, 0), f"on-failure that ends with 0: {done} [R23]"
     always = host.container("always")
     assert always["exit"] == 0 and always["restarts"] >= 3, f"always: {always} [R23]"
 
 
+#: [R24]
+PAUSES = (1, 2, 4, 8, 16, 30, 30)
+
+
 def pauses_grow(host) -> None:
-    deadline = host.machine.deadline(90)
-    while len(times := starts(host, "always")) < 6:
+    deadline = host.machine.deadline(180)
+    while len(times := starts(host, "always")) <= len(PAUSES):
         assert deadline.remaining() > 0, f"always was started at {times} [R23, R24]"
         time.sleep(2)
-    gaps = [two - one for one, two in pairwise(times[:6])]
+    _pauses(host, [two - one for one, two in pairwise(times[: len(PAUSES) + 1])], PAUSES)
+
+
+def _pauses(host, gaps, due) -> None:
     # A start takes its time, on a slow host more of it.
     room = 12 / min(1.0, host.machine.host.speed)
-    for gap, due in zip(gaps, (1, 2, 4, 8, 16), strict=True):
-        assert due * 0.95 <= gap <= due + room, f"pauses of 1, 2, 4, 8, 16 are due [R24]: {gaps}"
+    for gap, pause in zip(gaps, due, strict=True):
+        assert pause * 0.95 <= gap <= pause + room, f"pauses of {due} are due [R24]: {gaps}"
+
+
+def a_row_begins(host) -> None:
+    """`steady` runs QUICK times for a moment, then for LONG seconds, which begins a new row."""
+    deadline = host.machine.deadline(180)
+    while True:
+        said = re.findall(r"^(at|end) (\d+\.\d+)", host.logs("steady"), re.MULTILINE)
+        began, ended = ([float(up) for word, up in said if word == one] for one in ("at", "end"))
+        if len(began) >= QUICK + 2:
+            break
+        assert deadline.remaining() > 0, f"steady says {said} [R23, R24]"
+        time.sleep(2)
+    assert ended[QUICK] - began[QUICK] >= LONG - 1, f"steady was ended: {said} [R22]"
+    gaps = [start - end for end, start in zip(ended, began[1:], strict=False)]
+    _pauses(host, gaps[: QUICK + 1], (*PAUSES[:QUICK], 1))
+
+
+def who_waits(host) -> None:
+    """[R7] The state between two starts, and how many there were."""
+    deadline = host.machine.deadline(60)
+    while True:
+        before, one, after = (
+            starts(host, "always"),
+            host.container("always"),
+            starts(host, "always"),
+        )
+        if one["state"] == "waiting" and before == after:
+            break
+        assert deadline.remaining() > 0, (
+            f"always pauses for 30 seconds, and is said to be {one} [R7]"
+        )
+        time.sleep(0.5)
+    assert (one["restarts"], one["exit"]) == (len(after) - 1, 0), (
+        f"always was started at {after}, and is said to be {one} [R7]"
+    )
+    assert host.container("web")["exit"] is None, "web, which never ended, has an exit [R7]"
+
+
+def what_is_not_said(host) -> None:
+    """[R8] 64 MiB, 64 processes: `fresh` says nothing of them."""
+    said = host.ask_once(8006, FORKS.replace("MOST", "90"), 90)
+    counts = [int(number) for number in re.findall(r"count (\d+)", said or "")]
+    assert counts and 40 <= counts[0] <= 64, f"64 processes are due: {(said or '')[-400:]!r} [R8]"
+    said = host.ask(8006, "dd if=/dev/zero of=/dev/null bs=44M count=1 2>&1; echo ok")
+    assert "ok" in said.split(), f"44 MiB of 64 are refused: {said!r} [R8]"
+    more = 65 + secrets.randbelow(20)
+    said = host.ask_once(8006, f"dd if=/dev/zero of=/dev/null bs={more}M count=1 && echo ate")
+    assert said is None, f"it took {more} MiB of 64 and lived: {said!r} [R8, R20]"
+    one = host.comes_to("fresh", 60, state="running", restarts=1)
+    assert one["oom_kills"] == 1, f"fresh is {one}; one kill is due [R7, R20]"
+
+
+#: What all file systems of the host hold, in KiB.
+USED = "df -kP 2>/dev/null | awk 'NR > 1 { used += $(NF - 3) } END { print used + 0 }'"
+
+
+def a_flood(host, site) -> None:
+    before = int(host.say(USED))
+    host.ask(8005, "touch /tmp/go")
+    deadline = host.machine.deadline(120)
+    while host.ask(8005, "ls /tmp/gone 2>/dev/null; :", 60) != "/tmp/gone":
+        assert deadline.remaining() > 0, "who writes much is stopped by it"
+        time.sleep(1)
+    time.sleep(1)
+    host.say("hostctl logs flood >/tmp/flood", 120)
+    size, same, last = host.say(
+        f"wc -c </tmp/flood; grep -c '^{site.words['flood']}$' /tmp/flood; tail -n 1 /tmp/flood"
+    ).splitlines()[:3]
+    assert 64 << 10 <= int(size) <= 1 << 20, (
+        f"hostctl logs prints {size} bytes; 64 KiB to 1 MiB are due [R25]"
+    )
+    lines = (64 << 10) // (len(site.words["flood"]) + 1) - 2
+    assert int(same) >= lines and last == "end of flood", (
+        f"of the last 64 KiB {same} lines are there, {lines} are due, and ends with {last!r} [R25]"
+    )
+    after = int(host.say(f"rm /tmp/flood; {USED}"))
+    assert after - before < 6144, (
+        f"the host has filled by {after - before} KiB of 24 MiB that were written [R25]"
+    )
+    assert host.container("web")["restarts"] == 0, "web was started again [R22]"

@@ -77,10 +77,15 @@ def bare(machines, deliverable):
 
 
 @pytest.fixture(scope="session")
-def host(machines, deliverable, site, work):
+def first(site, work):
+    """The first carrier."""
+    return site.carrier(work / "first.img", site.first, **site.others())
+
+
+@pytest.fixture(scope="session")
+def host(machines, deliverable, first):
     """A cabinet with the first carrier, started, with what is to stay running there."""
-    carrier = site.carrier(work / "first.img", site.first, **site.others())
-    one = Host(on_bench(machines, "host", deliverable(), carrier))
+    one = Host(on_bench(machines, "host", deliverable(), first))
     one.start()
     one.settled(RUNNING)
     return one

@@ -6,6 +6,7 @@ from bundle import HEAD, MANIFEST, manifest
 
 from benchflow.bench.ext4_edit import is_ext4
 from benchflow.bench.hidden_secrets import holds, of_ed25519, pieces, unpacked
+from benchflow.boot import BadDeliverable, decompress, kernel_release
 from benchflow.boot.inspect import ed25519
 
 
@@ -45,3 +46,19 @@ def the_private_key_is_not_on_the_disk(disk, vendor) -> None:
     for piece in pieces(disk.path):
         found = holds(unpacked(piece), of_ed25519(vendor.seed))
         assert not found, f"on host.img, or packed in it, lies {found} [R1]"
+
+
+def the_slot_holds_a_kernel(disk, release: str) -> None:
+    """One that runs is in slot a: as the loader takes it, or packed once more. [R2]"""
+    part = next(part for part in disk.partitions() if part.name == "slot-a")
+    files, found = disk.ext4(part), set()
+    for one in files.walk("/"):
+        if one.kind != "file" or not 1 << 20 <= one.size <= 96 << 20:
+            continue
+        data = files.read(one.path, 96 << 20)
+        for look in (lambda data=data: data, lambda data=data: decompress(data, 96 << 20)):
+            try:
+                found.add(kernel_release(look()))
+            except BadDeliverable:
+                continue
+    assert release in found, f"{release} runs, and in slot a there are kernels {found} [R2]"

@@ -30,8 +30,9 @@ LONGEST = 4 << 20
 
 
 def on_bench(machines, name: str, disk: Path, carrier: Path | None) -> Machine:
-    disks = [Disk(disk), *([Disk(carrier, read_only=True)] if carrier else [])]
-    return machines.create(name, disks=disks, nics=[Nic(forwards=PORTS)])
+    """The carrier could be written on, and the network leads out: a host has to see to both."""
+    disks = [Disk(disk), *([Disk(carrier)] if carrier else [])]
+    return machines.create(name, disks=disks, nics=[Nic(forwards=list(PORTS), restrict=False)])
 
 
 class Host(GuestWithTries):
@@ -74,7 +75,10 @@ class Host(GuestWithTries):
             assert isinstance(one, dict), f"{name}: {one!r}"
             assert all(key in one for key in CONTAINER), f"keys of [R7] are missing: {name}: {one}"
             assert one["state"] in STATES, f"{name} is {one['state']!r}: no state of [R7]"
-        return host, containers
+        # There may be more keys, and what they say may change.
+        return {key: host[key] for key in HOST}, {
+            name: {key: one[key] for key in CONTAINER} for name, one in containers.items()
+        }
 
     def container(self, name: str) -> dict:
         containers = self.status()[1]

@@ -10,22 +10,42 @@ from site_data import Site
 
 #: The first process of a version that cannot start.
 ENDS = b"#!/bin/sh\necho {word}\nexit 1\n"
-#: A script that leaves its word on the console, and ends as it is told.
-SCRIPT = b"#!/bin/sh\necho {word}\n{more}\n"
+#: A script that leaves its word on the first serial port, for its own output may go elsewhere, and
+#: ends as it is told. In a process of its own, which gets no terminal by that.
+SCRIPT = b"#!/bin/sh\n(echo {word} >/dev/ttyS0) || echo {word}\n{more}\n"
 
 
+#: Versions that do not come up.
+ILL = ("dead", "fails", "endless")
 FAILS = "exit 1"
 ENDLESS = "trap '' HUP INT TERM\nwhile :; do sleep 1; done"
-NOTHING = b"#!/bin/sh\nexit 0\n"
+#: What the scripts of a good version leave behind, for whoever logs in: who runs them, in which
+#: order, and what the host says meanwhile. Each may take 10 seconds, however many there are.
+TRACES, SLOW, SLOW_SECONDS = "/run/bench-trial", 13, 7
+TELLS = b"""#!/bin/sh
+PATH=$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+echo ${0##*/} >>TRACES
+DO
+exit 0
+""".replace(b"TRACES", TRACES.encode())
+ASKS = (
+    b"grep Uid: /proc/self/status >TRACES-user\nhostctl status >TRACES-status"
+).replace(b"TRACES", TRACES.encode())  # fmt: skip
 #: [R3] The room for what is added: 16 files in all, and with the blocks' ends no more than 1 MiB.
 MORE_FILES, MORE_BYTES = 15, 960 << 10
 
 
 def more_files() -> dict[str, bytes]:
-    names = [f"/etc/health.d/{number}-more" for number in range(60, 60 + MORE_FILES)]
-    size = MORE_BYTES - len(NOTHING) * MORE_FILES - 1
-    last = NOTHING + b"#" + secrets.token_hex(size // 2 + 1)[:size].encode()
-    return {**dict.fromkeys(names, NOTHING), names[-1]: last}
+    numbers = secrets.SystemRandom().sample(range(10, 90), MORE_FILES)
+    does = [ASKS, *[b"sleep %d" % SLOW_SECONDS] * SLOW, b":"]
+    files = {
+        f"/etc/health.d/{number}-more": TELLS.replace(b"DO", do)
+        for number, do in zip(numbers, does, strict=True)
+    }
+    size = MORE_BYTES - sum(map(len, files.values())) - 1
+    name = f"/etc/health.d/{numbers[-1]}-more"
+    files[name] += b"#" + secrets.token_hex(size // 2 + 1)[:size].encode()
+    return files
 
 
 class Media:
@@ -34,15 +54,15 @@ class Media:
         self.place = secrets.token_hex(8)
         self.folder = site.folder / self.place
         self.folder.mkdir()
-        self.words = {name: secrets.token_hex(12) for name in ("good", "dead", "ill")}
+        self.words = {name: secrets.token_hex(12) for name in ("good", *ILL)}
         self.releases = {}
-        numbers = sorted(secrets.SystemRandom().sample(range(100, 900_000), 3))
+        numbers = sorted(secrets.SystemRandom().sample(range(100, 900_000), 4))
+        self.more = more_files()
         changes = {
-            "good": {**more_files(), "/etc/health.d/90-bench": self._script("good", "exit 0")},
+            "good": {**self.more, "/etc/health.d/90-bench": self._script("good", "exit 0")},
             "dead": {"/sbin/init": ENDS.replace(b"{word}", self.words["dead"].encode())},
-            "ill": {
-                "/etc/health.d/90-bench": self._script("ill", secrets.choice((FAILS, ENDLESS)))
-            },
+            "fails": {"/etc/health.d/90-bench": self._script("fails", FAILS)},
+            "endless": {"/etc/health.d/90-bench": self._script("endless", ENDLESS)},
         }
         for number, (name, files) in zip(numbers, changes.items(), strict=True):
             build = secrets.token_hex(8)
@@ -76,7 +96,9 @@ class Media:
         false("more", 1, head + b"note=hello\n")
         false("tail", 1, head.ljust(MANIFEST - 1, b"\0") + b"!")
         false("crlf", 1, head.replace(b"\n", b"\r\n"))
-        false("upper", 1, head.replace(good.digest.encode(), good.digest.upper().encode() + b"A"))
+        false("upper", 1, head.replace(good.digest.encode(), good.digest.upper().encode()))
+        false("digits", 1, head.replace(good.digest.encode(), good.digest.encode() + b"a"))
+        false("order", 1, b"".join(head.splitlines(True)[line] for line in (0, 2, 1, 3)))
         false("size", 1, manifest(good.version, good.digest, vendor.slot - 1))
         false("zero", 1, manifest(f"0{good.version}", good.digest, vendor.slot))
         false("stranger", 2, seed=other)
@@ -85,6 +107,19 @@ class Media:
               signature=vendor.sign(text))  # fmt: skip
         false("same", 3, manifest(1, vendor.release1.digest, vendor.slot))
         false("content", 4)
+        # One bit of the content, wherever it is.
+        false("bit", 4, content=good.path)
+        with (self.folder / "bit").open("r+b") as stream:
+            place = HEAD + secrets.randbelow(vendor.slot)
+            stream.seek(place)
+            (byte,) = stream.read(1)
+            stream.seek(place)
+            stream.write(bytes([byte ^ 1 << secrets.randbelow(8)]))
+        # For later, when the good one runs: it again, and one that is above it as a text alone.
+        known = set(self.statuses)
+        false("again", 3)
+        false("lower", 3, manifest(99, good.digest, vendor.slot))
+        self.stale = {name: self.statuses.pop(name) for name in set(self.statuses) - known}
 
     def site(self) -> dict[str, object]:
         """web as it was, eater written wrongly, the others gone."""

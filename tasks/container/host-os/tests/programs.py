@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
+
 from benchflow.bench.oci_writer import Layer, LayerFile
 
-PORT = 8080
+#: Where programs in containers listen: below the ports that a kernel lends, and no port of `host`.
+PORT = 10_000 + secrets.randbelow(20_000)
+#: What the image `quits` wants to be asked to end with.
+ASKED = secrets.choice(("QUIT", "USR1", "USR2"))
 TOOLS = (
     "sh", "httpd", "head", "cat", "ls", "id", "sleep", "dd", "nc", "wc", "stat", "sync", "mount",
     "chroot", "mknod", "readlink", "touch", "mkdir", "rm", "tr", "grep", "kill", "hostname", "env",
@@ -17,19 +22,33 @@ printf 'Content-Type: text/plain\\r\\n\\r\\n'
 script=$(head -c "$CONTENT_LENGTH")
 eval "$script" 2>&1
 """
-#: Counts its starts on a volume, where there is one, and serves. `$@` is done before that.
+#: Counts its starts on a volume, where there is one, and serves. `$@` is done before that. It says
+#: which process it is: a host may have given the container a first process of its own. With `STAY`
+#: it does not end when it is asked to, and tells the time until it is killed.
 SERVE = b"""#!/bin/sh
-trap 'echo TERM >>/keep/ends; sync; exit 0' TERM
-trap 'echo QUIT >>/keep/ends; sync; exit 0' QUIT
+echo $$ >/tmp/main
+last() {
+    echo "$1" >>/keep/ends
+    while [ -n "$STAY" ]; do
+        read -r up rest </proc/uptime
+        echo "$up" >>/keep/last
+        sleep 0.2
+    done
+    sync
+    exit 0
+}
+for name in TERM ASKED; do
+    trap "last $name" $name
+done
 if [ -d /keep ]; then
     read -r up rest </proc/uptime
     echo "$up" >>/keep/starts
     sync
 fi
 [ $# = 0 ] || eval "$1"
-httpd -f -p 8080 -h /www &
+httpd -f -p PORT -h /www &
 wait
-"""
+""".replace(b"PORT", b"%d" % PORT).replace(b"ASKED", ASKED.encode())
 
 
 def base(busybox: bytes, word: str) -> Layer:
@@ -44,5 +63,6 @@ def base(busybox: bytes, word: str) -> Layer:
         ("etc/passwd", LayerFile(b"root:x:0:0::/:/bin/sh\nclerk:x:1234:2345::/:/bin/sh\n")),
         ("etc/group", LayerFile(b"root:x:0:\nstaff:x:2345:\nwheel:x:3456:\n")),
         ("word", LayerFile(word.encode())),
+        ("open", LayerFile(mode=0o777, folder=True)),
     ]
     return Layer.of(files)

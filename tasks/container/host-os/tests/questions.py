@@ -6,6 +6,7 @@ import re
 import secrets
 import time
 from pathlib import PurePosixPath
+from types import SimpleNamespace
 
 from benchflow.boot.errors import LoginFailed
 
@@ -37,6 +38,7 @@ def root_cannot_be_written(host, number: int) -> None:
         host.machine.shell.run(way, timeout=30)
         done = host.code("echo word >/bench")
         assert done != 0, f"a file could be made in / after {way!r} [R5]"
+    # Where it can be mounted, what is written there shows on the disk.
     host.machine.shell.run(
         f"mkdir -p /tmp/m && mount -t ext4 -o rw /dev/vda{number} /tmp/m; echo x >/tmp/m/bench;"
         " sync; umount /tmp/m /tmp/r"
@@ -86,12 +88,30 @@ done"""
 
 
 #: Starts what it can, counts, and ends it again, in a shell that then cannot start anything.
-FORKS = """(i=0; while [ $i -lt 60 ]; do sleep 60 & i=$((i+1)); done) 2>&1
+FORKS = """read -r main </tmp/main
+(i=0; while [ $i -lt MOST ]; do sleep 60 & i=$((i+1)); done) 2>&1
 set -- /proc/[0-9]*; echo "count $#"
 for p in "$@"; do
     read -r c <$p/comm
-    [ $p = /proc/1 ] || [ $p = /proc/$$ ] || [ "$c" = httpd ] || kill -9 ${p#/proc/}
+    [ $p = /proc/1 ] || [ $p = /proc/$main ] || [ $p = /proc/$$ ] || [ "$c" = httpd ] ||
+        kill -9 ${p#/proc/}
 done"""
+
+
+class AsItRuns:
+    """The accounts of a running host, for `ways_in`: what is mounted over a file counts."""
+
+    def __init__(self, host) -> None:
+        self._host = host
+
+    def exists(self, path: str) -> bool:
+        return self._host.has(path)
+
+    def stat(self, path: str) -> SimpleNamespace:
+        return SimpleNamespace(kind="file" if self._host.code(f"test -f {path}") == 0 else "other")
+
+    def read_text(self, path: str) -> str:
+        return self._host.say(f"cat {path}")
 
 
 def starts(host, name: str) -> list[float]:
@@ -113,5 +133,9 @@ def runs(host, release, slot: str, **wanted: object) -> None:
 
 
 def keeps(host, shared) -> None:
+    """Of web's volume; where no earlier check has left anything there, this is what is kept."""
     host.settled(["web"])
+    if "kept" not in shared:
+        shared["kept"] = secrets.token_hex(16)
+        host.ask(8001, f"echo {shared['kept']} >/keep/cut; sync")
     assert host.ask(8001, "cat /keep/cut") == shared["kept"], "web's volume is not kept [R28]"

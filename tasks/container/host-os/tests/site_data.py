@@ -6,14 +6,26 @@ import json
 import secrets
 from pathlib import Path
 
+import false_images
 import programs
 
-from benchflow.bench.oci_writer import CONFIG, INDEX, Layer, LayerFile, LayoutWriter, digest, simple
+from benchflow.bench.oci_writer import Layer, LayerFile, LayoutWriter, simple
 from benchflow.boot.inspect.bounded_run import run_tool
 
 FORMAT = "holmen-site-1"
 SERVE = {"Entrypoint": ["/serve"], "Env": ["COLOUR=red", "TIDE=low"]}
 RUNNING = ("web", "layers", "ledger", "eater", "flood")
+#: [R8] The longest name.
+DONE = f"done-{secrets.token_hex(13)}"
+#: Runs at `steady` before one that is long, and how long that is: it begins a new row. [R24]
+QUICK, LONG = 5, 33
+ARM = {"os": "linux", "architecture": "arm64"}
+SHORT = 1 + secrets.randbelow(120)
+STEADY = (
+    "n=0; [ ! -e /keep/n ] || read -r n </keep/n; echo $((n+1)) >/keep/n;"
+    " read -r up rest </proc/uptime; echo at $up $n;"
+    f" [ $n != {QUICK} ] || sleep {LONG}; read -r up rest </proc/uptime; echo end $up; exit 1"
+)
 
 
 def words(*names: str) -> dict[str, str]:
@@ -26,8 +38,10 @@ class Site:
     def __init__(self, busybox: bytes, folder: Path) -> None:
         self.folder = folder
         self.words = words(
-            "base", "web", "layers", "old", "env", "args", "flood", "hostile", "ledger"
-        )
+            "base", "web", "layers", "old", "env", "args", "err", "flood", "hostile", "ledger",
+            "left", "accounts",
+        )  # fmt: skip
+        self.few, self.codes = 1 + secrets.randbelow(3), [1 + secrets.randbelow(120) for _ in "ab"]
         self.base = programs.base(busybox, self.words["base"])
         self.digests: dict[str, str] = {}
         self.refused: dict[str, str] = {}
@@ -48,10 +62,17 @@ class Site:
             **SERVE, "Cmd": ["echo never"], "WorkingDir": "/www", "User": "clerk:wheel",
             "ExposedPorts": {"1/tcp": {}},
         }  # fmt: skip
-        self._write("web", simple([self.base, top], config))
-        self._write(
-            "quits", simple([self.base], {**SERVE, "User": "77:78", "StopSignal": "SIGQUIT"})
-        )
+        # Without a reference the first that fits is meant.
+        layout = LayoutWriter()
+        other = {"Cmd": ["/bin/sleep", "999"]}
+        layout.names(layout.image([top], other, platform=("linux", "arm64")), platform=ARM)
+        right = layout.image([self.base, top], config)
+        layout.names(right)
+        layout.names(layout.image([self.base], other))
+        self._write("web", layout)
+        self.digests["web"] = str(right["digest"])
+        config = {**SERVE, "User": "77:78", "StopSignal": f"SIG{programs.ASKED}"}
+        self._write("quits", simple([self.base], config))
         self._write("plain", simple([self.base], {**SERVE, "User": "clerk"}, packed=False))
         self._write("shell", simple([self.base], {"Cmd": ["/bin/sh", "-c", "echo cmd"]}))
         self._layers()
@@ -89,9 +110,10 @@ class Site:
         )
         other = layout.image([self.base], {"Cmd": ["/bin/sleep", "999"]})
         inner = layout.index([
-            {**wrong, "platform": {"os": "linux", "architecture": "arm64"}},
+            {**wrong, "platform": ARM},
             {**right, "platform": {"os": "linux", "architecture": "amd64"}},
         ])  # fmt: skip
+        inner = layout.index([{**wrong, "platform": ARM}, inner])
         layout.names(other, "spring")
         layout.names(inner, "autumn")
         self._write("layers", layout)
@@ -116,47 +138,27 @@ class Site:
             layer = Layer.of([*(links if number > 1 else []), *(files[place] for place in one)])
             layout = simple([self.base, layer] if number > 3 else [layer], config)
             self._write(f"hostile{number}", layout)
+        # A device that everybody may write on: the console of the host.
+        device = false_images.device("t/serial", 4, 64)
+        config = {"Cmd": ["/bin/sh", "-c", f"echo {name} >/t/serial && echo wrote; sleep 9999"]}
+        self._write("hostile6", simple([self.base, device], config))
+        # What is removed on the host, where `left` lies by then; in `next` alone.
+        gone = f".wh.{self.words['left']}"
+        for number, files in enumerate((
+            [(f"{out}tmp/{gone}", LayerFile())],
+            [("a", LayerFile(link="/tmp")), (f"a/{gone}", LayerFile())],
+            [("b", LayerFile(link=f"{out}tmp")), (f"b/{gone}", LayerFile())],
+        ), 7):  # fmt: skip
+            self._write(f"hostile{number}", simple([Layer.of(files)], {"Cmd": ["/a"]}))
 
     def _refused(self) -> None:
         """Entries that cannot be run, with the reason that is due."""
-        small = Layer.of([("a", LayerFile(b"a"))])
-        config = {"Entrypoint": ["/a"]}
-
-        def bad(name: str, reason: str, layout: LayoutWriter) -> LayoutWriter:
+        for name, layout in false_images.all_of(self.words["accounts"]).items():
             self._write(name, layout)
-            self.refused[name] = reason
-            return layout
-
-        for name in ("d-layer", "d-config", "d-manifest"):
-            layout = simple([small], config)
-            layer, manifest = digest(small.packed), str(layout.entries[0]["digest"])
-            (about,) = set(layout.blobs) - {layer, manifest}
-            key = {"d-layer": layer, "d-config": about, "d-manifest": manifest}[name]
-            data = bytearray(layout.blobs[key])
-            data[len(data) // 2] ^= 1
-            layout.blobs[key] = bytes(data)
-            bad(name, "digest", layout)
-        short = simple([small], config)
-        short.blobs[digest(small.packed)] = small.packed[:-3]
-        bad("d-short", "digest", short)
-        diff = {"type": "layers", "diff_ids": [digest(b"another")]}
-        bad("d-diff", "digest", simple([small], config, changed={"rootfs": diff}))
-        size = simple([small], config)
-        size.entries[0]["size"] = int(str(size.entries[0]["size"])) + 1
-        bad("d-size", "digest", size)
-        bad("i-user", "image", simple([small], {**config, "User": "nobody-knows"}))
-        bad("i-nothing", "image", simple([small], {}))
-        bad("i-arm", "image", simple([small], config, platform=("linux", "arm64")))
-        bad("i-ref", "image", simple([small], config))
-        loose = bad("i-marker", "image", simple([small], config))
-        assert loose.entries
+            self.refused[name] = "digest" if name.startswith("d-") else "image"
         (self.folder / "images/i-marker/oci-layout").unlink()
-        layout = LayoutWriter()
-        layout.names({**layout.image([small], config), "mediaType": CONFIG})
-        bad("i-type", "image", layout)
-        layout = LayoutWriter()
-        layout.names({**layout.blob(INDEX, b"[]")})
-        bad("i-index", "image", layout)
+        marker = self.folder / "images/i-version/oci-layout"
+        marker.write_text('{"imageLayoutVersion": "2.0.0"}')
         self.refused["i-missing"] = "image"
 
     # -- declarations -------------------------------------------------------------------------
@@ -164,17 +166,32 @@ class Site:
     def _wrong(self) -> dict[str, object]:
         """Entries that are not well-formed."""
         web = {"image": "images/web"}
+        failure = {"policy": "on-failure"}
         wrong = [
-            {**web, "colour": "red"}, {**web, "memory_mb": 3}, {**web, "memory_mb": "64"},
-            {**web, "pids": True}, {**web, "cpu_percent": 0}, {**web, "cpu_percent": 101},
-            {**web, "restart": {"policy": "always", "max": 3}},
-            {**web, "restart": {"policy": "often"}},
-            {**web, "restart": {"policy": "on-failure", "max": -1}}, {**web, "ports": {"0": 80}},
-            {**web, "ports": {"8009": "80"}}, {**web, "ports": {"8009": 65536}},
-            {**web, "env": {"A": 1}}, {**web, "args": "x"}, {**web, "args": ["a\0b"]},
-            {**web, "reach": {"9000": "web"}}, {**web, "volumes": {"Log": "/x"}},
-            {**web, "volumes": {"log": "/a/../../b"}}, {**web, "image": "images/../../data"},
-            {"image": "/carrier/images/web"}, {}, [web], None,
+            # Its port is flood's, whose name is a later one: an entry like this declares nothing.
+            {**web, "colour": "red", "ports": {"8005": programs.PORT}},
+            *({**web, "memory_mb": one} for one in (3, 4097, "64", 64.5, None)),
+            *({**web, "pids": one} for one in (0, 4097, True)),
+            *({**web, "cpu_percent": one} for one in (0, 101, "20")),
+            *({**web, "ref": one} for one in (7, None, "a\0b")),
+            *({**web, "args": one} for one in ("x", None, ["a", 1], ["a\0b"])),
+            *({**web, "env": one} for one in ({"A": 1}, {"A": "a\0"}, ["A=1"])),
+            *({**web, "restart": one} for one in (
+                "always", {"policy": "often"}, {"policy": "always", "max": 3},
+                {"policy": "never", "max": 1}, {"policy": "always", "tries": 1},
+                {**failure, "max": -1}, {**failure, "max": 1001}, {**failure, "max": "3"})),
+            *({**web, "ports": one} for one in (
+                {"0": 80}, {"65536": 80}, {"http": 80}, {"8009": "80"}, {"8009": 0},
+                {"8009": 65536}, {"8009": True}, [8009])),
+            *({**web, "reach": one} for one in (
+                {"9000": "web"}, {"0": "web:80"}, {"9000": "Web:80"}, {"9000": "web:0"},
+                {"9000": "web:65536"}, {"9000": ["web", 80]})),
+            *({**web, "volumes": one} for one in (
+                {"Log": "/x"}, {"l" * 32: "/x"}, {"log": "/a/../../b"}, {"log": "/"},
+                {"log": "keep"}, {"log": "/a\0b"}, ["log"])),
+            *({"image": one} for one in (
+                "images/../../data", "/carrier/images/web", "images/web\0", ["images/web"])),
+            {}, [web], None,
         ]  # fmt: skip
         return {f"e-{number}": one for number, one in enumerate(wrong)}
 
@@ -182,7 +199,14 @@ class Site:
         word = self.words
         shell = {"image": "images/shell", "restart": {"policy": "never"}}
         wrong = self._wrong()
-        self.refused |= dict.fromkeys(wrong, "entry") | {"z-port": "port"}
+        ports = {
+            "y-port": {"image": "images/web", "ports": {"8009": programs.PORT, "8001": 80}},
+            # `y-port` is refused, and declares 8009 all the same; so does what cannot be read.
+            "z-port": {"image": "images/web", "ports": {"8009": programs.PORT}},
+            "z-first": {"image": "images/i-missing", "ports": {"8001": 80}},
+            "z-image": {"image": "images/web", "ports": {"8003": programs.PORT}},
+        }  # fmt: skip
+        self.refused |= dict.fromkeys(wrong, "entry") | dict.fromkeys(ports, "port")
         up = "read -r up rest </proc/uptime; echo at $up; "
         crash = {"image": "images/shell", "memory_mb": 8}
         containers: dict[str, object] = {
@@ -196,30 +220,39 @@ class Site:
             "eater": {
                 "image": "images/quits", "memory_mb": 24, "pids": 20, "cpu_percent": 20,
                 "ports": {"8004": programs.PORT}, "volumes": {"log": "/keep"},
+                "env": {"STAY": "1"},
             },
             "flood": {
                 "image": "images/quits", "ports": {"8005": programs.PORT}, "cpu_percent": 40,
                 "args": [
-                    f"trap '' QUIT TERM; (while [ ! -e /tmp/go ]; do sleep 1; done;"
+                    f"trap '' {programs.ASKED} TERM; (while [ ! -e /tmp/go ]; do sleep 1; done;"
                     f" yes {word['flood']} | head -c 24m; echo; echo end of flood;"
                     " touch /tmp/gone) &"
                 ],
             },
-            "once": {**shell, "args": ["/bin/sh", "-c", f"echo {word['args']}; exit 7"]},
-            "cmd": shell,
-            "done": {**crash, "args": ["/bin/sh", "-c", "exit 0"],
-                     "restart": {"policy": "on-failure"}},
-            "few": {**crash, "args": ["/bin/sh", "-c", up + "exit 3"],
-                    "restart": {"policy": "on-failure", "max": 2}},
+            "once": {
+                **shell, "args": ["/bin/sh", "-c", f"echo {word['args']}; echo {word['err']} >&2;"
+                                  f" exit {self.codes[0]}"],
+            },
+            # The largest of all that can be said.
+            "cmd": {**shell, "memory_mb": 4096, "pids": 4096, "cpu_percent": 100,
+                    "ports": {"65535": 65535}, "reach": {"65535": "nobody:65535"}},
+            DONE: {**crash, "args": ["/bin/sh", "-c", "exit 0"],
+                   "restart": {"policy": "on-failure", "max": 1000}},
+            "few": {**crash, "args": ["/bin/sh", "-c", f"{up}exit {self.codes[1]}"],
+                    "restart": {"policy": "on-failure", "max": self.few}},
+            "zero": {**crash, "args": ["/bin/sh", "-c", up + "exit 3"],
+                     "restart": {"policy": "on-failure", "max": 0}},
             "always": {**crash, "args": ["/bin/sh", "-c", up + "exit 0"]},
-            "z-port": {"image": "images/web", "ports": {"8009": 80, "8001": 80}},
-            **{f"hostile{n}": {**shell, "image": f"images/hostile{n}"} for n in range(6)},
-            **wrong,
+            "steady": {**crash, "args": ["/bin/sh", "-c", STEADY], "volumes": {"n": "/keep"}},
+            **{f"hostile{n}": {**shell, "image": f"images/hostile{n}"} for n in range(7)},
+            **wrong, **ports,
         }  # fmt: skip
         for name in self.refused:
             if name not in containers:
                 containers[name] = {"image": f"images/{name}"}
         containers["i-ref"] = {"image": "images/i-ref", "ref": "winter"}
+        containers["i-user"] = {"image": "images/i-user", "ports": {"8003": programs.PORT}}
         return {"format": FORMAT, "containers": containers}
 
     def some(self, *names: str, **more: object) -> dict[str, object]:
@@ -235,18 +268,30 @@ class Site:
 
     def others(self) -> dict[str, object]:
         """Declarations that are to be applied, by the names of their files."""
-        port = {"image": "images/web", "ports": {"8006": programs.PORT}}
+        port = {"image": "images/web", "ports": {"8006": programs.PORT, "8003": programs.PORT}}
+        short = [
+            "/bin/sh",
+            "-c",
+            f"sleep 20; read -r up rest </proc/uptime; echo at $up; exit {SHORT}",
+        ]
+        never = {"restart": {"policy": "never"}}
         next_one = self.some(
             "web", "flood", eater=self.changed("eater", memory_mb=32), fresh=port,
-            wrong={**port, "colour": "red"},
+            layers=self.changed("layers", colour="red"),
+            short={"image": "images/shell", "args": short, **never},
+            # Well-formed, without its volume.
+            steady={"image": "images/i-missing"},
+            **{f"hostile{n}": {"image": f"images/hostile{n}", **never} for n in range(7, 10)},
         )  # fmt: skip
+        names = ("Web", "1web", "-web", "we_b", "web\n", "w" * 32, "")
         return {
             "next": next_one,
+            self.words["accounts"]: b"pilot:x:5:6::/:/bin/sh\n",
+            **{f"bad-name{n}": self.some("web", **{name: port}) for n, name in enumerate(names)},
             "bad-json": b'{"format": "holmen-site-1", "containers": {}',
             "bad-format": {"format": "holmen-site-2", "containers": {}},
             "bad-key": {"format": FORMAT, "containers": {}, "more": 1},
             "bad-list": {"format": FORMAT, "containers": []},
-            "bad-name": self.some("web", Web=port),
             "bad-array": b"[]",
         }
 

@@ -35,6 +35,17 @@ def put(path, text):
         file.write(text)
 
 
+def number_of(text):
+    """Of a signal: TERM, SIGTERM, 15, SIGRTMIN+3."""
+    name, _, more = text.removeprefix("SIG").partition("+")
+    try:
+        number = int(name) if name.isdigit() else signal.Signals[f"SIG{name}"] + int(more or "0")
+    except (KeyError, ValueError):
+        number = 0
+    oci.need(0 < number <= signal.SIGRTMAX, f"{text} is no signal")
+    return number
+
+
 def settle(*paths):
     """Have files and folders on the disk, for good."""
     for path in paths:
@@ -142,10 +153,7 @@ class Container:
             env[key] = value
         env.update(entry.env)
         stop = config.get("StopSignal") or "SIGTERM"
-        try:
-            self._signal = signal.Signals[stop if stop.startswith("SIG") else f"SIG{stop}"]
-        except KeyError:
-            raise oci.Refused("image", f"{stop} is no signal") from None
+        self._signal = number_of(stop)
         mounts = [
             mount("/proc", "proc", "proc", "nosuid", "noexec", "nodev"),
             mount("/dev", "tmpfs", "tmpfs", "nosuid", "strictatime", "mode=755", "size=64k"),
@@ -309,8 +317,8 @@ class Container:
         self._stopping.set()
         self._end()
 
-    def stop(self):
-        """Ended, and nothing left but its volumes."""
+    def end(self):
+        """Asked to stop, and killed when its time is over."""
         self.ask_to_stop()
         if self._thread is not None:
             asked = time.monotonic() if self._asked is None else self._asked
@@ -320,7 +328,12 @@ class Container:
                     put(f"{self._cgroup}/cgroup.kill", "1")
                 except OSError:
                     pass
-                self._thread.join()
+
+    def stop(self):
+        """Ended, and nothing left but its volumes."""
+        self.end()
+        if self._thread is not None:
+            self._thread.join()
         shutil.rmtree(self._folder, ignore_errors=True)
         for path in (f"{self._cgroup}/c", self._cgroup):
             try:

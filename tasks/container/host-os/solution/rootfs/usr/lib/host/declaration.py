@@ -54,9 +54,9 @@ class Entry:
         need(not image.startswith("/") and ".." not in image.split("/"), "image leads out")
         self.image = image
         self.ref = raw.get("ref")
-        need(self.ref is None or isinstance(self.ref, str), "ref is no text")
+        need("ref" not in raw or texts([self.ref]), "ref is no text")
         self.args = raw.get("args")
-        need(self.args is None or texts(self.args), "args is no list of texts")
+        need("args" not in raw or texts(self.args), "args is no list of texts")
         self.env = raw.get("env", {})
         need(isinstance(self.env, dict) and texts(list(self.env.values())), "env is no object")
         need(all(k and "=" not in k and "\0" not in k for k in self.env), "a name in env")
