@@ -21,6 +21,8 @@ from tests.catalogue import checkers
 from benchflow.bench.packed_secrets import disk_has_secret, forms, has_secret
 from benchflow.boot.inspect import openpgp
 from benchflow.boot.inspect.ext4 import Ext4
+from benchflow.boot.machine.deadline import Deadline
+from benchflow.boot.machine.frames import Result
 
 TASK = Path(__file__).parents[2] / "tasks/spin/derivative"
 HELPERS = (
@@ -195,6 +197,46 @@ def test_broken_packages_are_the_deliverers_fault(helpers: dict[str, ModuleType]
     data = helpers["debs"].Deb("x", "1").pack()[:cut]
     with pytest.raises((AssertionError, BadDeliverable)):
         helpers["debs"].control_of(data)
+
+
+class Between:
+    """What a station answers that became a 2.0, and removes a package just while it is asked."""
+
+    alive, elapsed = True, 0.0
+
+    def __init__(self, versions: dict[str, str]) -> None:
+        rest = [f"{name} {version} ii" for name, version in versions.items()]
+        self.lists = [rest, [*rest, "holm-relay 1.0 pF"], rest, rest]
+        self.shell = self
+
+    def deadline(self, seconds: float) -> Deadline:
+        return Deadline(seconds, 1.0, lambda: 0.0)
+
+    def run(self, command: str, **_: object) -> Result:
+        if command.startswith("dpkg-query"):
+            return Result("\n".join(self.lists.pop(0)), 0)
+        if command.startswith("test -e"):
+            return Result("", 1)
+        if command.startswith("apt-get indextargets"):
+            return Result("http://x/holm bris\nhttp://x/base bookworm\n", 0)
+        assert command.startswith(". /etc/os-release"), command
+        return Result("holm 2.0 bris", 0)
+
+
+def test_a_station_between_two_states_is_asked_again(
+    helpers: dict[str, ModuleType], key: Any
+) -> None:
+    site, releases = helpers["site_data"].Site(), helpers["releases"]
+    own = {site.local: "2.0", site.extra: "3.1", site.ahead: "3.0", site.by_hand: "1"}
+    machine = Between({**releases.BRIS, **own, "bc": "1"})
+    station = helpers["station"].Station(machine)
+    suite = helpers["delivered"].Suite("bris", {}, {})
+    station.publisher = helpers["publisher"].Publisher({"bris": key}, {"bris": suite})
+    try:
+        site.becomes_whole(station, 60)
+        assert not machine.lists, "it was not seen between two states"
+    finally:
+        station.publisher.close()
 
 
 def test_an_archive_of_this_run(helpers: dict[str, ModuleType], key: Any, tmp_path: Path) -> None:
