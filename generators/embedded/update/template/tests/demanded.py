@@ -8,7 +8,8 @@ import secrets
 import bundles
 from bench import START, Bench
 from bundles import Version
-from ordered import AXES, LAYOUT, PATIENCE, SLOTS, STATUS, TRIES, WRITTEN, has, verb
+from model import EVENTS
+from ordered import AXES, PATIENCE, SLOTS, STATUS, TRIES, WRITTEN, has, verb
 
 # -- trust ----------------------------------------------------------------------------------------
 
@@ -45,6 +46,7 @@ def two_signatures(bench: Bench) -> None:
     for what, signs in (
         ("a second signature by a stranger", (first, stranger)),
         ("a first signature by a stranger", (stranger, second)),
+        ("both the other way round", (second, first)),
         ("the same signature twice", (first, first)), ("one signature", (first,)),
         ("three signatures", (first, second, second)),
     ):  # fmt: skip
@@ -78,10 +80,10 @@ def tree(bench: Bench) -> None:
     whole = Version(one.version, one.image + bytes(pad), more=one.more)
     bench.begin(whole)
     bench.do("confirm")
+    other = bench.version()
     bench.install(
-        bench.version(), "the digest of the whole", "damaged",
-        fields={"digest": bundles.digest(one.image)},
-    )  # fmt: skip
+        other, "the digest of the whole", "damaged", fields={"digest": bundles.digest(other.image)}
+    )
 
 
 def enciphered(bench: Bench) -> None:
@@ -96,6 +98,10 @@ def trailer(bench: Bench) -> None:
         bench.adopt(bench.version())
     bench.off("two versions")
     bench.started("a start")
+    room = min(SLOTS[name][1] for name in WRITTEN)
+    bench.install(
+        bench.version(), "no room for the seal", "too_large", fields={"size": str(room - 11)}
+    )
 
 
 # -- who it is for --------------------------------------------------------------------------------
@@ -111,7 +117,14 @@ def hold(bench: Bench) -> None:
     assert bench.install(bench.version()) == 0
 
 
+def without(bench: Bench, *names: str) -> None:
+    """Manifests that lack what each has to have."""
+    for name in names:
+        bench.install(bench.version(), f"without {name}", "form", without=(name,))
+
+
 def board(bench: Bench) -> None:
+    without(bench, "board")
     mine = bench.about["board"]
     for other in (mine + "0", mine[:-1], mine.upper()):
         bench.install(bench.version().but(board=other), f"for the board {other}")
@@ -119,6 +132,7 @@ def board(bench: Bench) -> None:
 
 
 def serials(bench: Bench) -> None:
+    without(bench, "units")
     mine = int(bench.about["serial"])
     for units in (
         f"{mine + 1}-{mine + 50}",
@@ -132,6 +146,7 @@ def serials(bench: Bench) -> None:
 
 
 def wave(bench: Bench) -> None:
+    without(bench, "wave")
     one = bench.version()
     while True:
         said = f"{bench.about['serial']}:{one.version}".encode()
@@ -144,6 +159,7 @@ def wave(bench: Bench) -> None:
 
 
 def expiry(bench: Bench) -> None:
+    without(bench, "made", "until")
     day = 86400
     one = bench.version().but(until=str(START - day))
     bench.install(one, "that expired yesterday")
@@ -195,6 +211,7 @@ def floor(bench: Bench) -> None:
 
 def epoch(bench: Bench) -> None:
     bench.due.add("epoch")
+    without(bench, "epoch")
     bench.adopt(bench.version())
     high = bench.version().but(epoch="3")
     bench.begin(high)
@@ -227,6 +244,7 @@ def watchdog(bench: Bench) -> None:
 
 
 _GOOD = "#!/bin/sh\ntouch /run/board-mark\n"
+_LATE = "#!/bin/sh\ntouch /run/board-late\n"
 _BAD = "#!/bin/sh\necho no\nexit 3\n"
 _SLOW = "#!/bin/sh\ntrap '' TERM INT HUP\n(trap '' TERM; sleep 300) &\nsleep 300\nexit 0\n"
 
@@ -235,11 +253,13 @@ def health(bench: Bench) -> None:
     bench.begin(bench.version(files={"health/10-a": _GOOD, "health/20-b": _GOOD}))
     status(bench, True, "whose programs are content")
     for what, text in (("ends otherwise", _BAD), ("does not end", _SLOW)):
-        files = {"health/10-a": _GOOD, "health/20-b": text, "health/30-c": _GOOD}
+        files = {"health/10-a": _GOOD, "health/20-b": text, "health/30-c": _LATE}
         bench.begin(bench.version(files=files))
         limit = bench.station.deadline(PATIENCE + 25)
         status(bench, False, f"one of whose programs {what}")
         assert limit.remaining() > 0, f"it was waited too long for a program that {what}"
+        late = bench.station.run("ls /run/board-late")[0] == 0
+        assert not late, f"another program was called after one that {what}"
         left = bench.station.run("ps | grep -c '[s]leep 300'")[1].strip()
         assert left == "0", "what a program had started still runs"
         bench.do("confirm")
@@ -336,8 +356,9 @@ def log(bench: Bench) -> None:
     for _ in range(TRIES):
         bench.restart("a start after a try in vain")
     bench.do("log")
-    for _ in range(3 + (LAYOUT == "golden")):
+    for _ in range(5):
         bench.adopt(bench.version())
+    assert bench.model.count > EVENTS, "the first events are to be gone"
     bench.do("log")
     one = bench.version()
     offer = bench.offer(one)

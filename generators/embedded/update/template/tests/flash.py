@@ -94,13 +94,13 @@ class Log:
 
 
 class Flash:
-    """`data` is what it holds. `stalled`: writes wait until `let_go`; `faulty`: the next write to
-    this place, a range, keeps a bit that is another."""
+    """`data` is what it holds. `stalled`: writes wait until `let_go`; `faulty`: a place and the
+    byte that it holds from now on, whatever is written: also after an erasure and a second try."""
 
     def __init__(self, data: bytes = bytes(FLASH)) -> None:
         self.data = bytearray(data)
         self.log: Log | None = None
-        self.faulty: range | None = None
+        self.faulty: tuple[int, int] | None = None
         self.stalled, self.waits = threading.Event(), threading.Event()
         self._lock = threading.Lock()
         self._line: socket.socket | None = None
@@ -171,9 +171,8 @@ class Flash:
                 return bytes(self.data[at : at + length])
             if kind == _WRITE:
                 self.data[at : at + length] = data
-                if self.faulty and at < self.faulty.stop and at + length > self.faulty.start:
-                    self.data[max(at, self.faulty.start)] ^= 0x10
-                    self.faulty = None
+                if self.faulty and at <= self.faulty[0] < at + length:
+                    self.data[self.faulty[0]] = self.faulty[1]
                 if self.log:
                     self.log.write(at, data, self.data)
             if self.log and (kind == _FLUSH or through):

@@ -28,6 +28,8 @@ def busy(bench: Bench) -> None:
         assert status == STATUS["busy"], f"a second installation ended with {status}"
         status, _ = bench.ask("confirm", seconds=25)
         assert status == STATUS["busy"], f"{verb('confirm')} beside an installation: {status}"
+        status, _ = bench.ask("install", seconds=25)
+        assert status == STATUS["usage"], f"a wrong call beside an installation: {status}"
     finally:
         station.flash.let_go()
     assert station.ended() == bench.model.do("install", offer=offer)[0] == 0
@@ -224,8 +226,8 @@ def read_back(bench: Bench) -> None:
     one = bench.version()
     offer = bench.offer(one)
     target = bench.model.target
-    start = SLOTS[target][0] + bench.draw.randrange(4096, len(one.image) - 4096)
-    bench.station.flash.faulty = range(start, start + 1)
+    at = bench.draw.randrange(4096, len(one.image) - 4096)
+    bench.station.flash.faulty = (SLOTS[target][0] + at, one.image[at] ^ 0x10)
     path = bench.station.bring({"x": bench.vendor.bundle(one)}) + "/x"
     status, _ = bench.ask("install", path)
     assert status == STATUS["flash"], (
