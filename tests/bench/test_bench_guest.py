@@ -11,6 +11,7 @@ import pytest
 from benchflow.bench import line_service
 from benchflow.bench.guest import SPOILT, Guest, until
 from benchflow.bench.ssh_client import SshClient
+from benchflow.bench.wrong_passwords import let_in, near
 from benchflow.boot import CommandFailed, GuestError, GuestExited, GuestPanic, GuestTimeout, Machine
 
 
@@ -40,6 +41,14 @@ def test_commands_and_files(gateway: Gateway) -> None:
     assert gateway.say('cat "/tmp/it\'s"') == "text" and gateway.has("/tmp/it's")
     gateway.say("ln -s nowhere /tmp/link")
     assert gateway.has("/tmp/link") and not gateway.has("/tmp/none")
+
+
+def test_passwords_that_let_in(gateway: Gateway) -> None:
+    words = near("toor")
+    assert "" in words and "TOOR" in words and "toor" not in words
+    assert let_in(gateway.machine, "root", [*words[:2], "toor"]) == ["toor"]
+    gateway.log_in(60)
+    assert gateway.say("id -u") == "0"
 
 
 def test_waiting_for_an_answer(gateway: Gateway) -> None:

@@ -118,6 +118,11 @@ def test_bert_is_refused(two):
     people.stranger_is_refused(two)
 
 
+@check("access", proves=["R3"])
+def test_nobody_gets_in_with_another_password(two):
+    people.passwords(two)
+
+
 @check("access", proves=["R12"])
 def test_no_helpers_with_more_rights(two):
     people.nothing_has_more_rights(two)

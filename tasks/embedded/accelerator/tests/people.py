@@ -6,7 +6,9 @@ import secrets
 
 import bus
 import programs
-from unit import ANNA, BERT, DENIED, Station, compile_in
+from unit import ANNA, BERT, DENIED, ROOT, Station, compile_in
+
+from benchflow.bench.wrong_passwords import let_in, near
 
 # What runs a text that is another file.
 READERS = {"sh", "dash", "bash", "perl", "python3", "python3.11", "tcc", "busybox", "env"}
@@ -27,6 +29,18 @@ def member_works(unit: Station) -> None:
     assert done[:1] != ["0"] and done[1:] == [f"{word ^ 0xFFFFFFFF:08x}"], (
         f"[R12] members of kvarn can do everything: anna's user and answer are {done}"
     )
+
+
+def passwords(unit: Station) -> None:
+    """Words that are no password of these three; root's session is over then."""
+    unit.root()
+    found = [
+        (user, word)
+        for user, right in (ROOT, BERT)
+        for word in let_in(unit.machine, user, near(right))
+    ]
+    unit.session = None
+    assert not found, f"[R3] let in with a wrong password or none: {found}"
 
 
 def stranger_is_refused(unit: Station) -> None:

@@ -63,25 +63,26 @@ def test_what_is_debians_is_in_base_alone(suites):
 def test_it_starts(station, metric):
     station.start(START_SECONDS)
     station.ask("version", seconds=max(1.0, START_SECONDS - station.machine.elapsed))
-    metric("boot_seconds", station.machine.elapsed)
-    assert station.machine.elapsed <= START_SECONDS + 5, (
-        f"a login and port {PORT} after {station.machine.elapsed:.0f} s; [R5]: within 120"
-    )
+    metric("boot_seconds", seconds := station.machine.elapsed)
+    assert seconds <= START_SECONDS + 5, f"login and port {PORT} after {seconds:.0f} s [R5]"
 
 
 @check("boots", proves=["R5"])
 def test_the_disk(image, station):
-    files = image("/app/out/station.img").ext4()
-    assert files.exists("/etc/os-release"), "station.img is not one ext4 with a Debian [R5]"
+    assert image("/app/out/station.img").ext4().exists("/etc/os-release"), "no ext4 [R5]"
     free = int(station.say("df -Pk /").splitlines()[-1].split()[3])
     assert free >= 100 << 10, f"{free} KiB are free; [R5]: 100 MiB"
+
+
+@check("boots", proves=["R5"])
+def test_root_has_this_password_alone(station):
+    station.refuses_other_passwords()
 
 
 @check("boots", proves=["R6"])
 def test_it_says_who_it_is(station):
     station.is_called("holm 1.0 alke", "a new station")
-    said = station.say(". /etc/os-release; echo $ID_LIKE")
-    assert said == "debian", f"ID_LIKE={said!r} [R6]"
+    assert station.say(". /etc/os-release; echo $ID_LIKE") == "debian", "ID_LIKE [R6]"
 
 
 @milestone("packaged", weight=2, requires=["boots"], proves=["R7"], title="All of it is packages")
@@ -252,8 +253,8 @@ def test_an_older_release(station, publisher, word, shared):
     station.apt("update")
     found = station.candidate(shared["ours"])
     assert found in ("1.1", "99"), f"an older Release was believed: {found} for 1.1 [R16]"
-    status = station.apt(f"install {name} {theirs}")
-    assert status == 0, "what only the newer Releases had is forgotten [R16], [R17]"
+    done = station.apt(f"install {name} {theirs}") == 0
+    assert done, "what only the newer Releases had is forgotten [R16], [R17]"
     publisher.files |= now
 
 

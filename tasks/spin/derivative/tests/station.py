@@ -13,6 +13,7 @@ from shlex import quote
 
 from publisher import AHEAD, Publisher
 
+from benchflow.bench.wrong_passwords import let_in, near
 from benchflow.boot import Disk, GuestError, Machine, Nic
 
 PASSWORD = "Salt-Fjord-23"
@@ -55,6 +56,11 @@ class Station:
     def enter(self, seconds: float = 120) -> Station:
         self.machine.login("root", PASSWORD, timeout=seconds)
         return self
+
+    def refuses_other_passwords(self) -> None:
+        found = let_in(self.machine, "root", near(PASSWORD))
+        self.enter()
+        assert not found, f"root logs in with {found} [R5]"
 
     def restart(self) -> None:
         self.machine.reboot(timeout=120)

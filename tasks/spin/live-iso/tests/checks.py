@@ -18,15 +18,16 @@ from inside import (
     OUTSIDE,
     PRESS_KEYS,
     READERS,
-    SYSTEM,
     WALL_SHA256,
     believed,
     bright,
     day,
     keysym,
+    nothing_was_run,
     open_accounts,
     password_places,
     privileges,
+    same_system,
     screen,
 )
 from keys import NAME, WORD
@@ -34,6 +35,7 @@ from medium import SUMS
 from pc import PASSWORD, START_SECONDS
 from wire import dhcp_options
 
+from benchflow.bench.wrong_passwords import let_in, near
 from benchflow.boot import check, milestone
 from conftest import CLOCK_EPOCH, DAMAGED, RESCUED
 
@@ -94,8 +96,8 @@ def test_it_starts_unattended_from_the_drive(lent, metric):
 
 @check("bios", proves=["R16"])
 def test_root_logs_in_with_the_password_alone(lent, story):
-    wrong = PASSWORD[:-1] + secrets.token_hex(2)
-    assert lent.refuses(wrong), "root logs in with another password [R16]"
+    found = let_in(lent.machine, "root", near(PASSWORD))
+    assert not found, f"root logs in with {found} [R16]"
     assert lent.say("id -u") == "0", "root has no root's powers [R16]"
     same_system(lent, story)
 
@@ -371,14 +373,6 @@ def test_uefi_starts_the_same_system(uefi, story):
     same_system(uefi, story)
 
 
-def same_system(pc, story) -> None:
-    """It is the system that the first PC that was asked has; [R8]."""
-    found = {name: pc.say(line, 90) for name, line in SYSTEM.items()}
-    story.system = story.system or found
-    other = {n: (found[n], story.system[n]) for n in found if found[n] != story.system[n]}
-    assert not other, f"not the same system as in another PC: {other} [R8]"
-
-
 @check("uefi", proves=["R8", "R12"])
 def test_its_screen_is_not_dark(uefi):
     assert uefi.ask("VENUE here") == "OK"
@@ -404,6 +398,12 @@ def test_it_is_as_quiet_there(uefi):
 @milestone("locked", weight=2, proves=["R7"], title="A menu and nothing else")
 def test_keys_open_nothing_in_the_menu(uefi, story):
     assert not story.tried_keys, f"the menu opened: {story.tried_keys} [R7]"
+
+
+@check("locked", proves=["R7"])
+def test_keys_open_nothing_by_bios(story):
+    assert story.tried_by_bios is not None, "by BIOS there was no menu to press keys in [R6], [R7]"
+    assert not story.tried_by_bios, f"by BIOS the menu opened: {story.tried_by_bios} [R7]"
 
 
 @check("locked", proves=["R7", "R8"])
@@ -448,12 +448,15 @@ def test_a_partition_of_ours_that_is_new(bare):
 @milestone("rescue", weight=2, proves=["R1", "R6", "R25"], title="The technician's way")
 def test_r_starts_the_rescue_system(rescue):
     assert rescue.start_seconds <= START_SECONDS, f"it took {rescue.start_seconds:.0f} s; [R25]"
-    assert rescue.refuses(secrets.token_hex(4)), "root logs in with any password [R25]"
+    found = let_in(rescue.machine, "root", near(PASSWORD)[:2])
+    assert not found, f"root logs in with {found} [R25]"
     assert rescue.say("id -u") == "0", "root has no root's powers [R25]"
 
 
 @check("rescue", proves=["R25"])
 def test_nothing_else_is_going_on(rescue):
+    waiting = rescue.say(READERS)
+    assert waiting == "", f"something reads what is typed on a screen: {waiting} [R25]"
     walls = f"{CMDLINES} | tr '\\0' '\\n' | grep -cx '/usr/bin/wal[l]'; :"
     assert rescue.say(walls) == "0", "the wall runs [R25]"
     mounts = rescue.say("grep '^/dev/vd' /proc/mounts; tail -n +2 /proc/swaps; :")
@@ -484,13 +487,6 @@ def test_a_flipped_bit_is_seen(damaged, story):
 @check("checked", proves=["R4"])
 def test_nothing_of_it_was_run(damaged, bench):
     nothing_was_run(damaged, bench)
-
-
-def nothing_was_run(pc, bench) -> None:
-    assert "login:" not in pc.printed(), "a login is there, of a damaged system [R4]"
-    assert not pc.wire.seen(), f"sent: {dict(pc.wire.seen())}; [R4]: nothing of it is run"
-    pc.power_cut()
-    assert not bench.unchanged(pc, {0: "spare"}), "a disk was written [R4]"
 
 
 @check("checked", proves=["R4"])

@@ -46,6 +46,7 @@ class Story:
     ours: disks.Ours | None = None
     used: Path | None = None
     tried_keys: list[str] = field(default_factory=list)
+    tried_by_bios: list[str] | None = None
     refused: list[str] = field(default_factory=list)
 
 
@@ -153,7 +154,7 @@ def medium(deliverable: Callable[[], Path]) -> Medium:
 
 
 #: The owners' disks in the PC `lent`, by their numbers.
-OWNERS = {0: "unclean", 1: "swap", 2: "decoy"}
+OWNERS = {0: "unclean", 1: "swap", 2: "decoy", 3: "alike"}
 
 
 def start_lent(bench: Bench) -> Pc:
@@ -161,6 +162,7 @@ def start_lent(bench: Bench) -> Pc:
         Disk(bench.disk("unclean", disks.unclean)),
         Disk(bench.disk("swap", disks.swap)),
         Disk(bench.disk("decoy", disks.decoy), bus="sata"),
+        Disk(bench.disk("alike", disks.fat_alike)),
     ]
     pc = bench.create("lent", disks=owners, extra=["-rtc", f"base={CLOCK}"])
     pc.start()
@@ -201,13 +203,16 @@ def owners(bench: Bench) -> dict[str, object]:
 def start_keeping(bench: Bench) -> Pc:
     bench.story.ours = disks.Ours(bench.work / "ours.img")
     pc = bench.create("keeping", disks=[Disk(bench.story.ours.path)])
-    pc.start()
+    pc.switch_on()
+    bench.story.tried_by_bios = try_keys(pc)
+    pc.is_up()
     return pc
 
 
 @pytest.fixture
 def keeping(bench: Bench) -> Pc:
-    """BIOS, with a disk of ours that was full and written elsewhere."""
+    """BIOS, with a disk of ours that was full and written elsewhere; keys are pressed in the
+    menu."""
     bench.begin("left", leave)
     bench.begin("uefi", start_uefi)
     pc: Pc = bench.outcome("keeping", start_keeping)

@@ -198,6 +198,22 @@ def decoy(path: Path) -> Path:
     return path
 
 
+def fat_alike(path: Path) -> Path:
+    """Somebody else's: our label, and no ext4."""
+    with path.open("wb") as file:
+        file.truncate(16 * _MIB)
+    run("mkfs.fat", "-n", LABEL, str(path))
+    tree = path.with_suffix(".messages")
+    tree.write_bytes(b"theirs\n")
+    run("mmd", "-i", str(path), "::/wall")
+    run("mcopy", "-i", str(path), str(tree), "::/wall/messages")
+    tree.unlink()
+    with path.open("r+b") as disk:
+        disk.seek(62)  # where its first jump leads
+        disk.write(NO_SYSTEM)
+    return path
+
+
 def not_mendable(path: Path) -> Path:
     """A disk of ours whose root folder is lost: e2fsck -p gives up, the label can be read."""
     ext4(path, LABEL, {"wall/messages": b"lost\n"})

@@ -193,3 +193,18 @@ def keysym(pc: Any, code: int) -> int:
     )
     assert said.isdecimal(), f"the keyboard says {said!r}"
     return int(said)
+
+
+def same_system(pc: Any, story: Any) -> None:
+    """It is the system that the first PC that was asked has; [R8]."""
+    found = {name: pc.say(line, 90) for name, line in SYSTEM.items()}
+    story.system = story.system or found
+    other = {n: (found[n], story.system[n]) for n in found if found[n] != story.system[n]}
+    assert not other, f"not the same system as in another PC: {other} [R8]"
+
+
+def nothing_was_run(pc: Any, bench: Any) -> None:
+    assert "login:" not in pc.printed(), "a login is there, of a damaged system [R4]"
+    assert not pc.wire.seen(), f"sent: {dict(pc.wire.seen())}; [R4]: nothing of it is run"
+    pc.power_cut()
+    assert not bench.unchanged(pc, {0: "spare"}), "a disk was written [R4]"

@@ -13,7 +13,7 @@ from typing import Any
 
 from wire import WALL_PORT, Wire
 
-from benchflow.boot import Disk, GuestExited, GuestTimeout, LoginFailed, Nic
+from benchflow.boot import Disk, GuestExited, GuestTimeout, Nic
 
 PASSWORD = "Varde-1184"
 START_SECONDS = 120.0  # [R5]
@@ -119,14 +119,6 @@ class Pc:
         if self._down:
             raise GuestExited(f"{self.machine.name}: {self._down}")
         return self.machine.login("root", PASSWORD, timeout=START_SECONDS)
-
-    def refuses(self, password: str) -> bool:
-        """Whether root is not let in with another password than his."""
-        try:
-            self.machine.login("root", password, timeout=60)
-        except LoginFailed:
-            return True
-        return False
 
     def groups(self, pid: str) -> set[str]:
         """The names of the groups that a process is in."""

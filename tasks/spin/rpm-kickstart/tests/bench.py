@@ -5,20 +5,39 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 
 from publisher import Publisher
+from rpms import placed
 
 from benchflow.bench.lanes import Aside
+from benchflow.bench.wrong_passwords import let_in
 from benchflow.boot import Disk, GuestError, Machine, Nic
 
 PASSWORD = "Tern-Rope-58"
 START_SECONDS = 150
 COMPOSE_SECONDS = 600
 PORT = 7070
-ROOM_MB, IMAGE_MB = 3072, 1024
+ROOM_MB, IMAGE_MB = 4096, 1024
 PLACE = "/srv/bench"
+_OWN = ("/var/log/*", "/var/lib/rpm/*", "/var/lib/systemd/*", "/root/.*", "/run/*", "/proc/*",
+        "/sys/*", "/dev/*", f"{PLACE}/*", "/tmp/systemd-*", "/var/tmp/systemd-*")  # fmt: skip
+_FETCH = """import os, sys, urllib.request
+url, top = sys.argv[1:]
+for name in sys.stdin.read().split():
+    os.makedirs(os.path.dirname(f"{top}/{name}"), exist_ok=True)
+    urllib.request.urlretrieve(url + name, f"{top}/{name}")
+"""
+_ASKER = """import os, sys
+user = int(sys.argv[1])
+os.environ["HOME"] = sys.argv[2]
+os.setgroups([])
+os.setgid(user)
+os.setuid(user)
+os.execvp("rpm", ["rpm", "-qa", "--qf", "%{NAME}\\n"])
+"""
 _WRITERS = """import os, pwd, sys
 known = [(one.pw_name, one.pw_uid, one.pw_gid) for one in pwd.getpwall()]
 for name, user, group in [*known, ("stranger", 54321, 54321)]:
@@ -50,18 +69,31 @@ class Bench:
             nics=[Nic(forwards=[PORT], restrict=False)],
         )  # fmt: skip
 
-    def start(self, password: str = PASSWORD) -> Bench:
-        """Switch it on. The login is made aside; the first question waits for it."""
+    def start(self, password: str = PASSWORD, wrong: Sequence[tuple[str, str]] = ()) -> Bench:
+        """Switch it on. The login is made aside; the first question waits for it.
+
+        Before, each of `wrong` (user, password) is tried; `let_in` has those that were let in.
+        """
         self.machine.boot()
-        self._login = Aside(lambda: self._logged_in(password))
+        self.let_in: list[tuple[str, str]] = []
+        self._login = Aside(lambda: self._logged_in(password, wrong))
         return self
+
+    def restart(self) -> None:
+        """Start it once more, and log in again."""
+        with self._asked:
+            self.machine.reboot(timeout=120)
+            self.machine.login("root", PASSWORD, timeout=START_SECONDS)
 
     @property
     def start_seconds(self) -> float:
         """Reference seconds from power-on to the login."""
         return self._login.result()
 
-    def _logged_in(self, password: str) -> float:
+    def _logged_in(self, password: str, wrong: Sequence[tuple[str, str]]) -> float:
+        for user, word in wrong:
+            found = let_in(self.machine, user, [word], START_SECONDS)
+            self.let_in += [(user, one) for one in found]
         self.machine.login("root", password, timeout=START_SECONDS)
         return self.machine.elapsed
 
@@ -103,6 +135,15 @@ class Bench:
     def log(self) -> str:
         return self.run("tail -n 8 /run/dnf.log").stdout[-1200:]
 
+    def packages_for(self, home: str, user: int) -> int:
+        """How many packages rpm knows when this user asks, with this home."""
+        return int(self.say(f"python3 -c {quote(_ASKER)} {user} {home} | grep -vc gpg-pubkey"))
+
+    def there(self, paths: list[str]) -> list[str]:
+        """Those of the files that the machine has."""
+        self.write("/run/asked", "\n".join([*paths, ""]))
+        return self.say('while read -r p; do [ ! -f "$p" ] || echo "$p"; done </run/asked').split()
+
     def transaction(self) -> int:
         """The number of the last transaction in dnf's history."""
         said = self.say("dnf history list 2>/dev/null | awk '$1 ~ /^[0-9]+$/ { print $1; exit }'")
@@ -128,16 +169,19 @@ class Bench:
         ]  # fmt: skip
 
     def judged_when_changed(self, path: str) -> list[str]:
-        """What rpm says of a file with one byte more, and of the same file as it was."""
+        """What rpm says of a file with one byte more, with another mode, of another user, gone,
+        and of the same file as it was: the marks of each, "right" where there are none."""
         found = []
         # Put in its place and not written to: a program that runs takes no writing.
         for change in (f"cd /root && cp -p '{path}' kept && cp -p kept new && printf x >>new && "
-                       f"mv -f new '{path}'", f"mv -f /root/kept '{path}'"):  # fmt: skip
+                       f"mv -f new '{path}'",
+                       f"cp -p /root/kept /root/new && mv -f /root/new '{path}' && "
+                       f"chmod o+w '{path}'", f"chmod o-w '{path}' && chown 1 '{path}'",
+                       f"rm '{path}'", f"mv -f /root/kept '{path}'"):  # fmt: skip
             self.say(change)
-            lines = [ln.split() for ln in self.run(f"rpm -Vf '{path}'").stdout.splitlines()]
-            marks = [words[0] for words in lines if words and words[-1] == path]
-            changed = any(mark.startswith("S.5") for mark in marks)
-            found.append("changed" if changed else "odd" if marks else "right")
+            lines = [line.split() for line in self.run(f"rpm -Vf '{path}'").stdout.splitlines()]
+            marks = [words[0] for words in lines if words and placed(words[-1]) == path]
+            found.append(marks[0] if marks else "right")
         return found
 
     def who_can_write(self, user: str, *paths: str) -> list[str]:
@@ -174,6 +218,8 @@ class Bench:
 
     def make_room(self) -> None:
         """A file system for kickstart files, images and what the tool keeps meanwhile."""
+        # A timer of dnf's would write where a tool may not.
+        self.run("systemctl stop dnf-makecache.timer dnf-makecache.service 2>/dev/null")
         self.say(
             f"mke2fs -q -F -t ext4 -E lazy_itable_init=1 /dev/vdb && mkdir -p {PLACE} && "
             f"mount /dev/vdb {PLACE} && rm -rf {PLACE}/lost+found && "
@@ -191,6 +237,11 @@ class Bench:
         spent = self.machine.elapsed - before
         said = self.run("head -c 3000 /run/compose.err").stdout
         return done.status, said, spent
+
+    def mirror(self, publisher: Publisher, place: str) -> None:
+        """Fetch all that is published into a folder of the machine's."""
+        self.write("/run/published", "\n".join(publisher.places()))
+        self.say(f"python3 -c {quote(_FETCH)} {publisher.url} {place} </run/published", 240)
 
     def traces(self) -> str:
         """What a tool at work changes outside its places: mounts, processes, accounts, units.
@@ -210,7 +261,21 @@ class Bench:
     def nobodys(self) -> str:
         """What lies in /usr and /opt, if there is one, and is no package's."""
         look = "find /usr /opt -xdev \\( -type f -o -type l \\) 2>/dev/null | sort >/run/all; "
-        return self.say(f"{look}rpm -qal | sort >/run/own; comm -23 /run/all /run/own", 120)
+        # /bin and the like are links [R7], so what a package has there lies in /usr.
+        lies = "sed -E 's#^/(bin|sbin|lib|lib64)/#/usr&#' | sort"
+        return self.say(f"{look}rpm -qal | {lies} >/run/own; comm -23 /run/all /run/own", 120)
+
+    def written(self) -> str:
+        """What was written since `make_room` outside the places that a tool may use.
+
+        What the system itself writes meanwhile (logs, its database of packages when it is asked,
+        seeds and times) is no trace.
+        """
+        own = " -o ".join(f"-path '{path}'" for path in _OWN)
+        return self.say(
+            f"find / -xdev \\( {own} \\) -prune -o -newer {PLACE}/ks ! -type d -print | head -n 20",
+            120,
+        )
 
     def left(self) -> list[str]:
         """What lies in `out`."""

@@ -16,10 +16,11 @@ def reachable(
     for one in packages:
         kinds = ("requires", "recommends") if weak else ("requires",)
         needs[one.name] = {name for kind in kinds for name, _, _ in one.needs(kind)}
-        for name in [n for n, _, _ in one.needs("provides")] + [f.path for f in one.files()]:
+        for name in [n for n, _, _ in one.needs("provides")] + [f.named for f in one.files()]:
             provided.setdefault(name, set()).add(one.name)
     for made in bench:
-        needs[made.name] = {name for name, _, _ in made.dependencies("requires")}
+        kinds = ("requires", "recommends") if weak else ("requires",)
+        needs[made.name] = {name for kind in kinds for name, _, _ in made.dependencies(kind)}
         for name in [n for n, _, _ in made.dependencies("provides")] + made.paths():
             provided.setdefault(name, set()).add(made.name)
     found: set[str] = set()

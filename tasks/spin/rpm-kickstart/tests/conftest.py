@@ -15,13 +15,15 @@ import contextlib
 import secrets
 
 import pytest
-from bench import Bench
+from bench import PASSWORD, Bench
 from metadata import Repository, read_bounded
+from plain import Plain
 from publisher import Publisher
 from rootfs import RootFs, judged
 from second import Second
 
 from benchflow.bench.lanes import Aside
+from benchflow.bench.wrong_passwords import near
 from benchflow.boot import GuestError
 from benchflow.boot.inspect import openpgp
 
@@ -101,7 +103,8 @@ def early(request):
 def taker(machines, deliverable, work):
     """Another machine of the delivered image, which takes packages while the first composes."""
     image = deliverable(f"{OUT}/machine.img")
-    return Bench(machines, "taker", image, work, composes=False).start()
+    wrong = [*(("root", word) for word in near(PASSWORD)), ("beacon", "")]
+    return Bench(machines, "taker", image, work, composes=False).start(wrong=wrong)
 
 
 @pytest.fixture(scope="session")
@@ -134,7 +137,19 @@ def other(machines, shared, taker, second, work):
     assert "image" in shared, "no image was composed"
     taker.machine.close()
     bench = Bench(machines, "second", shared["image"], work, composes=False)
-    return bench.start(second.password)
+    return bench.start(second.password, second.not_theirs)
+
+
+@pytest.fixture(scope="session")
+def plain(second):
+    """A kickstart file that leaves most to be understood."""
+    return Plain(second)
+
+
+@pytest.fixture(scope="session")
+def made_plain(first, publisher, plain, work):
+    """Its image, made while the other machine starts."""
+    return Aside(lambda: plain.made_on(first, publisher, work))
 
 
 @pytest.fixture(scope="session")

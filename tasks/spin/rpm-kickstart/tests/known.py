@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from rpms import CONFIG, Package
+from pathlib import Path
+
+from rpms import CONFIG, GHOST, File, Package
 
 _LIB = "/usr/lib/x86_64-linux-gnu"
 _PYTHON = "/usr/lib/python3/dist-packages"
@@ -17,25 +19,19 @@ SOURCES = {
         "zone": "0de53ab3c043ea1f5a860e05a12b4319c6900d6df81c11c9894ed4103ab512b9",
     },
 }
+#: [R7]: files of Debian's packages, by path; those of NEEDED have to be there.
 DEBIAN = {
-    "/usr/bin/bash": "55b89ab22bee4792a210f493a53fb066accd5d30b69837c28d98be5ff863efcf",
-    "/usr/bin/rpm": "410500f9949954aefd76202a203d8177214e1b238f0ab3bf3bc50db98745bbda",
-    "/usr/bin/dnf-3": "0a53d05260ba7ed4573c485a076254e7ec64816e3ad49a2078c84836aeb7833e",
-    "/usr/bin/python3.11": "9bee109da0dce17a7c9eeaca9f420cc6770a9fe143b9382d73bd22fe59b21a5f",
-    "/usr/bin/gpg": "f3a8498aa43e3a45f265d14211bba2653cacf2b9631f373db97b30f2cb96c738",
-    f"{_LIB}/librpm.so.9.3.0": "c5405adca7dd2e84edefe4b46216cdd5e651cb9c6b2ff013957216e569b2d202",
-    f"{_LIB}/libdnf.so.2": "3b2da8004151f742eeb054bdfb81d5959a4b0daef92a1dda6c770f789562030f",
-    f"{_LIB}/librepo.so.0": "92f661dc2523abae82a590155ae4e15a9ca781692232b9369c2e1b7caf13adb9",
-    f"{_LIB}/libc.so.6": "6b4a45352fd0c540a9c7c718f35ce8c8e46a4e482f9d3885a910c32d1a0e1421",
-    "/usr/lib/systemd/systemd": "090f8a0a2d2a7ca55b2eecb59023bd6df004a6694a8a7f43a701a394e9f477f6",
-    f"{_PYTHON}/dnf/base.py": "b9e6c1c68c589ccb9531fefdc85a1686b02ec0bfa90cfa9c9a13befef1c3cb88",
-    f"{_PYTHON}/dnf/rpm/transaction.py": (
-        "4750ade453c241887e7e2e818ddb93634c7884e4d0fb6578708baadbb65838bd"
-    ),
-    f"{_PYTHON}/rpm/_rpm.cpython-311-x86_64-linux-gnu.so": (
-        "1e14f278626cee3ae174486c290be9988d7da1ec545408c5dddba728946f8131"
-    ),
+    path: digest
+    for digest, path in map(
+        str.split, Path(__file__).with_name("debian.sha256").read_text().splitlines()
+    )
 }
+NEEDED = (
+    "/usr/bin/bash", "/usr/bin/rpm", "/usr/bin/dnf-3", "/usr/bin/python3.11", "/usr/bin/gpg",
+    f"{_LIB}/librpm.so.9.3.0", f"{_LIB}/libdnf.so.2", f"{_LIB}/librepo.so.0", f"{_LIB}/libc.so.6",
+    "/usr/lib/systemd/systemd", f"{_PYTHON}/dnf/base.py", f"{_PYTHON}/dnf/rpm/transaction.py",
+    f"{_PYTHON}/rpm/_rpm.cpython-311-x86_64-linux-gnu.so",
+)  # fmt: skip
 
 #: [R6]: of systemd, bash, coreutils, findutils, grep, sed, gawk, mount, rpm, dnf, e2fsprogs and
 #: python3 what Debian's package of it has.
@@ -52,6 +48,34 @@ _FILES = {
     "tidelog-phrases": {"/usr/share/tidelog/phrases": SOURCES["tidelog"]["phrases"]},
 }
 _NOREPLACE = 16
+
+
+def not_debians(files: list[File]) -> list[str]:
+    """What is missing, or is there and is not Debian's to the bit [R7]."""
+    held = {file.path: file.digest for file in files if not file.flags & GHOST}
+    missing = [f"{path} is missing" for path in NEEDED if path not in held]
+    return missing + [
+        f"{path} is not Debian's"
+        for path, digest in DEBIAN.items()
+        if held.get(path, digest) != digest
+    ]
+
+
+def probed(packages: list[Package]) -> tuple[list[str], list[str]]:
+    """Files that may be changed for a moment: of the distribution's packages, and programs of
+    Debian's but for those that do the changing."""
+    own = ("tidelog", "beacon", "almar-compose", "tidelog-phrases")
+    busy = {f"/usr/bin/{name}" for name in ("rpm", "bash", "rm", "cp", "mv", "chmod", "chown")}
+    found: tuple[list[str], list[str]] = ([], [])
+    for package in packages:
+        for file in package.files():
+            if not file.digest or file.flags or "'" in file.path:
+                continue
+            if package.name in own:
+                found[0].append(file.path)
+            elif file.path in DEBIAN and "/bin/" in file.path and not file.mode & 0o6000:
+                found[1].append(file.path)
+    return found[0], [path for path in found[1] if path not in busy]
 
 
 def faults(package: Package) -> str:

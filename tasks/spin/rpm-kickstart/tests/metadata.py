@@ -123,7 +123,7 @@ class Repository:
     def unresolved(self) -> list[str]:
         """What packages require and none has, by name and path."""
         had = {n for one in self.packages for n, _, _ in one.package.needs("provides")}
-        had |= {file.path for one in self.packages for file in one.package.files()}
+        had |= {file.named for one in self.packages for file in one.package.files()}
         return sorted(
             f"{one.package.name} needs {name}"
             for one in self.packages

@@ -42,6 +42,14 @@ class Publisher(HttpFiles):
             self.own[one.file_name] = (one, data)
             self.put(f"packages/{one.file_name}", data)
 
+    def places(self) -> list[str]:
+        """Where all of it lies, below `url`."""
+        packages = [one.href for one in self.repository.packages]
+        own = [f"packages/{name}" for name in self.own]
+        index = [f"repodata/{name}" for name in ("repomd.xml", "repomd.xml.asc", "primary.xml",
+                                                 "filelists.xml")]  # fmt: skip
+        return [*packages, *own, *index]
+
     def withdraw(self, *packages: Rpm) -> None:
         for one in packages:
             self.own.pop(one.file_name, None)
@@ -98,7 +106,8 @@ def _entry(one: Rpm, data: bytes) -> str:
         entries += f"<rpm:{kind}>{lines}</rpm:{kind}>" if lines else ""
     files = "".join(f"<file>{escape(p)}</file>" for p in one.paths() if p.startswith("/etc/"))
     return (
-        '<package xmlns:rpm="http://linux.duke.edu/metadata/rpm" type="rpm">'
+        '<package xmlns="http://linux.duke.edu/metadata/common" '
+        'xmlns:rpm="http://linux.duke.edu/metadata/rpm" type="rpm">'
         f"<name>{one.name}</name><arch>noarch</arch>"
         f'<version epoch="0" ver="{one.version}" rel="{one.release}"/>'
         f'<checksum type="sha256" pkgid="YES">{digest}</checksum><summary>trial</summary>'
@@ -115,6 +124,7 @@ def _entry(one: Rpm, data: bytes) -> str:
 def _filelist(one: Rpm, data: bytes) -> str:
     files = "".join(f"<file>{escape(path)}</file>" for path in one.paths())
     return (
-        f'<package pkgid="{hashlib.sha256(data).hexdigest()}" name="{one.name}" arch="noarch">'
+        '<package xmlns="http://linux.duke.edu/metadata/filelists" '
+        f'pkgid="{hashlib.sha256(data).hexdigest()}" name="{one.name}" arch="noarch">'
         f'<version epoch="0" ver="{one.version}" rel="{one.release}"/>{files}</package>'
     )

@@ -16,6 +16,8 @@ DATABASE = "/var/lib/rpm/rpmdb.sqlite"
 DATABASE_MAX = 64 << 20
 PACKAGES_MAX = 1000
 _STEPS_MAX = 2_000_000
+# What is a program wherever it lies, and so no configuration.
+_PROGRAM = re.compile(r".*\.(so|so\.[0-9.]+|py|ko)")
 # What the letter lets be nobody's: places of users and of what comes and goes, and single files.
 FREE = ("/boot/efi", "/dev", "/home", "/lost+found", "/proc", "/root", "/run", "/srv", "/sys",
         "/tmp", "/var")  # fmt: skip
@@ -93,6 +95,8 @@ class RootFs:
                 continue
             for file in repository[nevra].files():
                 owned.setdefault(file.path, []).append(file)
+                if _hidden_program(file):
+                    found.append(f"{file.path} is a program, and is said to be configuration")
         wanted: dict[str, rpms.File] = {}
         for entry in self.files.walk("/"):
             if len(found) > 50:
@@ -105,7 +109,9 @@ class RootFs:
                 continue
             file = owned[entry.path][0]
             if entry.kind == "symlink":
-                fixed = file.target and not file.flags & rpms.GHOST
+                fixed = not file.flags & rpms.GHOST and (
+                    file.target or not file.flags & rpms.CONFIG
+                )
                 if fixed and self.files.readlink(entry.path) != file.target:
                     found.append(f"{entry.path} leads elsewhere")
             elif not file.flags & (rpms.CONFIG | rpms.GHOST):
@@ -120,16 +126,30 @@ class RootFs:
             and not self.files.exists(path, follow=False)
         ]
         found += [f"{path} is missing" for path in missing[:10]]
-        for top in ("/usr", "/etc", "/opt"):
-            if self.files.exists(top):
-                for entry, data in self.files.contents(top):
+        for top in sorted({path.split("/")[1] for path in wanted}):
+            if self.files.stat(f"/{top}", follow=False).kind == "directory":
+                for entry, data in self.files.contents(f"/{top}"):
                     file = wanted.get(entry.path)
                     if file and hashlib.sha256(data).hexdigest() != file.digest:
                         found.append(f"{entry.path} is not its package's")
         return found
 
+    def machine_id(self) -> str:
+        """The machine-id that is in the image, "" where there is none."""
+        if not self.files.exists("/etc/machine-id"):
+            return ""
+        said = self.text("/etc/machine-id").strip()
+        return "" if said == "uninitialized" else said
+
     def text(self, path: str) -> str:
         return self.files.read_text(path)
+
+
+def _hidden_program(file: rpms.File) -> bool:
+    """Whether a program outside /etc would go unlooked at, being configuration."""
+    if not file.flags & rpms.CONFIG or file.path.startswith("/etc/") or not file.digest:
+        return False
+    return bool(file.mode & 0o111 or _PROGRAM.fullmatch(file.path))
 
 
 def _free(path: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 import struct
 from dataclasses import dataclass, field
 
@@ -76,11 +77,23 @@ def text(tags: Values, tag: int) -> str:
     return str(value[0]) if isinstance(value, list) and value else ""
 
 
+_LINKED = re.compile(r"/(bin|sbin|lib|lib64)/")
+
+
+def placed(path: str) -> str:
+    """Where it lies: /bin, /sbin, /lib and /lib64 are links to the folders of /usr [R7]."""
+    return f"/usr{path}" if _LINKED.match(path) else path
+
+
 @dataclass(frozen=True)
 class File:
-    """A file that a package says it has. `digest` is "" for what is no regular file."""
+    """A file that a package says it has. `digest` is "" for what is no regular file.
+
+    `named` is its path as the package has it, `path` where that lies.
+    """
 
     path: str
+    named: str
     mode: int
     digest: str
     flags: int
@@ -125,7 +138,8 @@ class Package:
             bases, indexes, *columns, strict=True
         ):
             assert index < len(folders), f"{self.name}: a file without a folder"
-            made.append(File(folders[index] + base, mode, digest, flags, target, user, group))
+            named = folders[index] + base
+            made.append(File(placed(named), named, mode, digest, flags, target, user, group))
         return made
 
     def needs(self, kind: str) -> list[tuple[str, int, str]]:

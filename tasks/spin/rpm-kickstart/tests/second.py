@@ -104,6 +104,12 @@ class Second:
         ]  # fmt: skip
 
     @property
+    def not_theirs(self) -> list[tuple[str, str]]:
+        """Users and passwords with which nobody gets into the machine of the image."""
+        word = self.password
+        return [("root", ""), ("root", word[:-1]), (self.user, word), (self.other, "")]
+
+    @property
     def excluded(self) -> str:
         return self.names["one"]
 
@@ -237,9 +243,9 @@ echo {self.words["after"]} >>/etc/{self.app}.note
         crew = table["group"].get(self.group, ["", "", "", ""])
         if crew[2] != str(self.gid) or self.user not in crew[3].split(","):
             return f"{self.group}: {crew}"
-        own = table["group"].get(self.user, ["", "", "?"])
-        if own[2] != line[3]:
-            return f"{self.user} has no group of its own"
+        for name, row in ((self.user, line), (self.other, other)):
+            if table["group"].get(name, ["", "", "?"])[2] != row[3]:
+                return f"{name} has no group of its own"
         return ""
 
     def partition_faults(self, root: RootFs) -> str:
