@@ -12,6 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from types import ModuleType
 
@@ -26,7 +27,7 @@ NAME = "from-source/package-manager"
 TASK = Path(__file__).parents[2] / "tasks" / NAME
 HELPERS = (
     "form", "repository", "station", "cases", "power", "tides", "hidden", "accounts", "line",
-    "standing",
+    "standing", "tools",
 )  # fmt: skip
 
 
@@ -184,6 +185,9 @@ def test_a_private_key_is_found_in_every_usual_form(helpers: dict[str, ModuleTyp
     }.items():
         assert finds(noise + data + noise), what
     assert finds(seed) and finds(seed + b"\n")
+    # However many words there are before it that may be one.
+    decoys = b"".join(b"%064x\n" % noise for noise in range(1, 6000))
+    assert finds(decoys + seed.hex().encode() + b"\n") and not finds(decoys)
     for data in (noise, b"key=" + public.hex().encode() + b"\n", public, b"\n" + b"ab" * 32):
         assert not finds(data)
 
@@ -235,8 +239,59 @@ def test_the_next_version_has_other_programs(helpers: dict[str, ModuleType]) -> 
 
 
 def test_each_run_has_another_network(helpers: dict[str, ModuleType]) -> None:
-    hosts = {helpers["line"].Line(random.Random(seed)).host for seed in range(50)}
-    assert len(hosts) > 40 and not any(host.startswith("10.0.") for host in hosts)
+    lines = [helpers["line"].Line.drawn(random.Random(seed)) for seed in range(200)]
+    hosts = {line.host for line in lines}
+    assert len(hosts) > 150 and not any(host.startswith("10.0.") for host in hosts)
+    assert len({line.net.rpartition("/")[2] for line in lines}) == 5
+    for line in lines:
+        for here in (line, line.elsewhere()):
+            net = ip_network(here.net)
+            first, host = ip_address(here.first), ip_address(here.host)
+            assert first in net and first + 16 in net and host in net
+            assert not first <= host <= first + 16
+        assert line.host == line.elsewhere().host and line.first != line.elsewhere().first
+
+
+def test_an_address_of_the_network_is_told_from_others(helpers: dict[str, ModuleType]) -> None:
+    line = helpers["line"].Line("10.99.16.0/21", "10.99.16.200", "10.99.16.60")
+    for address, given in {
+        "10.99.16.60/21": True, "10.99.16.75/21": True, "10.99.16.76/21": False,
+        "10.99.16.60/24": False, "10.99.17.60/21": False, "10.0.2.15/24": False,
+    }.items():  # fmt: skip
+        assert line.gave(f"2: eth0\n    inet {address} brd 10.99.23.255 scope global") is given
+
+
+def test_sockets_that_listen_are_told_from_others(helpers: dict[str, ModuleType]) -> None:
+    table = (
+        "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid\n"
+        "   0: 00000000:0913 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0\n"
+        "   1: 0100007F:0050 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0\n"
+        "   2: 0F02000A:9000 C802000A:1F90 01 00000000:00000000 00:00000000 00000000     0\n"
+        " 102: 00000000:0045 00000000:0000 07 00000000:00000000 00:00000000 00000000     0\n"
+        " 103: 0F02000A:9001 C802000A:0035 01 00000000:00000000 00:00000000 00000000     0\n"
+    )
+    ports = helpers["standing"].open_ports
+    assert ports(table, "0A") == {0x913} and ports(table, "07") == {69}
+
+
+@pytest.mark.needs("busybox-static")
+def test_what_options_do_is_what_busybox_does(
+    helpers: dict[str, ModuleType], tmp_path: Path
+) -> None:
+    """A busybox of this host may be of another configuration; most of what is asked it has."""
+    tools, draw = helpers["tools"], random.Random(3)
+    word = f"{draw.randrange(16**32):032x}"
+    there = tools.rows(draw, word)
+    asked = tools.probes(draw, word, there)
+    assert len(asked) > 20 and len(tools.COMMANDS.split()) == 398
+    (tmp_path / "rows").write_text("".join(f"{row}\n" for row in there))
+    right = 0
+    for command, wanted in asked.items():
+        done = subprocess.run(
+            ["busybox", "sh", "-c", command], cwd=tmp_path, capture_output=True, text=True
+        )
+        right += done.stdout.strip() == wanted
+    assert right > len(asked) * 3 // 4
 
 
 def test_what_is_compared_with_the_disk(helpers: dict[str, ModuleType]) -> None:
@@ -245,6 +300,32 @@ def test_what_is_compared_with_the_disk(helpers: dict[str, ModuleType]) -> None:
     found = helpers["station"].lines(package.entries)
     assert "41ed|0|0|./a" in found and "89ed|1|2|./a/b" in found and "a1ff|0|0|./a/l -> b" in found
     assert any(line.endswith("  ./a/b") and len(line) == 64 + 7 for line in found)
+
+
+def test_of_many_moments_some_are_kept(helpers: dict[str, ModuleType], tmp_path: Path) -> None:
+    power, made = helpers["power"], iter(range(1000))
+
+    class Bench:
+        class repository:
+            @staticmethod
+            def fetched() -> list[str]:
+                return []
+
+        class machine:
+            @staticmethod
+            def flatten() -> Path:
+                number = next(made)
+                path = tmp_path / str(number)
+                path.write_text(str(number // 2))
+                return path
+
+    moments: list[object] = []
+    for _ in range(400):
+        power.take(Bench, moments)
+    told = [int(moment.path.read_text()) for moment in moments]  # type: ignore[attr-defined]
+    assert told[0] == 0 and told[-1] == 199 and told == sorted(set(told))
+    assert power.KEPT_MAX // 2 <= len(told) <= power.KEPT_MAX
+    assert len(list(tmp_path.iterdir())) == len(told)
 
 
 def test_moments_are_chosen_from_all_stretches(

@@ -61,7 +61,7 @@ def a_recipe_of_data(station, word, nonce) -> None:
         f"opt/{name}/empty", 0o700
     )
     package.file(f"opt/{name}/B c", "umask").file(f"opt/{name}/a.c", b"").dir(f"opt/{name}/a")
-    package.file(f"opt/{name}/a/x", "-")
+    package.file(f"opt/{name}/a/x", "-").file(f"opt/{name}/a/y", "-")
     package.check = cases.script("exit 0")
     files = {
         "one.conf": package.entries[f"etc/{name}.conf"].data,
@@ -74,7 +74,7 @@ def a_recipe_of_data(station, word, nonce) -> None:
             f"chmod 640 etc/{name}.conf\nchown 5:6 etc/{name}.conf\n"
             f"cp \"$OLDPWD/run\" opt/{name}/run\nchmod 4755 opt/{name}/run\n"
             f"printf umask >'opt/{name}/B c'\n: >opt/{name}/a.c\nprintf - >opt/{name}/a/x\n"
-            f"ln -s 'some where' opt/{name}/l\n"
+            f"ln -s 'some where' opt/{name}/l\nln opt/{name}/a/x opt/{name}/a/y\n"
         ).encode(),
     }  # fmt: skip
     recipe(station, "/root/it is", files, ["one.conf", "run"], package.meta())
@@ -143,6 +143,15 @@ def recipes_that_fail(station, word) -> None:
         "no name": (2, files, b"version=1\n", None),
         "an unknown line": (2, files, meta + b"colour=red\n", None),
         "no build": (2, files, meta, "rm build"),
+        "no recipe": (2, files, meta, "rm recipe"),
+        "a version that is none": (2, files, meta.replace(b"version=1", b"version=1.x"), None),
+        "a name in capitals": (2, files, meta.replace(b"name=", b"name=X"), None),
+        "needs that are not sorted": (2, files, meta + b"needs=libc\nneeds=busybox\n", None),
+        "needs behind conflicts": (2, files, meta + b"conflicts=x\nneeds=libc\n", None),
+        "a line behind the sources": (2, files, meta, "echo config=x >>recipe"),
+        "an empty line": (2, files, meta + b"\n", None),
+        "a source without a sum": (2, files, meta, "echo source=s >>recipe"),
+        "a path that climbs": (2, files, meta + b"config=../x\n", None),
         "a source that climbs": (
             (2, 12),
             files,

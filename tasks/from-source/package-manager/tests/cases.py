@@ -50,6 +50,15 @@ def indexes(packages, serial: int) -> dict[str, bytes]:
         "capitals in a sum": first(3, pieces[3].upper().replace("0", "A")),
         "a name that climbs": first(0, "../" + pieces[0]),
         "no end of line": good[:-1],
+        "ends of line with a return": good.replace(b"\n", b"\r\n"),
+        "a line before it": b"\n" + good,
+        "seven fields": first(5, pieces[5].replace("\n", " -\n")),
+        "a tab for a space": "".join([*head, body[0].replace(" ", "\t", 1), *body[1:]]).encode(),
+        "a name of 41 letters": first(0, "a" * 41),
+        "a letter that is not ASCII": first(0, "a\xe4"),
+        "a sum of 63 digits": first(3, pieces[3][:-1]),
+        "a version with a zero before it": first(1, "01"),
+        "a conflict with a version": first(5, "none>=1\n"),
     }
 
 
@@ -133,6 +142,22 @@ def damaged(name: str, draw: random.Random) -> dict[str, tuple[Package, bytes]]:
         "a mode with blanks": (good, patched(plain, 100, b"   644 \0")),
         "a META of another mode": (good, patched(0, 100, b"0000600\0")),
         "a CHECK of another owner": (good, patched(len(meta), 108, b"0000005\0")),
+        "a link without a target": (good, patched(last, 157, bytes(100))),
+        "a file with a target": (good, patched(plain, 157, b"data\0")),
+        "a file of the older type": (good, patched(plain, 156, b"\0")),
+        "a prefix": (good, patched(plain, 345, b"opt\0")),
+        "numbers of a device": (good, patched(plain, 329, b"0000000\0")),
+        "more behind the end of a name": (good, patched(plain, 98, b"x")),
+        "a size that ends with a blank": (
+            good, patched(plain, 124, data[plain + 124 : plain + 135] + b" "),
+        ),
+        "a folder without its slash": (good, patched(folder, 0, b"root/opt\0")),
+        "CHECK behind the entries": (good, meta + entries + check + end),
+        "META twice": (good, meta + meta + check + entries + end),
+        "needs that are not sorted": (
+            good.but(needs=["busybox", "libc"]), told(text + b"needs=libc\nneeds=busybox\n"),
+        ),
+        "a need twice": (good.but(needs=["libc"]), told(text + b"needs=libc\nneeds=libc\n")),
         "no zeros behind a content": (good, data[:folder - 1] + b"x" + data[folder:]),
         "no end": (good, data[:-BLOCK]),
         "something after the end": (good, data + bytes(BLOCK)),
@@ -161,13 +186,17 @@ def family(word, nonce) -> tuple[list[Package], list[Package]]:
     one.file(f"opt/{a}/to-file/x", nonce()).file(f"opt/{a}/to-link/y", nonce())
     one.file(f"opt/{a}/file-to-link", nonce()).link(f"opt/{a}/link-to-file", "stays")
     one.link(f"opt/{a}/link", "goes").file(f"opt/{a}/mode", "mode", 0o755, 5, 6)
-    two = Package(b, "2").file(f"opt/{b}/own", nonce())
+    one.dir(f"opt/{a}/hollow", 0o700).file(f"opt/{a}/yard/goes", nonce())
+    one.file(f"opt/{a}/shared/a", nonce()).file(f"var/bench/{a}/old", nonce())
+    one.file(f"var/bench/{a}/both", nonce())
+    two = Package(b, "2").file(f"opt/{b}/own", nonce()).file(f"opt/{a}/shared/b", "b")
     late = Package(a, "1.10").file(f"opt/{a}/stays", "same").file(f"opt/{a}/to-dir/z", nonce())
     late.file(f"opt/{a}/link-to-dir/goes", nonce()).file(f"opt/{a}/to-file", nonce())
     late.link(f"opt/{a}/to-link", "stays").link(f"opt/{a}/file-to-link", "stays")
     late.file(f"opt/{a}/link-to-file", nonce()).link(f"opt/{a}/link", "stays")
-    late.file(f"opt/{a}/mode", "mode", 0o4711, 7, 8)
-    taker = Package(b, "2.0.1").file(f"opt/{b}/own", nonce())
+    late.file(f"opt/{a}/mode", "mode", 0o4711, 7, 8).file(f"var/bench/{a}/both", nonce())
+    late.file(f"var/bench/{a}/new", nonce())
+    taker = Package(b, "2.0.1").file(f"opt/{b}/own", nonce()).file(f"opt/{a}/shared/b", "b")
     taker.file(f"opt/{a}/moves", nonce())
     return [one, two], [late, taker]
 

@@ -83,8 +83,8 @@ def test_the_disk(station, lonely, deliverable, nonce):
 
 
 @check("stands", proves=["R4"])
-def test_what_it_was_made_from(station):
-    standing.what_it_was_made_from(station)
+def test_what_it_was_made_from(station, nonce, draw):
+    standing.what_it_was_made_from(station, nonce, draw)
 
 
 @check("stands", proves=["R5"])
@@ -134,8 +134,8 @@ def test_false_signatures(client, repository, word, draw):
 
 
 @check("trusts", proves=["R8"])
-def test_indexes_of_another_form(client, repository):
-    trusting.indexes_of_another_form(client, repository)
+def test_indexes_of_another_form(client, repository, word):
+    trusting.indexes_of_another_form(client, repository, word)
 
 
 @check("trusts", proves=["R8"])
@@ -338,8 +338,8 @@ def test_its_own_parts(client, repository, own, nonce):
 
 
 @milestone("survives", weight=3, requires=["boots"], proves=["R31"], title="The power goes")
-def test_power_goes_while_a_check_runs(client, repository, word, nonce):
-    surviving.power_goes_while_a_check_runs(client, repository, word, nonce)
+def test_power_goes_while_a_check_runs(client, repository, wake, word, nonce, draw):
+    surviving.power_goes_while_a_check_runs(client, repository, wake, word, nonce, draw)
 
 
 @check("survives", proves=["R31", "R33"])
@@ -352,7 +352,7 @@ def test_power_goes_the_moment_after(client, repository, word, nonce):
     surviving.power_goes_the_moment_after(client, repository, word, nonce)
 
 
-@check("survives", proves=["R31", "R30", "R33"])
+@check("survives", proves=["R31", "R30", "R33", "R3"])
 def test_power_goes_at_any_moment_of_an_upgrade(
     client, repository, wake, own, word, nonce, draw, shared
 ):
@@ -370,6 +370,6 @@ def test_power_goes_at_any_moment_on_the_way_back(
     )
 
 
-@check("survives", proves=["R2", "R12", "R16"])
+@check("survives", proves=["R1", "R2", "R12", "R16"])
 def test_what_stands_on_the_disk_in_the_end(client):
     surviving.what_stands_on_the_disk_in_the_end(client)

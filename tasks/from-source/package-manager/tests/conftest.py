@@ -114,7 +114,7 @@ def keys(tree):
 
 @pytest.fixture(scope="session")
 def line(draw):
-    return Line(draw)
+    return Line.drawn(draw)
 
 
 @pytest.fixture(scope="session")
@@ -165,9 +165,9 @@ def lonely(machines, deliverable, repository, line):
 
 @pytest.fixture
 def wake(machines, deliverable, repository, line):
-    """`wake(name, disk)`: a station that starts from a disk."""
+    """`wake(name, disk)`: a station that starts from a disk, at another lake."""
     return lambda name, disk: Station.create(
-        machines, name, deliverable, disk, repository, line
+        machines, name, deliverable, disk, repository, line.elsewhere()
     ).start()
 
 

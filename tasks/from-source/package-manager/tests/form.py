@@ -172,6 +172,9 @@ def read(data: bytes, what: str = "the package") -> Package:
         if kind == "directory":
             assert name.endswith("/"), f"{what}: {name!r} has no slash"
             name = name[:-1]
+        assert (kind == "symlink") == bool(link), f"{what}: {name!r} has the target {link!r}"
+        assert kind == "file" or not size, f"{what}: {name!r} has the size {size}"
+        assert min(mode, uid, gid) >= 0, f"{what}: numbers in the header of {name!r}"
         entry = Entry(kind, mode, uid, gid, content, link)
         piece = member(name, entry)
         assert data[at : at + len(piece)] == piece, f"{what}: {name!r} has another form"
@@ -194,7 +197,7 @@ def read(data: bytes, what: str = "the package") -> Package:
     for name, entry in rest:
         path = name.removeprefix("root/")
         assert name.startswith("root/") and is_path(path), f"{what}: the path {name!r}"
-        assert entry.kind != "symlink" or (entry.mode == 0o777 and entry.link), f"{what}: {name!r}"
+        assert entry.kind != "symlink" or entry.mode == 0o777, f"{what}: {name!r}"
         parent = path.rpartition("/")[0]
         known = package.entries.get(parent)
         assert not parent or (known and known.kind == "directory"), f"{what}: below {path!r}"

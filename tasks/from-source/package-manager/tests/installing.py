@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 from form import Package
 from station import lines
 
@@ -15,12 +17,20 @@ def what_is_installed_is_what_the_package_says(station, repository, own, word, n
     package.file(f"usr/share/{name}/bin", bytes(range(256)) * 9, 0o2640)
     package.dir(f"opt/{name}/open", 0o1777, 3, 4).dir(f"opt/{name}/shut", 0o700)
     package.link(f"opt/{name}/way", f"../{name}/open").link(f"opt/{name}/none", "/no/such place")
+    package.config(f"etc/{name}.conf", nonce(), 0o640).file(f"var/bench/{name}", nonce(), 0o600)
+    # As long as they may be, and all signs that there may be.
+    package.file(f"opt/{name}/{'p' * (84 - len(name))}", "long").link(f"opt/{name}/far", "t" * 100)
+    odd = f"opt/{name}/-e \"$(id)`*?[a-z]\\t%s#;&|<>~=@^!'{{}}"
+    package.file(odd, nonce())
     # A folder that is there stays as it is, whatever the package says of it.
     station.say(f"mkdir -p /opt/{name}/there && chmod 711 /opt/{name}/there")
     package.dir(f"opt/{name}/there", 0o750, 9, 9).file(f"opt/{name}/there/x", "x")
     repository.offer(package)
     station.done("update")
-    tops = ("usr", "usr/bin", "usr/share", "opt", f"opt/{name}", f"opt/{name}/there")
+    tops = (
+        "usr", "usr/bin", "usr/share", "opt", f"opt/{name}", f"opt/{name}/there", "etc", "var",
+        "var/bench",
+    )  # fmt: skip
     there = [top for top in tops if station.has(top)]
     station.note()
     station.done(f"install {name}")
@@ -35,17 +45,29 @@ def what_is_installed_is_what_the_package_says(station, repository, own, word, n
     assert files == [f"/{path}" for path in sorted(package.plain)], f"lade files [R25]: {files}"
     owner = station.asks(f"owner /opt/{name}/way")
     assert owner == [name], f"lade owner /opt/{name}/way [R25]: {owner}"
+    owner = station.asks(f"owner {quote('/' + odd)}")
+    assert owner == [name], f"lade owner {quote('/' + odd)} [R25]: {owner}"
     station.sound()
-    station.say(f"echo >>/usr/share/{name}/empty; ln -sfn /opt /opt/{name}/none")
+    # Of a configuration file the content may be another, and nothing else.
+    conf = f"/etc/{name}.conf"
+    station.say(f"echo >>/usr/share/{name}/empty; ln -sfn /opt /opt/{name}/none; chmod 604 {conf}")
+    station.say(f"rm {quote('/' + odd)}; echo ours >{conf}")
     found = station.asks("verify", 1)
-    wanted = [f"changed /opt/{name}/none", f"changed /usr/share/{name}/empty"]
+    wanted = [
+        f"changed {conf}", f"missing /{odd}", f"changed /opt/{name}/none",
+        f"changed /usr/share/{name}/empty",
+    ]  # fmt: skip
     assert found == wanted, f"lade verify printed {found}, {wanted} was wanted [R26]"
     station.say(f": >/usr/share/{name}/empty; ln -sfn '/no/such place' /opt/{name}/none")
+    data = package.entries[odd].data.decode()
+    station.say(f"chmod 640 {conf}; printf %s {data} >{quote('/' + odd)}")
     station.sound()
 
 
 def what_is_needed_comes_and_nothing_else(station, repository, word) -> None:
-    a, b, c, d, e = (word(stem) for stem in ("ice", "bank", "cove", "dune", "elder"))
+    # Names that begin as another one does, and one whose end may be taken for a version.
+    a, e = word("ice"), word("elder")
+    b, c, d = f"{a}-b", f"{a}+", f"{a}-7"
     first = {
         a: Package(a, "1.0", needs=[f"{b}>=1.9", c]).file(f"opt/{a}", a),
         b: Package(b, "1.10", needs=[d]).file(f"opt/{b}", b),
@@ -83,14 +105,31 @@ def what_is_needed_comes_and_nothing_else(station, repository, word) -> None:
     station.done(f"install {e} {d} {a}")
     came(later[1], later[3])
     stand("1.0", "1.10", "3.0.0.1", "7.0.0.1", "2")
+    # Who is named is wanted as the index has it.
+    repository.asked.clear()
+    station.done(f"install {b}")
+    came(later[0])
+    stand("1.0", "1.11", "3.0.0.1", "7.0.0.1", "2")
+    # What is there meets a need, be it in the index or not.
+    heir = Package(word("fjord"), "1", needs=[f"{d}>=7.0"]).file(f"opt/{a}.heir", a)
+    repository.withdraw(d)
+    repository.offer(heir)
+    station.done("update")
+    repository.asked.clear()
+    station.done(f"install {heir.name}")
+    came(heir)
 
 
 def checks_are_run_after_those_of_what_is_needed(station, repository, word, nonce) -> None:
     names = sorted((word("w") for _ in range(4)), reverse=True)
     secret = nonce()
+    awk = station.say("command -v awk")
     for at, name in enumerate(names):
         there = " && ".join(f"test -e opt/{n}.{secret}" for n in (names[0], names[-1]))
         script = f"#!/bin/sh\n{there} || exit 1\necho {at} >>/run/bench/{secret}\n"
+        if at == 1 and awk.startswith("/"):  # a program need not be the shell's
+            told = f'if (system("{there}")) exit 1; print {at} >>"/run/bench/{secret}"'
+            script = f"#!{awk} -f\nBEGIN {{ {told} }}\n"
         made = Package(name, "1", check=script.encode(), needs=names[:at][-1:])
         repository.offer(made.file(f"opt/{name}.{secret}", name))
     station.done("update")

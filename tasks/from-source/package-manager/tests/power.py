@@ -9,7 +9,9 @@ from pathlib import Path
 
 from station import Station
 
-from benchflow.boot import GuestError
+from benchflow.boot import GuestError, GuestTimeout
+
+KEPT_MAX = 48  # copies of a disk at once; who is slow has more moments, of which every other goes
 
 
 class Moment:
@@ -34,18 +36,43 @@ def watch(station: Station, words: str, seconds: float = 120) -> list[Moment]:
     deadline = station.machine.deadline(seconds)
     while True:
         over = repository.marked(done)
-        path = station.machine.flatten()
-        with path.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").digest()
-        if moments and moments[-1].digest == digest:
-            path.unlink()
-        else:
-            moments.append(Moment(path, digest, len(repository.fetched())))
+        take(station, moments)
         if over:
             station.say("touch /run/bench/quiet; sleep 1; rm /run/bench/quiet")
             return moments
         assert deadline.remaining() > 0, f"lade {words}: not within {seconds:g} seconds"
         time.sleep(0.01)
+
+
+def take(station: Station, moments: list[Moment]) -> None:
+    """Copy the disk, if it is another than at the moment before."""
+    path = station.machine.flatten()
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").digest()
+    if moments and moments[-1].digest == digest:
+        path.unlink()
+        return
+    moments.append(Moment(path, digest, len(station.repository.fetched())))
+    if len(moments) > KEPT_MAX:
+        for moment in moments[1:-1:2]:
+            moment.path.unlink()
+        moments[1:-1] = moments[2:-1:2]
+
+
+def watch_start(station: Station, seconds: float = 90) -> list[Moment]:
+    """Switch it on and copy the disk until somebody can log in; the copies that differ."""
+    moments: list[Moment] = []
+    station.machine.boot()
+    deadline = station.machine.deadline(seconds)
+    while True:
+        take(station, moments)
+        try:
+            station.machine.expect("login: ?", timeout=0.1)
+            break
+        except GuestTimeout:
+            assert deadline.remaining() > 0, f"no login in {seconds:g} seconds [R31]"
+    station.enter()
+    return moments
 
 
 def chosen(moments: list[Moment], count: int, draw: random.Random) -> list[Moment]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import cases
 from form import Package
 
+# Where a station may write by itself, and a call that fails may not.
+ASIDE_OF_ALL = "find /tmp /root /var -xdev -path /var/lib/lade -prune -o -print"
+MANY = 10
 LEFT = "never more than twice the size of the packages that were called for [R16]"
 
 
@@ -17,12 +20,17 @@ def packages_of_another_form(station, repository, word, draw) -> None:
     try:
         station.done("update")
         station.note()
+        before = set(station.say(ASIDE_OF_ALL).splitlines())
         said = {what: station.lade(f"install {name}") for what, name in listed.items()}
+        more = sorted(set(station.say(ASIDE_OF_ALL).splitlines()) - before)
     finally:
         repository.withdraw(*listed.values())
     wrong = {what: status for what, status in said.items() if status != 12}
     assert not wrong, f"packages with these faults ended with another status than 12 [R14]: {wrong}"
     station.changed()
+    assert len(more) < MANY, (
+        f"{len(listed)} calls were refused, and outside of /var/lib/lade there is [R16]: {more[:5]}"
+    )
     left = sorted(set(listed.values()) & set(station.versions()))
     assert not left, f"lade list has packages that were refused [R16]: {left}"
     station.done("update")
@@ -107,12 +115,13 @@ def what_cannot_be(station, repository, word) -> None:
 def files_in_the_way(station, repository, word) -> None:
     a, b, c, d, e, f, g = (word("way") for _ in range(7))
     station.say(f"mkdir -p /opt/{a}.d && echo mine >/opt/{a}.txt && ln -s {a}.d /opt/{a}.link")
-    station.say(f"echo mine >/opt/{a}.d/kept")
+    station.say(f"echo mine >/opt/{a}.d/kept; ln -s /no/such /opt/{a}.lost")
     made = {
         a: Package(a, "1").file(f"opt/{a}.txt", a), b: Package(b, "1").file(f"opt/{b}", b),
         c: Package(c, "1").file(f"opt/{b}", b), d: Package(d, "1").file(f"opt/{a}.link/below", d),
         e: Package(e, "1").file(f"opt/{b}/below", e), f: Package(f, "1").file(f"opt/{f}", f),
         g: Package(g, "1").file(f"opt/{g}", g).link(f"opt/{f}", g),
+        f"{a}-lost": Package(f"{a}-lost", "1").file(f"opt/{a}.lost", a),
         f"{a}-dir": Package(f"{a}-dir", "1").file(f"opt/{a}.d", a),
         f"{a}-link": Package(f"{a}-link", "1").link(f"opt/{a}.txt", a),
     }  # fmt: skip
@@ -123,6 +132,7 @@ def files_in_the_way(station, repository, word) -> None:
     for words, why in (
         (a, "a file that is nobody's is there"),
         (f"{a}-link", "a file that is nobody's is there"),
+        (f"{a}-lost", "a link that is nobody's, and leads nowhere, is there"),
         (c, "a file of another package is there"),
         (d, "it lies below a link"),
         (e, "it lies below a file"),
@@ -134,13 +144,17 @@ def files_in_the_way(station, repository, word) -> None:
     station.done(f"install {f}")
     station.has_all(made[b], made[f])
     station.ends(f"install {g}", 14, "a file of another package is there [R15]")
-    station.say(f"rm -r /opt/{a}.d /opt/{a}.txt /opt/{a}.link")
+    station.say(f"rm -r /opt/{a}.d /opt/{a}.txt /opt/{a}.link /opt/{a}.lost")
     repository.withdraw(*made)
 
 
 def wrong_calls(station, word) -> None:
     station.note()
-    for words in ("", word("word"), "install", "remove", "files", "build /tmp", "list all"):
+    for words in (
+        "", word("word"), "install", "remove", "files", "owner", "build /tmp", "list all",
+        "update now", "upgrade all", "rollback 1", "verify all", "files libc cc", "owner /etc /usr",
+        "build /tmp /tmp /tmp",
+    ):  # fmt: skip
         station.ends(words, 2, "it was called wrongly")
     nobody = word("nobody")
     for words in (f"files {nobody}", f"remove {nobody}", f"install {nobody}"):

@@ -19,6 +19,7 @@ def nothing_on_a_new_station(lonely) -> None:
     lonely.refuses("rollback", 17, f"{NOTHING}, on a station to which nothing was done")
     said = lonely.versions()
     assert said == before, f"a rollback of nothing, and lade list has {said} [R24]"
+    lonely.gave_reasons(17)
     lonely.machine.close()
 
 
@@ -32,7 +33,7 @@ def back_from_an_upgrade(station, repository, word, nonce) -> None:
     station.done("update")
     station.done("upgrade")
     station.done(f"install {old[0].name} {old[1].name}")
-    station.say(f"echo ours >/{settings[2]}")
+    station.say(f"echo ours >/{settings[2]}; echo older >/{settings[2]}.lade-new")
     before = station.versions()
     station.note()
     repository.offer(*new)
@@ -58,6 +59,8 @@ def back_from_an_upgrade(station, repository, word, nonce) -> None:
 
 def back_from_the_others(station, repository, word, nonce) -> None:
     made = cases.package(word("pine"), "1", nonce())
+    setting = f"etc/{made.name}.conf"
+    made.config(setting, nonce()).file(f"var/bench/{made.name}/x", nonce())
     late = made.but(version="2", check=cases.script("exit 1"))
     repository.offer(made)
     station.done("update")
@@ -79,8 +82,16 @@ def back_from_the_others(station, repository, word, nonce) -> None:
     station.done(f"install {made.name}")
     station.done(f"remove {made.name}")
     station.changed()
+    station.done(f"install {made.name}")
+    # A removal renames what somebody set; the way back brings it to its place again.
+    station.say(f"echo ours >/{setting}")
+    station.note()
+    station.done(f"remove {made.name}")
     station.done("rollback")
-    station.has_all(made)
+    station.changed()
+    assert station.holds(made, without=[setting]), (
+        f"a remove was taken back, and not all files of {made.file_name} are there [R24]"
+    )
     said = station.versions().get(made.name)
     assert said == "1", f"a remove was taken back, and lade list has {made.name} {said} [R24]"
     station.ends("rollback", 17, f"{NOTHING}: it went back already")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -20,12 +21,17 @@ from benchflow.boot.errors import GuestTimeout
 PASSWORD = "Cold-Lake-51"
 APPEND = "console=ttyS0,115200 quiet panic=-1"
 STATE = "var/lib/lade"
+LONG = 240  # for what the order gives no time
 # What is no package's business, and what a station that runs may write [R7].
 ASIDE = ("dev", "proc", "sys", "run", "tmp", "root", "lost+found", "var")
 REASON = "a line on standard error that says why"
 _PRUNE = " -o ".join(f"-path ./{path}" for path in ASIDE)
+# Below /var a station may write by itself, but for what packages of ours have there.
 LOOK = f"""cd / || exit 1
-all() {{ find . -xdev \\( {_PRUNE} \\) -prune -o "$@"; }}
+all() {{
+find . -xdev \\( {_PRUNE} \\) -prune -o "$@"
+test ! -d var/bench || find ./var/bench -xdev "$@"
+}}
 {{
 all \\( -type f -o -type d \\) -exec stat -c '%f|%u|%g|%n' {{}} +
 all -type l -exec stat -c '%f|%u|%g|%N' {{}} +
@@ -49,9 +55,10 @@ def lines(entries: Mapping[str, Entry]) -> set[str]:
 class Station(Guest):
     """`machine` with the words of the letter."""
 
-    def __init__(self, machine: Machine, repository: Repository) -> None:
+    def __init__(self, machine: Machine, repository: Repository, line: Line) -> None:
         super().__init__(machine, PASSWORD)
         self.repository = repository
+        self.line = line
         self.follows = False
         self.since_login = 0.0  # `machine.elapsed` when the first login was there
         self.spoken: dict[int, str] = {}  # status -> what was called when it was said with a reason
@@ -67,7 +74,7 @@ class Station(Guest):
             initrd=deliverable("/app/out/initrd"), append=APPEND, rng=False,
             disks=[Disk(disk)], nics=nics, extra_args=() if nics else line.card,
         )  # fmt: skip
-        return cls(machine, repository)
+        return cls(machine, repository, line)
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -83,6 +90,10 @@ class Station(Guest):
         except GuestTimeout as error:
             raise AssertionError(f"reboot: not down after 30 seconds [R2]: {error}") from error
         self.enter()
+        found = re.findall(r"EXT4-fs.*(?:recovery|orphan).*", self.run("dmesg").stdout)
+        assert not found, (
+            f"reboot left the disk so that the kernel had to repair it [R2]: {found[:3]}"
+        )
 
     def power_off(self) -> None:
         """In order, so that the disk can be read afterwards."""
@@ -102,13 +113,22 @@ class Station(Guest):
             )
             self.run(f"wget -q -T 3 -O /dev/null {self.repository.mark(word)}", 60)
             time.sleep(0.3)
+        said = self.run("ip -4 addr").stdout
+        assert self.line.gave(said), (
+            f"its network {self.line.net} gives addresses from {self.line.first} on by DHCP, and "
+            f"it has none of them in that width [R3]; ip addr says {said[-300:]!r}"
+        )
+        said = self.run("ip route").stdout
+        assert re.search(rf"^default via {re.escape(self.line.host)}\b", said, re.MULTILINE), (
+            f"the route that DHCP gives leads over {self.line.host} [R3]; ip route says {said!r}"
+        )
 
     # -- questions ----------------------------------------------------------------------------
 
     def has(self, path: str) -> bool:
         return self.run(f"test -e '/{path}'").status == 0
 
-    def call(self, words: str, seconds: float = 90):
+    def call(self, words: str, seconds: float = LONG):
         """What `lade …` writes to either stream, and its status."""
         said = self.machine.shell.run_apart(f"lade {words}", timeout=seconds)
         if said.status:
@@ -116,11 +136,11 @@ class Station(Guest):
             where.setdefault(said.status, f"lade {words}")
         return said
 
-    def lade(self, words: str, seconds: float = 90) -> int:
+    def lade(self, words: str, seconds: float = LONG) -> int:
         """The status of `lade …`."""
         return self.call(words, seconds).status
 
-    def ends(self, words: str, status: int, why: str, seconds: float = 90) -> None:
+    def ends(self, words: str, status: int, why: str, seconds: float = LONG) -> None:
         """`lade …` ends with this status; `why` says which words want it."""
         said = self.call(words, seconds)
         shown = (said.stderr or said.stdout).strip()[-300:]
@@ -128,7 +148,7 @@ class Station(Guest):
             f"lade {words} ended with {said.status}, {status} was wanted: {why}; it said {shown!r}"
         )
 
-    def done(self, words: str, seconds: float = 90) -> None:
+    def done(self, words: str, seconds: float = LONG) -> None:
         """`lade …` ends with 0."""
         self.ends(words, 0, "it had what it needs", seconds)
 
@@ -187,7 +207,7 @@ class Station(Guest):
             assert deadline.remaining() > 0, f"{what}: not within {seconds:g} seconds"
             time.sleep(0.1)
 
-    def ended(self, seconds: float = 90) -> int:
+    def ended(self, seconds: float = LONG) -> int:
         """The status of what was started in the background."""
         deadline = self.machine.deadline(seconds)
         while deadline.remaining() > 0:
@@ -231,7 +251,7 @@ class Station(Guest):
         wrong = {what: sorted(found)[:4] for what, found in report.items() if found}
         assert not wrong, f"files (type and mode, owner, group, path; or sum, path): {wrong}"
 
-    def refuses(self, words: str, status: int, why: str, seconds: float = 90) -> None:
+    def refuses(self, words: str, status: int, why: str, seconds: float = LONG) -> None:
         """`lade …` ends with this status, and nothing has changed since `note`."""
         self.ends(words, status, why, seconds)
         self.changed()

@@ -5,23 +5,23 @@ from __future__ import annotations
 import accounts
 import cases
 import power
-from form import Package
+import standing
+from form import Package, index
 
 from benchflow.boot import Image
 from benchflow.boot.inspect.bounded_run import run_tool
 
 MOMENTS = 5
+STARTS = 4
 
 
-def power_goes_while_a_check_runs(station, repository, word, nonce) -> None:
+def power_goes_while_a_check_runs(station, repository, wake, word, nonce, draw) -> None:
     old, new = cases.family(word, nonce)
     repository.offer(*old)
     station.done("update")
     station.done("upgrade")
     station.done(f"install {old[0].name} {old[1].name}")
-    before = station.versions()
-    station.note()
-    look = station.say("sha256sum </run/bench/before")
+    before = station.digest()
     mark = f"{old[0].name}-power"
     repository.held = {f"/mark/{mark}"}
     new[1].check = cases.script(f"sync; wget -q -T 30 -O /dev/null {repository.mark(mark)}")
@@ -31,14 +31,24 @@ def power_goes_while_a_check_runs(station, repository, word, nonce) -> None:
     station.awaits(lambda: repository.marked(mark), 60, "a check of a package was to be run [R17]")
     station.cut()
     repository.let_go()
-    station.start()
-    assert station.say("sh /run/bench/look | sha256sum", 120) == look, (
-        "the power went while a check ran, and after the start the files are not those before the "
-        "transaction, which has not happened [R31]"
+    moments = power.watch_start(station)
+    assert station.digest() == before, (
+        "the power went while a check ran, and after the start what is there is not what was "
+        f"before the transaction, which has not happened [R31]; lade list: {station.versions()}"
     )
-    said = station.versions()
-    assert said == before, f"the same, and lade list has {said}; {before} was wanted [R31]"
     station.sound()
+    # It may go again while the station starts and takes back what was done.
+    between = moments[1:-1]
+    for number, moment in enumerate(draw.sample(between, min(STARTS, len(between)))):
+        other = power.comes_back(wake, moment, f"start{number}")
+        assert other.digest() == before, (
+            "the power went while a check ran, and once more in the start after that; what is "
+            f"there now is not what was before the transaction [R31]; list: {other.versions()}"
+        )
+        other.sound()
+        other.machine.close()
+    for moment in moments:
+        moment.path.unlink()
     new[1].check = None
     repository.offer(*new)
 
@@ -69,6 +79,10 @@ def power_goes_the_moment_after(station, repository, word, nonce) -> None:
     station.cut()
     station.start()
     station.online()
+    # The index that was taken is in force still.
+    repository.put_index(index([], repository.serial - 1))
+    station.ends("update", 11, "after the power went: older than one that was taken before [R32]")
+    repository.publish()
     station.done(f"install {made.name}")
     station.cut()
     lies_on_the_disk(station, made)
@@ -186,7 +200,9 @@ def power_goes_at_any_moment_on_the_way_back(
 def what_stands_on_the_disk_in_the_end(station) -> None:
     """The disk is read by us: a station that only says that it changed gains nothing."""
     versions = station.versions()
+    standing.nothing_listens(station)
     station.power_off()
+    station.in_order()
     disk = Image(station.machine.flatten()).ext4()
     assert disk.problems() == "", f"e2fsck after poweroff [R2]: {disk.problems()[:300]}"
     accounts.only_root(disk)

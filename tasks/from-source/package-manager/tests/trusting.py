@@ -9,6 +9,7 @@ from form import index
 from repository import Repository
 
 FORM = "an index of another form [R8]"
+HIGH = 900_000_000  # of an index that is refused: it was never taken, so it stands in nobody's way
 
 
 def another_key_is_not_believed(station, repository) -> None:
@@ -23,6 +24,10 @@ def another_key_is_not_believed(station, repository) -> None:
     station.follow(other, f"key={repository.key.upper()}")
     station.say(f"sed -i 's#^repository=.*#repository={repository.url}#' /etc/lade.conf")
     station.done("update")
+    # A line that begins with # says nothing.
+    station.follow(other, f"#key={repository.key}", f"# key={repository.key}")
+    station.say(f"sed -i 's#^repository=.*#repository={repository.url}#' /etc/lade.conf")
+    station.ends("update", 11, "the key that fits stands behind a # alone [R8]")
     other.close()
     station.follow(repository)
 
@@ -44,6 +49,9 @@ def false_signatures(station, repository, word, draw) -> None:
         "of an index with a bit changed": repository.sign(cases.forged(good, draw)),
         "with a bit changed": cases.forged(right, draw),
     }  # fmt: skip
+    high = index(repository.packages.values(), HIGH)
+    repository.put_index(high, other.sign(high))
+    station.ends("update", 11, "a signature of another key, and a high serial [R8]")
     other.close()
     for what, signature in false.items():
         repository.put_index(good, signature)
@@ -55,13 +63,19 @@ def false_signatures(station, repository, word, draw) -> None:
     station.done(f"install {there.name}")
     fetched = repository.fetched()
     assert fetched == [there.file_name], f"fetched {fetched}; {there.file_name} was wanted [R9]"
+    repository.publish()
+    station.done("update")
 
 
-def indexes_of_another_form(station, repository) -> None:
-    packages = list(repository.packages.values())
-    for what, data in cases.indexes(packages, repository.serial + 1).items():
+def indexes_of_another_form(station, repository, word) -> None:
+    new = cases.package(word("odd"), "1", "x")
+    packages = [*repository.packages.values(), (new, new.pack())]
+    for what, data in cases.indexes(packages, HIGH).items():
         repository.put_index(data)
         station.ends("update", 11, f"{FORM}: {what}")
+    station.ends(f"install {new.name}", 13, "all indexes that have it were refused [R8]")
+    repository.publish()
+    station.done("update")
 
 
 def older_indexes(station, repository) -> None:

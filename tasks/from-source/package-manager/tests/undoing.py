@@ -7,6 +7,7 @@ import time
 import cases
 from form import Package
 
+UNDONE = 20  # to stop a check and undo what was done, on a slow station
 CHECK_FAILED = "the check of a package failed [R17]"
 
 
@@ -32,14 +33,14 @@ def a_check_that_fails(station, repository, word, nonce) -> None:
 
 def a_check_that_does_not_end(station, repository, word, nonce) -> None:
     # What ends in time is let end.
-    patient = Package(word("mere"), "1", check=cases.script("sleep 9"))
+    patient = Package(word("mere"), "1", check=cases.script("sleep 11"))
     repository.offer(patient.file(f"opt/{patient.name}", nonce()))
     station.done("update")
     station.done(f"install {patient.name}")
     slow, beat = word("moor"), f"/run/bench/{nonce()}"
     check = cases.script(
-        f"(while sleep 1; do echo >>{beat}; done) &",
-        f"wget -q -O /dev/null {repository.mark(slow)}", "sleep 300",
+        "trap '' HUP INT TERM", f"(while sleep 1; do echo >>{beat}; done) &",
+        f"wget -q -O /dev/null {repository.mark(slow)}", "sleep 300", "sleep 300",
     )  # fmt: skip
     made = Package(slow, "1", check=check).file(f"opt/{slow}", slow)
     repository.offer(made)
@@ -50,7 +51,7 @@ def a_check_that_does_not_end(station, repository, word, nonce) -> None:
     try:
         assert slow not in station.versions(), "lade list tells of what is not decided [R18]"
         station.ends(f"files {slow}", 13, "it is not installed yet [R18]")
-        ended = station.ended(60)
+        ended = station.ended(15 + UNDONE)
     finally:
         repository.withdraw(slow)
     assert ended == 16, f"a check that does not end: {ended}, 16 was wanted [R17]"
