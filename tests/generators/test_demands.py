@@ -23,7 +23,7 @@ from benchflow.tasks.catalogue import root
 LEFT_OVER = re.compile(r"\{\{[a-z_]+\}\}|(?m:^@(demands|formats|hints|spec)$)|@R\b|# @parts ")
 
 
-@pytest.fixture(scope="module", params=["packages/manager", "embedded/update"])
+@pytest.fixture(scope="module", params=["packages/manager", "embedded/update", "embedded/router"])
 def manager(request: pytest.FixtureRequest) -> Generator:
     return generators(root())[request.param]
 
@@ -126,9 +126,10 @@ def test_both_places_build_the_same_station(manager: Generator) -> None:
     template = manager.folder / "template"
     (one,) = (template / "environment").glob("*/build.sh")
     other = template / "tests/image/build.sh"
-    piece = "from-tasks-lib python-station.sh\n"
-    assert one.read_text().endswith(f"set -eu\n{piece}")
-    assert f"set -eu\n{piece}" in other.read_text()
+    pieces = one.read_text().partition("set -eu\n")[2]
+    assert pieces.startswith("from-tasks-lib python-station.sh\n")
+    assert all(line.startswith("from-tasks-lib ") for line in pieces.splitlines())
+    assert f"set -eu\n{pieces}" in other.read_text()
 
 
 def test_axes_are_drawn_one_by_one(manager: Generator) -> None:

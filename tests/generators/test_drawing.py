@@ -73,6 +73,7 @@ def test_one_label_moves_no_other() -> None:
 @pytest.mark.parametrize(
     "name",
     [
+        "embedded/router",
         "embedded/update",
         "packages/manager",
         "repair/kernel",
