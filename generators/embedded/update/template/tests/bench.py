@@ -115,7 +115,8 @@ class Bench:
 
     def compare(self, words: tuple, got: tuple[int, str], wanted: tuple[int, str], what: str):
         line = f"{verb(words[0])} {' '.join(words[1:])}".strip() + (f" ({what})" if what else "")
-        assert got[0] == wanted[0], f"{line} ended with {told(got[0])}, not {told(wanted[0])}"
+        right = got[0] == wanted[0] or got[0] in self.model.also
+        assert right, f"{line} ended with {told(got[0])}, not {told(wanted[0])}"
         assert got[1] == wanted[1], f"{line} printed {got[1][-300:]!r}, not {wanted[1][-300:]!r}"
         return line
 

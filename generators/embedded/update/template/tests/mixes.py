@@ -40,7 +40,7 @@ class Mix:
         bench, draw, one = self.bench, self.draw, self.version()
         dice, how, fault = draw.random(), {}, ""
         if dice < 0.12:
-            how, fault = {"payload": draw.randbytes(900)}, "damaged"
+            how, fault = {"payload": draw.randbytes(900)}, "unreadable"
         elif dice < 0.2:
             stranger = bench.vendor.keys["stranger"]
             how, fault = {"signs": (stranger, stranger)[: 1 + has("two-signatures")]}, "distrusted"

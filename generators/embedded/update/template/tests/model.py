@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bundles import Key, Version
 from ordered import FIRST, GOLDEN, LAYOUT, SLOTS, STATUS, TRIES, WRITTEN, has, key_of, kind
@@ -18,11 +18,11 @@ EVENTS, BAD, SETTINGS = 12, 8, 8
 
 
 class No(Exception):
-    """The call is refused."""
+    """The call is refused; reasons in `also` are as right: the order does not tell them apart."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, *also: str) -> None:
         super().__init__(reason)
-        self.reason = reason
+        self.reason, self.also = reason, also
 
 
 @dataclass
@@ -63,6 +63,7 @@ class Model:
         self.held = False
         self.staged: Offer | None = None
         self.lost: set[str] = set()
+        self.also: set[int] = set()
         self.writes = ""
 
     def copy(self) -> Model:
@@ -74,13 +75,16 @@ class Model:
         return other
 
     def do(self, word: str, *names, offer: Offer | None = None) -> tuple[int, str]:
-        """Status and standard output of a call; a refused one changes nothing."""
+        """Status and standard output of a call; a refused one changes nothing. `also` has other
+        statuses that are as right."""
         before = self.copy()
+        self.also = set()
         try:
             more = (offer,) if word in ("install", "stage", "scan") else ()
             return 0, getattr(self, f"_{word}")(*names, *more) or ""
         except No as no:
             self.__dict__.update(before.__dict__)
+            self.also = {STATUS[reason] for reason in no.also}
             return STATUS[no.reason], ""
 
     # -- what there is ------------------------------------------------------------------------
@@ -145,6 +149,16 @@ class Model:
 
     def judge(self, offer: Offer) -> None:
         """Refuse a bundle, for the first reason that applies."""
+        if offer.fault != "unreadable":
+            self._judge(offer)
+            return
+        # A payload that cannot be read has another form, or is not what the manifest says.
+        try:
+            self._judge(replace(offer, fault="damaged"))
+        except No as no:
+            raise No(no.reason, "form") from None
+
+    def _judge(self, offer: Offer) -> None:
         one, more = offer.one, offer.one.more
         if offer.fault == "form":
             raise No("form")
@@ -299,16 +313,18 @@ class Model:
         others = [name for name in SLOTS if name != self.running]
         if LAYOUT == "three":
             others = [name for name in others if name != GOLDEN]
+        also: tuple[str, ...] = ()
         for name in others:
             slot = self.slots[name]
             if slot.state != "good" or not slot.one:
                 continue
             if has("epoch") and int(slot.one.more.get("epoch", "1")) < self.epoch:
+                also = ("epoch_low",)
                 continue
             self.due = name
             self._event("back", slot.one.version)
             return
-        raise No("nothing")
+        raise No("nothing", *also)
 
     def _hold(self) -> None:
         self.held = True

@@ -9,6 +9,8 @@ _TOLD = json.loads((Path(__file__).parent / "spec.json").read_text(encoding="utf
 AXES: dict[str, str] = _TOLD["axes"]
 DEMANDS: dict[str, dict] = _TOLD["demands"]
 STATUS = {name[7:]: int(value) for name, value in AXES.items() if name.startswith("status_")}
+#: What no signature of FORMAT.md's form is called: a bundle of another form, or one not of ours.
+NO_SIGNATURE = ("form", "distrusted")
 WORD = AXES["word"]
 TRIES = int(AXES["tries"])
 PATIENCE = int(AXES["patience"])

@@ -54,7 +54,7 @@ def delta(bench: Bench) -> None:
     wrong = b"C" + struct.pack(f"{order}II", len(base.image) - 9, 400)
     if not has("enciphered"):
         bench.install(
-            near, "with a step out of the base", "damaged", base=base, payload=packed(wrong)
+            near, "with a step out of the base", "unreadable", base=base, payload=packed(wrong)
         )
     assert bench.install(near, "a delta", base=base) == 0
     bench.install(bench.version(), "against a version that waits", base=near)
@@ -111,7 +111,7 @@ def staged(bench: Bench) -> None:
     bench.begin(bench.version())
     one, other = bench.version(), bench.version()
     bench.install(one, "while a version is on trial", word="stage")
-    bench.install(other, "damaged", "damaged", word="stage", payload=secrets.token_bytes(999))
+    bench.install(other, "damaged", "unreadable", word="stage", payload=secrets.token_bytes(999))
     bench.do("apply", what="while a version is on trial")
     bench.do("confirm")
     bench.station.tidy()
