@@ -40,7 +40,9 @@ for name in ip tc bridge ss nft dnsmasq; do  # BusyBox has smaller ones of some
     [ -f "$tree/usr/bin/$name" ] || ln -s "../sbin/$name" "$tree/usr/bin/$name"
     [ -f "$tree/usr/bin/$name" ]
 done
-chroot "$tree" /usr/sbin/depmod "$release"
+# By its own loader: where the board is made there may be neither kmod nor leave to change the root.
+"$tree/lib64/ld-linux-x86-64.so.2" --argv0 depmod --library-path "$tree/usr/lib/x86_64-linux-gnu" \
+    "$tree/usr/bin/kmod" -b "$tree" "$release"
 mkdir -p "$tree/data" "$tree/site"
 rm -rf "$tree/var/run"
 ln -s /run "$tree/var/run"
