@@ -317,6 +317,20 @@ def test_a_place_that_the_template_lacks_is_named(server: Generator, tmp_path: P
         Instance(one, 3, seed).folder(root())
 
 
+def test_a_changed_piece_that_tasks_share_is_seen(tmp_path: Path) -> None:
+    name = "embedded/update"
+    shutil.copytree(root().parent / "generators" / name, tmp_path / "generators" / name)
+    shutil.copytree(root() / "lib", tmp_path / "tasks/lib")
+    one = load_generator(tmp_path / "generators" / name)
+    before = Instance(one, 2, 1).folder(tmp_path / "tasks")
+    piece = tmp_path / "tasks/lib/python-station.sh"
+    piece.write_text(piece.read_text() + "# said otherwise\n")
+    after = Instance(one, 2, 1).folder(tmp_path / "tasks")
+    built = "environment/unit/build.sh"
+    assert "# said otherwise" not in (before / built).read_text()
+    assert "# said otherwise" in (after / built).read_text()
+
+
 def test_instances_are_read_as_one_generator() -> None:
     assert {instance.generator.name for instance in instances("repair/server#1..4", root())} == {
         "repair/server"

@@ -74,9 +74,8 @@ class Instance:
 
 
 def _base_digest(generator: Generator, tasks: Path) -> str:
-    if generator.told.base is None:
-        return ""
-    taken = [tasks / generator.told.base.task / one for one in sorted(generator.told.base.take)]
+    base = generator.told.base
+    taken = [tasks / base.task / one for one in sorted(base.take)] if base else []
     return files.digest(tasks, [*taken, tasks / "lib"])
 
 
