@@ -22,8 +22,8 @@ BENCHFLOW = str(Path(sys.executable).parent / "benchflow")
 
 
 def test_it_loads_is_covered_and_says_what_is_missing(tmp_path: Path) -> None:
-    task = new("embedded/router", author='A. "Quick" Engineer', top=tmp_path)
-    assert task.name == "embedded/router"
+    task = new("embedded/switch", author='A. "Quick" Engineer', top=tmp_path)
+    assert task.name == "embedded/switch"
     assert task.authors == ('A. "Quick" Engineer',)
     assert static_gates.coverage(task).status is Status.PASSED
     assert "3 milestones, 10 are asked for" in static_gates.schema(task.path).findings
@@ -39,9 +39,9 @@ def test_it_starts_from_another_task(lamp: Path, tmp_path: Path) -> None:
 
 
 def test_nothing_is_overwritten_and_a_wrong_name_is_said(tmp_path: Path) -> None:
-    new("embedded/router", top=tmp_path)
+    new("embedded/switch", top=tmp_path)
     with pytest.raises(UsageError, match="exists"):
-        new("embedded/router", top=tmp_path)
+        new("embedded/switch", top=tmp_path)
     for name in ("router", "a/b/c", "../x/y", "Embedded/Router"):
         with pytest.raises(UsageError, match="TOPIC/NAME"):
             new(name, top=tmp_path)
@@ -51,7 +51,7 @@ def test_nothing_is_overwritten_and_a_wrong_name_is_said(tmp_path: Path) -> None
 @pytest.mark.slow
 def test_it_boots_and_its_gates_hold(tmp_path: Path) -> None:
     """The oracle resolves, nop gains nothing, the exploit what it declares, a rung is a rung."""
-    task = new("embedded/router", top=tmp_path)
+    task = new("embedded/switch", top=tmp_path)
     agents = ["oracle", "nop", "ladder:kernel", "ladder:shell", "exploit:printed-shell"]
     agents.append("variant:plain-initrd")
     command = [BENCHFLOW, "run", str(task.path), "--json", "--jobs-dir", str(tmp_path / "jobs")]

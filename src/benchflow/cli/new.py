@@ -73,7 +73,7 @@ def command(
 
     \b
     Examples:
-      benchflow new embedded/router --author "A. Engineer"
+      benchflow new embedded/switch --author "A. Engineer"
       benchflow new onboard/notes --from-repo ../notes@v1.2 --services redis
       benchflow new repair/dead-router --like repair/dead-server
       benchflow new repair/server --seed 17 --level 4 --in ./drawn

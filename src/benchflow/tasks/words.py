@@ -68,9 +68,15 @@ def words_of(task: Task) -> Words:
 
 
 def drawn_words(generator: str) -> Words:
-    """The words of what `generator` draws: those of the task that it builds upon, if any."""
+    """The words of what `generator` draws: its own, else those of the task that it builds upon."""
     known = generators.generators(root()) if generator else {}
-    told = known[generator].told.base if generator in known else None
+    if generator not in known:
+        return Words()
+    path = known[generator].folder / NAME
+    if path.is_file():
+        found = _read(path)
+        return Words(found.machines, found.checks)
+    told = known[generator].told.base
     base = in_catalogue(told.task) if told else None
     return words_of(base) if base else Words()
 
