@@ -219,6 +219,15 @@ def keeping(bench: Bench) -> Pc:
     return pc
 
 
+@pytest.fixture
+def tried_by_bios(bench: Bench) -> list[str] | None:
+    """What keys opened in the menu of `keeping`, which is started for it where no check before
+    asked for it; None where there was no menu."""
+    bench.ended("keeping", start_keeping)
+    bench.off("keeping")
+    return bench.story.tried_by_bios
+
+
 def start_uefi(bench: Bench) -> Pc:
     bench.ended("left", leave)
     bench.off("lent")

@@ -25,6 +25,13 @@ READERS = (
     "2>/dev/null; :"
 )
 
+#: The same, but for what asks for a password: the rescue system may have a login there.
+UNASKED = (
+    f"{READERS.removesuffix('; :')} | while read -r place screen; do "
+    "who=$(cat ${place%/fd/0}/comm 2>/dev/null); "
+    "case $who in agetty|getty|login|sulogin|'') ;; *) echo $screen $who ;; esac; done; :"
+)
+
 #: Where the password would stand in the clear; libraries and modules are Debian's, and many.
 PASSWORD_PLACES = (
     "/etc /root /home /var /opt /srv /usr/bin /usr/sbin /usr/local /usr/lib/systemd /usr/libexec "
