@@ -73,7 +73,7 @@ def test_what_is_drawn_is_a_configuration(
     for _ in range(20):
         site = data.Site.draw(data.drawn_mac(), data.drawn_mac(), (bits,))
         assert site.net.prefixlen == bits and not site.pooled(site.free())
-        address, router, size = data.Carrier.draw().overlapping(site.net)
+        address, router, size = data.Carrier.draw().overlapping(site.net, site.own)
         offered = ipaddress.IPv4Network(f"{address}/{size}", strict=False)
         assert offered.overlaps(site.net) and ipaddress.IPv4Address(router) in offered
     assert checked(site.text(), tmp_path) == (0, "")

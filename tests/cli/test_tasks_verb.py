@@ -46,11 +46,18 @@ def test_the_list_says_what_a_person_chooses_by(catalogue: Path) -> None:
         "3",
         "1 min 00 s",
         "no gates recorded",
-        "0 attempts, 0 attacks at this version",
+        "none at this version",
     ]
     assert re.split(" {2,}", line.strip()) == columns
     (listed,) = json.loads(tasks("--json", catalogue=catalogue))["tasks"]
     assert (listed["name"], listed["is_benchflow"]) == ("test/words", True)
+
+
+def test_what_was_tried_of_an_earlier_version_is_told(catalogue: Path) -> None:
+    attack = 'version = "0.0.1"\ndate = 2026-01-02\nwho = "somebody else"\nminutes = 5\n'
+    (catalogue / "test/words/reviews.toml").write_text(f"[[attack]]\n{attack}")
+    (listed,) = json.loads(tasks("--json", catalogue=catalogue))["tasks"]
+    assert listed["state"].endswith("none at this version, 0 attempts, 1 attack before")
 
 
 def test_show_tells_how_it_is_proved(catalogue: Path) -> None:

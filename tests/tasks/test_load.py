@@ -139,6 +139,9 @@ def test_the_digest_follows_what_can_move_a_score_and_nothing_else(lamp: Path, e
     before = load(lamp).digest
     (lamp / "exploits" / "another.sh").write_text("#!/bin/sh\n")
     assert load(lamp).digest == before
+    (lamp / "tests" / ".mypy_cache").mkdir()
+    (lamp / "tests" / ".mypy_cache" / "missing_stubs").write_text("")
+    assert load(lamp).digest == before
     edit("task.toml", 'unverified = ""', 'unverified = "its \\"ladder\\" was not run"')
     assert load(lamp).unverified == 'its "ladder" was not run'
     assert load(lamp).digest == before

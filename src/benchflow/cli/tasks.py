@@ -12,6 +12,7 @@ from benchflow.cli.options import jobs_dir_option, json_option, print_json
 if TYPE_CHECKING:
     from benchflow.authoring.gate_record import Standing
     from benchflow.tasks import Exploit, Task
+    from benchflow.tasks.reviews import Reviews
 
 
 @click.group("tasks", invoke_without_command=True)
@@ -110,23 +111,26 @@ def _standing(task: Task) -> Standing | None:
 def _state(task: Task, found: Standing | None) -> str:
     """Gates, then attempts and attacks of the present version; verified when none is missing."""
     from benchflow.authoring.check import GATES
-    from benchflow.base.numbers import plural
     from benchflow.tasks import reviews
 
     if not task.is_benchflow:
         return ""
     recorded = str(found or "no gates recorded")
-    tried = reviews.read(task.path).at(task.version)
+    ever = reviews.read(task.path)
+    tried = ever.at(task.version)
     whole = found is not None and found.good == len(GATES) and tried.complete
-    counted = ", ".join(
-        (
-            plural(len(tried.attempts), "attempt"),
-            plural(len(tried.attacks), "attack"),
-        )
-    )
-    older = "" if tried.attempts or tried.attacks else " at this version"
+    counted = _counted(tried)
+    if not tried.attempts and not tried.attacks:
+        before = f", {_counted(ever)} before" if ever.attempts or ever.attacks else ""
+        counted = f"none at this version{before}"
     verified = "; verified" if whole and not task.unverified else ""
-    return f"{recorded}; {counted}{older}" + ("; not verified" if task.unverified else verified)
+    return f"{recorded}; {counted}" + ("; not verified" if task.unverified else verified)
+
+
+def _counted(found: Reviews) -> str:
+    from benchflow.base.numbers import plural
+
+    return f"{plural(len(found.attempts), 'attempt')}, {plural(len(found.attacks), 'attack')}"
 
 
 @command.command("show")

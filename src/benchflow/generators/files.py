@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from benchflow.base.left_files import LEFT_FILES
+
 
 def files(top: Path) -> Iterator[Path]:
     """`top` itself where it is a file, else all files below it, sorted, compiled ones left out."""
@@ -13,7 +15,7 @@ def files(top: Path) -> Iterator[Path]:
         yield top
         return
     for path in sorted(top.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
+        if path.is_file() and LEFT_FILES.isdisjoint(path.relative_to(top).parts):
             yield path
 
 

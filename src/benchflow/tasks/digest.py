@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from benchflow.base import shell_pieces
+from benchflow.base.left_files import LEFT_FILES
 from benchflow.errors import TaskError
 
 # Who did what, with the empty lines before it where nothing follows.
@@ -29,7 +30,6 @@ _SCRIPTS = re.compile(
     rb"(?:(?![ \t]*\[)[^\n]*(?:\n|\Z))*",
     re.MULTILINE,
 )
-_IGNORED = {"__pycache__", ".git", ".pytest_cache", ".DS_Store"}
 
 
 def files_below(root: Path, *, links: bool = False) -> list[Path]:
@@ -42,14 +42,14 @@ def files_below(root: Path, *, links: bool = False) -> list[Path]:
     _refuse_link(root, links=links)
     found: list[Path] = []
     for directory, names, files in os.walk(root):
-        names[:] = sorted(name for name in names if name not in _IGNORED)
+        names[:] = sorted(name for name in names if name not in LEFT_FILES)
         for name in [*names, *files]:
             _refuse_link(Path(directory) / name, links=links)
         linked = [name for name in names if (Path(directory) / name).is_symlink()]
         found += [
             Path(directory) / name
             for name in (*files, *linked)
-            if name not in _IGNORED and not name.endswith(".pyc")
+            if name not in LEFT_FILES and not name.endswith(".pyc")
         ]
     return sorted(found, key=lambda path: path.relative_to(root).as_posix())
 

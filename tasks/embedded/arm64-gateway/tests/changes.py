@@ -8,6 +8,7 @@ import ipaddress
 import secrets
 import time
 
+import carrier_lease
 import pytest
 from bench import Bench
 from boards import MACS, board
@@ -17,7 +18,7 @@ from site_data import FACTORY, FACTORY_SITE, POOL, WIDE, Site, drawn_mac, port, 
 from site_texts import largest, smallest, too_large, wrong
 
 from benchflow.bench.dhcp_message import DISCOVER, OFFER, REQUEST
-from benchflow.bench.ethernet import ARP, IPV4, Arp, Packet, udp
+from benchflow.bench.ethernet import udp
 from benchflow.boot import Image
 from benchflow.boot.errors import LoginFailed
 
@@ -245,7 +246,7 @@ def overlapping_offer(bench: Bench) -> None:
     if bench.machine.alive:
         bench.machine.power_cut()
     carrier.asked.clear()
-    carrier.offers, carrier.router, carrier.bits = drawn.overlapping(bench.site.net)
+    carrier.offers, carrier.router, carrier.bits = drawn.overlapping(bench.site.net, bench.site.own)
     bad = f"{carrier.offers}/{carrier.bits}"
     mark = bench.wan.count
     bench.machine.boot()
@@ -253,20 +254,19 @@ def overlapping_offer(bench: Bench) -> None:
     asked = bench.until(lambda: len(carrier.asked) >= 2, 30)
     assert asked, "[R17] the gateway asks again: it never asked the carrier"
     bench.pause(4)
-    taken = [frame for frame in bench.wan.since(mark) if bad.partition("/")[0] in _senders(frame)]
+    taken = [
+        frame
+        for frame in bench.wan.since(mark)
+        if bad.partition("/")[0] in carrier_lease.senders(frame)
+    ]
     assert not taken, f"[R17] never used: {bad} was, beside the local {bench.site.lan}"
     with contextlib.suppress(AssertionError):
         bench.without_carrier = bench.page().get("wan", "")
     assert bench.ping(bench.pc, bench.site.own), f"[R17] the local side suffers from {bad}"
+    carrier.seconds = carrier_lease.SECONDS
     carrier.offers, carrier.router, carrier.bits = drawn.given, drawn.router, drawn.bits
     assert bench.ping(bench.router, drawn.given, 30), "[R17] the first good one within 30 seconds"
     assert bench.ping(bench.pc, drawn.world), "[R17] the world is not reached"
-
-
-def _senders(frame) -> tuple[str, ...]:
-    said = Arp.read(frame.body) if frame.kind == ARP else None
-    packet = Packet.read(frame.body) if frame.kind == IPV4 else None
-    return tuple(one for one in (said and said.address, packet and packet.source) if one)
 
 
 def other_passwords(bench: Bench, password: str) -> None:

@@ -34,6 +34,8 @@ from benchflow.bench.ethernet import (
     udp,
 )
 
+IDENT = 61  # the client's own identifier (RFC 2132, 9.14)
+
 
 def in_frame(frame: Frame, port: int) -> tuple[Packet, DhcpMessage] | None:
     """The DHCP message to `port` in a frame, if it is one."""
@@ -52,7 +54,7 @@ class Client:
         self.cable, self.mac = cable, mac
 
     def ask(self, kind: int, **how) -> int:
-        """Send a message by broadcast; returns its number. `address`, `server`, `name`."""
+        """Send a message by broadcast; returns its number. `address`, `server`, `name`, `ident`."""
         number = secrets.randbelow(1 << 31)
         options = {KIND: bytes([kind])}
         if how.get("address"):
@@ -61,6 +63,8 @@ class Client:
             options[SERVER] = ip_bytes(how["server"])
         if how.get("name"):
             options[NAME] = how["name"].encode()
+        if how.get("ident"):
+            options[IDENT] = how["ident"]
         options[WANTED] = bytes([MASK, ROUTER, DNS, DOMAIN, LEASE])
         message = DhcpMessage(1, number, self.mac, "0.0.0.0", "0.0.0.0", options)
         packet = udp("0.0.0.0", 68, "255.255.255.255", 67, message.pack())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+
 from bench import Bench
 from dhcp import Client
 from site_data import POOL, drawn_mac, public
@@ -48,6 +50,14 @@ def hosts_own(bench: Bench) -> str:
     for mac, address, _ in bench.site.hosts:
         answer = bench.lease(mac)
         assert answer is not None and answer.yours == address, f"[R11] {mac} got {answer}"
+    # As a machine's firmware asks, and then its system, which calls itself by RFC 4361.
+    mac, address, _ = secrets.choice(bench.site.hosts)
+    ident = b"\xff" + secrets.token_bytes(4) + b"\0\x04" + secrets.token_bytes(16)
+    answer = bench.lease(mac, ident=ident)
+    assert answer is not None and answer.yours == address, (
+        f"[R11] always gets its own address: {mac} with an identifier of its own (option 61) "
+        f"got {answer}"
+    )
     thief, wanted = Client(bench.lan, drawn_mac()), bench.plc.address
     offer = bench.dhcp(thief, DISCOVER, (OFFER,), address=wanted)
     assert offer is None or offer.yours != wanted, "[R11] nobody else: a host's address is offered"

@@ -154,11 +154,13 @@ class Carrier:
         router, given, stranger, third = own
         return cls(net.prefixlen, router, given, names, world, other, stranger, third)
 
-    def overlapping(self, local: ipaddress.IPv4Network) -> tuple[str, str, int]:
+    def overlapping(self, local: ipaddress.IPv4Network, own: str) -> tuple[str, str, int]:
         """Address, router and bits of an offer whose network overlaps with the local one: it is a
-        part of it, or the other way round, and then the address itself may lie outside of it."""
+        part of it, or the other way round, and then the address itself may lie outside of it. It
+        is not the gateway's `own`: to send from that one is no use of the offer."""
         if _DRAW.random() < 0.5:
-            net = _DRAW.choice(list(local.subnets(new_prefix=min(30, local.prefixlen + 2))))
+            parts = local.subnets(new_prefix=min(30, local.prefixlen + 2))
+            net = _DRAW.choice([net for net in parts if own not in (str(net[1]), str(net[2]))])
             return str(net[1]), str(net[2]), net.prefixlen
         net = local.supernet(new_prefix=local.prefixlen - _DRAW.randint(1, 8))
         outside = next(one for one in net.address_exclude(local))

@@ -134,6 +134,11 @@ def test_what_is_mounted_where_on_board_b(rev_b, media):
 
 
 @check("boots-b", proves=["R11"])
+def test_board_b_lets_in_by_the_password_alone(rev_b):
+    rev_b.refuses_other_passwords("[R11]")
+
+
+@check("boots-b", proves=["R11"])
 def test_board_b_keeps_records(rev_b):
     rev_b.configure(f"mast-{secrets.token_hex(4)}")
     for text in secrets.SystemRandom().sample(TEXTS, 2):
@@ -169,6 +174,11 @@ def test_a_unit_in_slot_a_comes_to_the_release(unit):
 def test_the_field_unit_starts_in_time(unit, metric):
     unit.cut(START_SECONDS)
     metric("boot_seconds_a", unit.machine.elapsed)
+
+
+@check("field", proves=["R3"])
+def test_the_field_unit_lets_in_by_the_password_alone(unit):
+    unit.refuses_other_passwords("[R3]")
 
 
 @check("field", proves=["R3"])

@@ -12,6 +12,7 @@ from bundle import SLOT, Release
 from benchflow.bench.delivered_files import sha256_of
 from benchflow.bench.guest import GuestWithTries
 from benchflow.bench.slot_bundles import DeliveredSlots
+from benchflow.bench.wrong_passwords import let_in, near
 from benchflow.boot import CheckMisuse, Disk, GuestError, Machine
 
 PASSWORD = "Lock-Chamber-7"
@@ -91,6 +92,13 @@ class Unit(GuestWithTries):
             if self.machine.alive:
                 self.machine.power_cut()
             self.start(TRIAL_SECONDS)
+
+    def refuses_other_passwords(self, words: str) -> None:
+        """No login by a word that is near the password; root is logged in afterwards."""
+        self.up()
+        found = let_in(self.machine, "root", near(PASSWORD))
+        self.enter()
+        assert not found, f"root logs in with {found}, not with the password alone {words}"
 
     def cut(self, seconds: float = TRIAL_SECONDS) -> None:
         """Take the power away, and give it back."""

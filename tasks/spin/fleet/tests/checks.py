@@ -227,6 +227,11 @@ def test_it_starts_as_a_3_0(ready, site):
     assert said == ["version 3.0"], f"restarted, the service says {said} [R18]"
 
 
+@check("stays", proves=["R18"])
+def test_it_lets_in_by_the_password_alone(ready):
+    ready.refuses_other_passwords()
+
+
 @check("stays", proves=["R17"])
 def test_a_3_0_believes_no_older_key(ready, now, site):
     ready.online()

@@ -13,6 +13,7 @@ from archives import AHEAD, Line
 from benchflow.bench.guest import Guest
 from benchflow.bench.http_files import HOST
 from benchflow.bench.line_service import ask
+from benchflow.bench.wrong_passwords import let_in, near
 from benchflow.boot import Disk, GuestError, Nic
 
 FIELD = Path("/field")
@@ -60,6 +61,11 @@ class Station(Guest):
         )
         self.run(f"timeout 5 bash -c {quote(call)}")
         return self.line.marked("online")
+
+    def refuses_other_passwords(self) -> None:
+        found = let_in(self.machine, "root", near(PASSWORD))
+        self.enter()
+        assert not found, f"root logs in with {found}, not with the password alone [R18]"
 
     # -- packages -----------------------------------------------------------------------------
 
