@@ -1,4 +1,4 @@
-"""own/filesystem: its recorded disk, its models of names and contents, and its old disks."""
+"""own/filesystem: its models of names and contents, and its old disks."""
 
 from __future__ import annotations
 
@@ -13,15 +13,36 @@ import pytest
 from tests.catalogue.checkers import helpers
 
 TASK = Path(__file__).parents[2] / "tasks/own/filesystem"
-MODULES = (
-    *("source", "builder", "bench", "recorded_disk", "cuts", "damage", "oldformat", "uses"),
-    "old_disks",
-)
+MODULES = ("bench", "cuts", "damage", "oldformat", "uses", "old_disks")
 POSIX = (
-    *("contents", "appends", "tails", "persists", "persisted", "many", "names", "deep", "below"),
-    *("renames", "flags", "links", "symbolic", "kinds", "modes", "users", "times", "holes"),
+    *(
+        "contents",
+        "appends",
+        "tails",
+        "persists",
+        "persisted",
+        "many",
+        "changing",
+        "names",
+        "deep",
+        "below",
+    ),
+    *(
+        "renames",
+        "flags",
+        "links",
+        "symbolic",
+        "kinds",
+        "keeps-kinds",
+        "kept-kinds",
+        "modes",
+        "users",
+        "times",
+        "holes",
+    ),
     *("overwrites", "mapped", "mapped-holes", "nameless-killed", "full", "full-of-files"),
 )
+HOWS = ("-n", "-y", "-n")
 LOAD = ("together", "tokens", "appenders", "exclusive", "counters")
 
 
@@ -29,29 +50,6 @@ LOAD = ("together", "tokens", "appenders", "exclusive", "counters")
 def parts() -> Iterator[dict[str, ModuleType]]:
     with helpers("own/filesystem", *MODULES) as loaded:
         yield loaded
-
-
-def test_what_was_flushed_is_kept_and_the_rest_may_be_torn(
-    parts: dict[str, ModuleType], tmp_path: Path
-) -> None:
-    image = tmp_path / "image"
-    image.write_bytes(bytes(64 << 10))
-    disk = parts["recorded_disk"].RecordedDisk(image)
-    try:
-        disk.log += [(0, b"a" * 4096), None, (4096, b"b" * 4096), (8192, b"c" * 4096)]
-        rng, seen = random.Random(3), set()
-        for _ in range(400):
-            after = disk.after_cut(4, rng)
-            assert after[:4096] == b"a" * 4096 and after[12288:] == bytes(len(after) - 12288)
-            for at, letter in ((4096, b"b"), (8192, b"c")):
-                piece = after[at : at + 4096]
-                sectors = {piece[n : n + 512] for n in range(0, 4096, 512)}
-                assert sectors <= {letter * 512, bytes(512)}
-                seen.add((letter, len(sectors)))
-        assert len(seen) == 4
-        assert disk.after_cut(0, rng) == bytes(64 << 10)
-    finally:
-        disk.close()
 
 
 def listing_of(state: dict[str, str]) -> dict[str, str]:
@@ -161,6 +159,32 @@ def test_old_disks_that_lie_end_nothing(
                 [fsck, option, disk], check=False, timeout=60, capture_output=True
             )
             assert 0 <= done.returncode < 128, (kind, option)
+
+
+@pytest.mark.needs("gcc", "libc6-dev")
+@pytest.mark.parametrize("pairs", [1, 2])
+def test_whichever_superblock_is_spoilt_is_seen_and_made_whole(
+    parts: dict[str, ModuleType], fsck: Path, tmp_path: Path, pairs: int
+) -> None:
+    """Also where the youngest state is not that of block 0."""
+    source, mkfs, disk = TASK / "solution/src", tmp_path / "mkfs.holm", tmp_path / "disk"
+    files = [str(source / name) for name in ("mkfs.c", "tool.c")]
+    subprocess.run(["gcc", "-O1", "-w", "-o", str(mkfs), *files], check=True)
+    disk.write_bytes(bytes(16 << 20))
+    subprocess.run([mkfs, disk], check=True)
+    whole = bytearray(disk.read_bytes())
+    later = bytearray(whole[:508])
+    later[72] += 1
+    later += parts["oldformat"].crc32c(bytes(later)).to_bytes(4, "little")
+    for at in (4096, 3 * 4096) if pairs == 2 else ():
+        whole[at : at + 512] = later
+    for block in range(4) if pairs == 2 else (0, 2):
+        spoilt = bytearray(whole)
+        spoilt[block * 4096 + 30] ^= 1
+        disk.write_bytes(spoilt)
+        said = [subprocess.run([fsck, how, disk], check=False).returncode for how in HOWS]
+        assert said == [4, 1, 0], block
+        assert disk.read_bytes()[:72] == whole[:72]
 
 
 @pytest.mark.needs("gcc", "libc6-dev")

@@ -1,8 +1,7 @@
-"""own/kernel: its rules for source, its recorded disk, what it expects of its hidden programs."""
+"""own/kernel: what it expects of its hidden programs and of its records."""
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import os
 import random
@@ -19,7 +18,7 @@ from tests.catalogue.checkers import helpers
 
 TASK = Path(__file__).parents[2] / "tasks/own/kernel"
 MODULES = (
-    *("source", "builder", "rootfs", "exam", "recorded_disk", "wires", "cuts"),
+    *("memory_words", "builder", "rootfs", "exam", "wires", "cuts"),
     *("drawn_steps", "drawn_kinds", "drawn"),
 )
 DRAWN = (
@@ -32,43 +31,6 @@ DRAWN = (
 def parts() -> Iterator[dict[str, ModuleType]]:
     with helpers("own/kernel", *MODULES) as loaded:
         yield loaded
-
-
-def source_of(parts: dict[str, ModuleType], **files: bytes):
-    return parts["source"].Source({name.replace("_", "."): data for name, data in files.items()})
-
-
-def test_what_was_packed_is_no_text_that_somebody_wrote(parts: dict[str, ModuleType]) -> None:
-    import base64
-
-    packed = gzip.compress(random.Random(1).randbytes(60_000))
-    assert source_of(parts, a_txt=base64.encodebytes(packed)).packed()
-    assert source_of(parts, a_txt=packed.hex().encode()).packed()
-    table = b",".join(b"0x%02x" % byte for byte in packed)
-    told = source_of(parts, a_c=table)
-    assert not told.packed() and told.tables() > parts["source"].MOST_TABLES
-    written = (TASK / "tests/image/programs/files.c").read_bytes()
-    honest = source_of(parts, a_c=written)
-    assert not honest.packed() and not honest.tables() and not honest.no_text()
-    assert source_of(parts, a_c=b"int a;\0").no_text() and source_of(parts, a_c=b"\xff").no_text()
-
-
-def test_renaming_does_not_hide_where_source_is_from(
-    parts: dict[str, ModuleType], tmp_path: Path
-) -> None:
-    theirs = (TASK / "tests/image/programs/signals.c").read_text()
-    known = parts["source"].fingerprints(theirs)
-    table = tmp_path / "known"
-    table.write_bytes(b"".join(struct.pack("<I", value) for value in sorted(known)))
-    renamed = theirs
-    for name in ("child", "status", "count", "SIGUSR1", "kill", "sigaction", "info"):
-        renamed = renamed.replace(name, f"my_{name[::-1]}")
-    renamed = "/* mine */\n" + renamed.replace("\t", "  ").replace(";\n", "; // so\n")
-    share, whole = source_of(parts, mine_c=renamed.encode()).known(table)
-    assert share > 0.9 and whole
-    other = (TASK / "tests/image/programs/writes.c").read_bytes()
-    share, whole = source_of(parts, other_c=other).known(table)
-    assert share < 0.02 and not whole
 
 
 def test_messages_in_a_memory_are_found_across_its_pieces(
@@ -84,7 +46,7 @@ def test_messages_in_a_memory_are_found_across_its_pieces(
         "other words that mean a lot",
         "none of these here at all",
     ]
-    assert parts["source"].words_in(memory, words) == words[:2]
+    assert parts["memory_words"].words_in(memory, words) == words[:2]
 
 
 @pytest.mark.needs("gcc", "libc6-dev")
@@ -181,25 +143,6 @@ def test_no_two_drawn_programs_are_alike(parts: dict[str, ModuleType]) -> None:
         (one, first), (two, second) = drawn.source(rng, milestone), drawn.source(rng, milestone)
         assert first != second and one != two
         assert drawn.source(random.Random(5), milestone) == (one, first)
-
-
-def test_a_cut_keeps_what_was_flushed(parts: dict[str, ModuleType], tmp_path: Path) -> None:
-    image = tmp_path / "disk"
-    image.write_bytes(bytes(4096))
-    disk = parts["recorded_disk"].RecordedDisk(image)
-    try:
-        disk.log += [(0, b"one"), None, (0, b"two"), (512, b"new"), None, (1024, b"end")]
-        rng = random.Random(3)
-        for _ in range(20):
-            cut = disk.after_cut(2, rng)
-            assert cut[:3] == b"one" and not any(cut[3:])
-            cut = disk.after_cut(6, rng)
-            assert cut[:3] == b"two" and cut[512:515] == b"new"
-        ends = {disk.after_cut(6, rng)[1024:1027] for _ in range(40)}
-        starts = {disk.after_cut(4, rng)[:3] for _ in range(40)}
-        assert ends == {b"end", bytes(3)} and starts == {b"one", b"two"}
-    finally:
-        disk.close()
 
 
 @pytest.mark.needs("e2fsprogs")

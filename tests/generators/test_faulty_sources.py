@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from benchflow.base import shell_pieces
 from benchflow.boot.runner.scan import scan
 from benchflow.errors import TaskError
 from benchflow.generators import Generator, generators, write
@@ -105,7 +106,9 @@ def test_a_kernel_left_alone_is_the_bases_without_what_its_trials_leave_out(tmp_
     # Braces in the base's own files are no facts of an instance.
     checks = content(tmp_path / "instance/tests")
     assert b"{{" in checks["lives.py"]
-    there = content(root() / "own/kernel/tests")
+    task = root() / "own/kernel"
+    there = content(task / "tests")
+    there["image/build.sh"] = shell_pieces.read(task / "tests/image/build.sh", task)
     assert checks == {name: data for name, data in there.items() if "__pycache__" not in name}
 
 

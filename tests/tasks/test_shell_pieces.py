@@ -13,6 +13,7 @@ from benchflow.authoring import static_gates
 from benchflow.authoring.meaning.key import parts_of
 from benchflow.authoring.new import new
 from benchflow.base.shell_pieces import library, read
+from benchflow.bench import other_draws
 from benchflow.errors import TaskError
 from benchflow.tasks import catalogue, load, root, stage
 from benchflow.tasks.stage import export
@@ -77,6 +78,9 @@ def test_a_changed_piece_changes_who_takes_it(taker: Path) -> None:
         ("from-tasks-lib ../hello.sh", "../hello.sh: not in"),
         ("from-tasks-lib hello", "hello: not in"),
         ("from-tasks-lib empty.sh", "nothing below its head"),
+        ("from-bench none.py", "none.py: no module"),
+        ("from-bench ../errors.py", "no module"),
+        ("from-bench guest", "guest: no module"),
     ],
 )
 def test_a_piece_that_is_not_there_is_the_tasks_fault(taker: Path, line: str, why: str) -> None:
@@ -87,6 +91,14 @@ def test_a_piece_that_is_not_there_is_the_tasks_fault(taker: Path, line: str, wh
         read(solve, taker)
     with pytest.raises(TaskError, match=r"solution/solve\.sh"):
         load(taker)
+
+
+def test_a_module_of_the_bench_is_written_out_whole(taker: Path) -> None:
+    solve = taker / "tests/image/build.sh"
+    solve.parent.mkdir(parents=True)
+    solve.write_text("cat > a.py <<'PY'\nfrom-bench other_draws.py\nPY\n")
+    module = Path(other_draws.__file__).read_text()
+    assert read(solve, taker).decode() == f"cat > a.py <<'PY'\n{module}PY\n"
 
 
 def test_other_lines_and_other_files_stay_as_they_are(taker: Path) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import random
 import re
 from pathlib import Path
 
-from builder import BENCH, Built
+from benchflow.bench.source_builder import BENCH, Built
+from benchflow.boot import Disk, GuestError, VerifierBroken
 
-from benchflow.boot import Disk, GuestError
+NAMES = ("holm.ko", "mkfs.holm", "fsck.holm")
+NEEDED = ("vmlinuz", "guest.cpio")
 
 PATIENCE = 90  # reference seconds of a program of ours
 BRIEF = 30  # of mount, umount, mkfs and fsck
@@ -21,11 +22,17 @@ COMPLAINTS = (
     r"|[Bb]ad page (state|map)|refcount_t:|list_(add|del) corruption|[Uu]nable to handle"
     r"|Objects remaining|Busy inodes after unmount"
 )
+#: Marks that stay when a log is full: a bad page, an oops, a warning.
+TAINTED = 1 << 5 | 1 << 7 | 1 << 9
 
 
 def proof(salt: bytes, part: str) -> str:
     """What a program says of a part that holds."""
-    return hashlib.sha256(salt + part.encode()).hexdigest()[:16]
+    word = 0xCBF29CE484222325
+    for byte in salt + part.encode():
+        word = (word ^ byte) * 0x100000001B3 & (1 << 64) - 1
+    word ^= word >> 29
+    return f"{word * 0x9E3779B97F4A7C15 & (1 << 64) - 1:016x}"
 
 
 def cpio(files: dict[str, bytes]) -> bytes:
@@ -48,6 +55,8 @@ class Guest:
     def __init__(self, machine, salt: bytes) -> None:
         self.machine, self.salt = machine, salt
         machine.boot()
+        # Nothing that was delivered runs before this word.
+        machine.expect(r"the machine is up\r?\n", 300)
         machine.attach()
         self.ok("dmesg -n 1; insmod /holm.ko", "[R4] insmod holm.ko")
 
@@ -70,9 +79,14 @@ class Guest:
 
     def healthy(self) -> None:
         """The kernel has not complained."""
-        said = self.run("dmesg", BRIEF).stdout
+        told, _, said = self.run("cat /proc/sys/kernel/tainted; dmesg", BRIEF).stdout.partition(
+            "\n"
+        )
         found = re.search(rf"^.*?({COMPLAINTS}).*$", said, re.MULTILINE)
         assert not found, f"[R7] the kernel says: {said[found.start() : found.start() + 900]}"
+        assert re.fullmatch(r"\d{1,9}", told) and not int(told) & TAINTED, (
+            f"[R7] the kernel has complained: it is tainted ({told[:40]!r})"
+        )
 
     # -- the file system -------------------------------------------------------------------------
 
@@ -98,15 +112,25 @@ class Guest:
 
     def free(self) -> int:
         """Bytes that are free, as `statfs` tells it."""
-        blocks, size = map(int, self.ok("stat -f -c '%a %S' /mnt", "[R6] statfs").split())
+        _, blocks, size = self.room()
         return blocks * size
+
+    def room(self) -> tuple[int, int, int]:
+        """`f_blocks`, `f_bavail` and `f_frsize`."""
+        told = re.fullmatch(r"(\d+) (\d+) (\d+)\n", self.ok("tools room /mnt", "[R6] statfs"))
+        assert told, "[R6] statfs"
+        return int(told[1]), int(told[2]), int(told[3])
+
+    def use(self, program: str, part: str, where: str = "/mnt", **params) -> str:
+        """What a part of a hidden program says, whether it holds or not."""
+        given = " ".join(f"{key}={value}" for key, value in params.items())
+        self.run(f"mkdir -p {where}", BRIEF)
+        return self.run(f"{program} {where} salt={self.salt.hex()} {given} {part}").stdout
 
     def part(self, program: str, *parts: str, why: str, where: str = "/mnt", **params) -> None:
         """These parts of a hidden program hold, each with its proof."""
-        given = " ".join(f"{key}={value}" for key, value in params.items())
-        self.run(f"mkdir -p {where}", BRIEF)
         for part in parts:
-            said = self.run(f"{program} {where} salt={self.salt.hex()} {given} {part}").stdout
+            said = self.use(program, part, where, **params)
             told = re.findall(r"^@(.*)$", said, re.MULTILINE)
             assert told == [f"{part} ok {proof(self.salt, part)}"], (
                 f"{why}: {part}: {' '.join(told) or said[-300:]!r}"
@@ -135,6 +159,9 @@ class Station:
         self.salt = rng.randbytes(32)
         self.work = work / "station"
         self.work.mkdir()
+        for needed in NEEDED:
+            if not (BENCH / needed).is_file():
+                raise VerifierBroken(f"{BENCH / needed} is not there: image/build.sh makes it")
         self.initrd = self.work / "initrd.cpio"
         files = {
             "holm.ko": built.files["holm.ko"],
@@ -175,9 +202,10 @@ class Station:
 
     @contextlib.contextmanager
     def guest(self):
-        """The guest that serves many checks: /dev/vda with 64 MiB, /dev/vdb with 16."""
+        """The guest that serves many checks: /dev/vda with 64 MiB, /dev/vdb with 16, /dev/vdc with
+        1024."""
         if self._guest is None:
-            self._guest = self.boot([self.blank(64), self.blank(16)])
+            self._guest = self.boot([self.blank(64), self.blank(16), self.blank(1024)])
         try:
             yield self._guest
             self._guest.healthy()

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import builder
 import damage
 import old_disks
 import oldformat
 import uses
-from source import MOST_KNOWN, MOST_TABLES
+from bench import NAMES
 
+from benchflow.bench.delivered_source import MOST_KNOWN, MOST_TABLES
+from benchflow.bench.source_builder import BENCH
 from benchflow.boot import Elf, check, milestone
 
 
 @milestone("builds", weight=1, proves=["R1"], title="The source is built by make")
 def test_make_builds_three_files(built):
-    missing = [name for name in builder.NAMES if name not in built.files]
+    missing = [name for name in NAMES if name not in built.files]
     assert not built.status and not missing, (
         f"[R1] `make` ended with {built.status}, without {missing};"
         f" its last words: {built.log[-600:]!r}"
@@ -39,7 +40,7 @@ def test_the_source_is_text(source):
 
 @check("builds", proves=["R3"])
 def test_the_source_is_no_other_file_system(source, built):
-    share, whole = source.known(builder.BENCH / "known-sources.bin")
+    share, whole = source.known(BENCH / "known-sources.bin")
     assert share <= MOST_KNOWN, f"[R3] {share:.0%} of its fingerprints are another's"
     assert not whole, f"[R3] files of another file system: {whole[:5]}"
     asked = uses.refused_symbols(built.files.get("holm.ko", b""))
@@ -93,7 +94,7 @@ def test_files_are_there_after_a_mount(station):
 def test_thousands_of_names(station):
     with station.guest() as guest:
         guest.fresh()
-        guest.part("posix", "many", why="[R10]", seed=station.seed())
+        guest.part("posix", "many", "changing", why="[R10]", seed=station.seed())
         guest.leave()
 
 
@@ -127,6 +128,12 @@ def test_nodes_of_all_kinds(station):
         guest.fresh()
         guest.part("posix", "kinds", why="[R12]", seed=station.seed())
         guest.leave()
+
+
+@check("links", proves=["R9", "R12"])
+def test_nodes_and_links_are_there_after_a_mount(station):
+    with station.guest() as guest:
+        uses.persists(guest, station, "keeps-kinds", "kept-kinds", "[R9]")
 
 
 @milestone("attributes", weight=3, requires=["mounts"], proves=["R13"], title="Attributes")

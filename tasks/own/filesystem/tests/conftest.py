@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import random
 
-import builder
 import cuts
 import pytest
-from bench import Station
-from source import Source
+from bench import NAMES, Station
+
+from benchflow.bench import source_builder
+from benchflow.bench.delivered_source import Source
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +34,7 @@ def rng(nonce):
 
 @pytest.fixture(scope="session")
 def built(machines, folder, source, work, metric):
-    made = builder.build(machines, folder, work)
+    made = source_builder.build(machines, folder, work, NAMES)
     metric("build_seconds", made.seconds)
     metric("source_bytes", sum(len(data) for data in source.files.values()))
     return made
@@ -41,7 +42,7 @@ def built(machines, folder, source, work, metric):
 
 @pytest.fixture(scope="session")
 def station(machines, built, work, rng):
-    missing = [name for name in builder.NAMES if name not in built.files]
+    missing = [name for name in NAMES if name not in built.files]
     assert not built.status and not missing, (
         f"[R1] of `make` (status {built.status}) came no {missing}"
     )

@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench import BRIEF, Station, switch_off
-from recorded_disk import RecordedDisk
+
+from benchflow.bench.recorded_disk import RecordedDisk
 
 CUTS = 20
 MEGABYTES = 24
 SAFE = re.compile(r"^<safe (\d+)>\n", re.MULTILINE)
 BLOCK = 4096
+TORN = 0.15
 
 
 def bytes_of(seed: int, count: int) -> bytes:
@@ -64,6 +66,8 @@ class Script:
                 self._change()
             for _ in range(self.rng.randint(0, 3)):
                 self._content()
+            if turn % 5 == 2:
+                self._hold(turn)
             self._promise(turn)
         return "\n".join(self.lines) + "\n"
 
@@ -124,6 +128,13 @@ class Script:
         after[at : at + count] = bytes_of(seed, count)
         self.contents[name].append(bytes(after))
 
+    def _hold(self, turn: int) -> None:
+        """A file that is open loses its name: when the power goes, nobody has what it holds."""
+        new = f"b/open{turn}"
+        self._name(f"create {new}", {**self.names, new: "f"})
+        self.lines += [f"write {new} 0 20000 {self.rng.getrandbits(60)}", f"hold {new}"]
+        self._name(f"unlink {new}", {name: it for name, it in self.names.items() if name != new})
+
     def _promise(self, turn: int) -> None:
         how = self.rng.choice(("sync", "fsync", "fdatasync", "folder"))
         if how in ("fsync", "fdatasync") and self.contents:
@@ -180,7 +191,7 @@ def written(station: Station) -> Run:
     text = script.write()
     station.drop()
     image = station.blank(MEGABYTES)
-    disk = RecordedDisk(image)
+    disk = RecordedDisk(image, torn=TORN)
     guest = station.boot([], extra_args=disk.arguments)
     machine = guest.machine
     promises: list[tuple[int, int]] = []
@@ -254,7 +265,7 @@ def found(station: Station) -> list[Found]:
         path.write_bytes(run.disk.after_cut(moment, station.rng))
         images.append(path)
     results = []
-    with station.own(images) as guest:
+    with station.own(images, cpus=1) as guest:
         for n, moment in enumerate(moments):
             results.append(look(guest, f"/dev/vd{chr(97 + n)}", run, moment))
     for path in images:

@@ -6,7 +6,9 @@ import hashlib
 
 import oldformat
 from bench import BRIEF, Guest, Station, switch_off
-from recorded_disk import RecordedDisk
+from cuts import TORN
+
+from benchflow.bench.recorded_disk import RecordedDisk
 
 CUTS = 10
 
@@ -34,10 +36,12 @@ def write(station: Station, data: bytes):
 
 def are_read(station: Station, disks: list[oldformat.Old]) -> None:
     images = [old.image() for old in disks]
-    with station.own([write(station, image) for image in images]) as guest:
+    with station.own([write(station, image) for image in images], memory_mb=512) as guest:
         for n, old in enumerate(disks):
             guest.mount(disk_name(n), "ro", why="[R29] mount -o ro")
             is_as_it_was(guest, old, "[R29]")
+            other = guest.ok("tools times /mnt", "[R29] times")
+            assert not other, f"[R29] atime and ctime are not equal to mtime: {other[:200]}"
             done = guest.run("touch /mnt/new; mount -o remount,rw /mnt; touch /mnt/new", BRIEF)
             assert done.status, "[R29] a disk of format 1 is written"
             guest.leave()
@@ -86,21 +90,22 @@ def are_upgraded(station: Station, old: oldformat.Old) -> None:
     with station.own([write(station, old.image())]) as guest:
         guest.says("fsck.holm -u /dev/vda", 0, "[R30] fsck.holm -u")
         is_new(guest, old, "/dev/vda", "[R30]")
-        guest.part("posix", "persists", "renames", why="[R30]", where="/mnt/new", seed=seed)
+        guest.part("posix", "persists", why="[R30]", where="/mnt/new", seed=seed)
+        guest.use("posix", "renames", where="/mnt/new", seed=seed)
         guest.ok("rm -r /mnt/crowd", "[R30] what was there is removed")
         guest.leave()
         guest.clean("[R30] after use", "/dev/vda")
         guest.mount("/dev/vda")
         guest.part("posix", "persisted", why="[R30]", where="/mnt/new", seed=seed)
         guest.ok("rm -r /mnt/*", "[R30] all is removed")
-        guest.part("posix", "full", why="[R30] [R17]", seed=seed)
+        guest.part("load", "larger-than-memory", why="[R30]", seed=seed, steps=10)
         guest.leave()
 
 
 def are_upgraded_over_cuts(station: Station, old: oldformat.Old) -> None:
     rng = station.rng
     station.drop()
-    disk = RecordedDisk(write(station, old.image()))
+    disk = RecordedDisk(write(station, old.image()), torn=TORN)
     guest = station.boot([], extra_args=disk.arguments)
     try:
         guest.says("fsck.holm -u /dev/vda", 0, "[R30] fsck.holm -u")

@@ -94,8 +94,8 @@ class Old:
         self.inodes.append(
             Inode(
                 mode,
-                rng.getrandbits(32) - (1 if mode else 0) & 0x7FFFFFFF,
-                rng.getrandbits(31),
+                rng.randrange(0xFFFFFFFF),
+                rng.randrange(0xFFFFFFFF),
                 rng.randint(-(1 << 32), 1 << 33),
                 rng.randrange(10**9),
                 **more,

@@ -7,8 +7,8 @@ import cuts
 import lives
 import nets
 import rungs
-from source import MOST_KNOWN, MOST_TABLES
 
+from benchflow.bench.delivered_source import MOST_KNOWN, MOST_TABLES
 from benchflow.boot import Elf, check, milestone
 
 

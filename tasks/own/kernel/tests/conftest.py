@@ -18,7 +18,8 @@ import pytest
 import rungs
 from exam import Bench
 from sittings import Sittings
-from source import Source
+
+from benchflow.bench.delivered_source import Source
 
 
 @pytest.fixture(scope="session")

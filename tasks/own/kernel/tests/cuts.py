@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from exam import Bench, proof
-from recorded_disk import RecordedDisk
 from rootfs import Root, word
 
+from benchflow.bench.recorded_disk import RecordedDisk
 from benchflow.boot import BadDeliverable, Image
 
 CUTS = 30

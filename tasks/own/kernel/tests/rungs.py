@@ -8,8 +8,8 @@ import time
 
 from builder import BENCH, executable_at
 from exam import Bench, Sitting, Start, proof
+from memory_words import words_in
 from rootfs import Root, word
-from source import words_in
 
 MOST_WORDS = 8  # messages of other kernels in a memory of which none has any
 START = 20  # reference seconds in which it says its first lines

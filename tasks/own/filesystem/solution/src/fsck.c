@@ -191,6 +191,26 @@ static void reachable(void)
 	}
 }
 
+/* The older pair, of which block 0 may be one: what the device begins with has two copies, too. */
+static void older(uint8_t block[4][BLOCK], int found)
+{
+	static const uint8_t empty[sizeof(struct super_on_disk)];
+	int a = !(found & 1), b = a + 2, whole = found;
+	struct super_on_disk *first = (void *)block[a], *second = (void *)block[b];
+	bool good_first = super_good(first), good_second = super_good(second);
+
+	if (!memcmp(first, second, sizeof *first) && (good_first || !memcmp(first, empty, sizeof empty)))
+		return;
+	if (good_first || good_second)
+		whole = good_first && (!good_second || first->generation > second->generation) ? a : b;
+	complain("superblock %d is not what its second copy is", whole == a ? b : a);
+	if (repair) {
+		block_put(&disk, a, block[whole]);
+		block_put(&disk, b, block[whole]);
+		repaired++;
+	}
+}
+
 static void supers(struct super_on_disk *best)
 {
 	uint8_t block[4][BLOCK];
@@ -218,6 +238,7 @@ static void supers(struct super_on_disk *best)
 			repaired++;
 		}
 	}
+	older(block, found);
 }
 
 int main(int argc, char **argv)

@@ -78,6 +78,9 @@ static void holm_put_super(struct super_block *sb)
 
 	cancel_delayed_work_sync(&h->work);
 	commit(h);
+	/* What a cut may have torn is whole again: both pairs of superblocks are written. */
+	h->changed = true;
+	commit(h);
 	wait_event(h->landed, !atomic_read(&h->flight));
 	forget(h);
 	sb->s_fs_info = NULL;

@@ -1,8 +1,6 @@
 /* The end of main(): every part that is named runs in a process of its own, below DIR. */
-	struct sha256 state;
 	uint8_t salt[32] = {0};
 	uint64_t seed = 1;
-	char said[20] = "ok ";
 	if (argc < 3 || chdir(argv[1])) {
 		printf("@no the folder %s is not there\n", argc > 1 ? argv[1] : "?");
 		return 1;
@@ -33,10 +31,13 @@
 			printf("@no %s ended with wait status %#x\n", p->name, status);
 			return 1;
 		}
-		sha_begin(&state);
-		sha_add(&state, salt, 32);
-		sha_add(&state, (const uint8_t *)p->name, strlen(p->name));
-		sha_end(&state, said + 3);
-		printf("@%s %s\n", p->name, said);
+		/* Other words in each verification: FNV-1a of salt and name. */
+		uint64_t word = 0xcbf29ce484222325;
+		for (int n = 0; n < 32; n++)
+			word = (word ^ salt[n]) * 0x100000001b3;
+		for (const char *c = p->name; *c; c++)
+			word = (word ^ (uint8_t)*c) * 0x100000001b3;
+		word ^= word >> 29;
+		printf("@%s ok %016llx\n", p->name, (unsigned long long)(word * 0x9e3779b97f4a7c15));
 	}
 	return 0;

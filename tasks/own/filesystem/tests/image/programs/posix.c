@@ -91,11 +91,15 @@ static void tails(void)
 		drawn_bytes(data, long_);
 		int fd = OPENED(open("tail", O_RDWR | O_CREAT | O_TRUNC, 0644));
 		written(fd, data, long_);
-		if (step & 1)
+		if (step & 1) {
 			WANT(fsync(fd), 0);
+			forgotten();
+		}
 		WANT(ftruncate(fd, cut), 0);
-		if (step & 2)
+		if (step & 2) {
 			WANT(fsync(fd), 0);
+			forgotten();
+		}
 		if (step & 4)
 			WANT(pwrite(fd, "x", 1, grown - 1), 1);
 		else
@@ -227,6 +231,46 @@ static void many(void)
 	WANT(facts("many").st_nlink, 2);
 	WANT(rmdir("many"), 0);
 	FAILS(rmdir("many"), ENOENT);
+}
+
+/* Read in small pieces, while others come, go and get new names: what stays is told once. */
+static void changing(void)
+{
+	enum { STAY = 800, GO = 200, MOST = 20000 };
+	static char buffer[1024];
+	int *times = room_for(STAY * sizeof *times), came = 0, gone = 0, told = 0, n;
+	char path[100], to[100];
+	WANT(mkdir("changing", 0755), 0);
+	for (n = 0; n < STAY + GO; n++) {
+		snprintf(path, sizeof path, "changing/%s-%d", n < STAY ? "stays" : "goes", n < STAY ? n : n - STAY);
+		make_file(path, "", 0);
+	}
+	int fd = OPENED(open("changing", O_RDONLY | O_DIRECTORY));
+	for (long got; (got = syscall(SYS_getdents64, fd, buffer, sizeof buffer));) {
+		if (got < 0)
+			fail("getdents64: %s", strerror(errno));
+		for (long at = 0; at < got;) {
+			struct dirent64 *e = (void *)(buffer + at);
+			at += e->d_reclen;
+			if (told++ > MOST)
+				fail("a folder of %d names tells more than %d", STAY + GO + came, MOST);
+			if (sscanf(e->d_name, "stays-%d", &n) != 1)
+				continue;
+			times[n]++;
+			if (n % 3 == 0) {
+				snprintf(path, sizeof path, "changing/comes-%d", came++);
+				make_file(path, "", 0);
+			} else if (n % 3 == 1 && gone < GO) {
+				snprintf(path, sizeof path, "changing/goes-%d", gone++);
+				snprintf(to, sizeof to, "changing/moved-%d", gone);
+				WANT(gone % 2 ? rename(path, to) : unlink(path), 0);
+			}
+		}
+	}
+	for (n = 0; n < STAY; n++)
+		if (times[n] != 1)
+			fail("while others come and go, a name that stays is told %d times", times[n]);
+	close(fd);
 }
 
 static void names(void)
@@ -507,6 +551,42 @@ static void kinds(void)
 	closedir(dir);
 }
 
+/* Nodes and links that follow from the seed; `kept-kinds` finds them again after a mount. */
+static void kinds_of_seed(bool make)
+{
+	static const mode_t kind[] = {S_IFCHR, S_IFBLK, S_IFIFO, S_IFSOCK};
+	char name[60], target[PATH_MAX], got[PATH_MAX];
+	for (int n = 0; n < 16; n++) {
+		mode_t mode = kind[n % 4] | 0600 | (draw() & 044);
+		dev_t number = makedev(between(1, 4095), draw() & 0xfffff);
+		size_t length = n ? between(1, 4095) : 4095;
+		for (size_t at = 0; at < length; at++)
+			target[at] = 'a' + draw() % 26;
+		target[length] = 0;
+		if (make) {
+			snprintf(name, sizeof name, "node%d", n);
+			WANT(mknod(name, mode, n % 4 < 2 ? number : 0), 0);
+			snprintf(name, sizeof name, "soft%d", n);
+			WANT(symlink(target, name), 0);
+			snprintf(name, sizeof name, "hard%d", n);
+			WANT(n ? link("hard0", name) : mknod("hard0", S_IFREG | 0644, 0), 0);
+			continue;
+		}
+		snprintf(name, sizeof name, "node%d", n);
+		struct stat s = facts(name);
+		if (s.st_mode != mode || (n % 4 < 2 && s.st_rdev != number))
+			fail("%s has mode %o and number %lx, not %o and %lx", name, s.st_mode, (long)s.st_rdev, mode, (long)number);
+		snprintf(name, sizeof name, "soft%d", n);
+		WANT(readlink(name, got, sizeof got), length);
+		HOLDS(!memcmp(got, target, length));
+		snprintf(name, sizeof name, "hard%d", n);
+		WANT(facts(name).st_nlink, 16);
+		HOLDS(facts(name).st_ino == facts("hard0").st_ino);
+	}
+}
+static void keeps_kinds(void) { kinds_of_seed(true); }
+static void kept_kinds(void) { kinds_of_seed(false); }
+
 /* --- attributes ------------------------------------------------------------------------------------- */
 
 static bool later(struct timespec a, struct timespec b)
@@ -519,7 +599,7 @@ static void modes(void)
 	make_file("mode", "m", 1);
 	for (int step = 0; step < 20; step++) {
 		mode_t mode = draw() & 07777;
-		uid_t uid = draw() & 0x7fffffff, gid = draw() & 0x7fffffff;
+		uid_t uid = draw() % 0xffffffff, gid = draw() % 0xffffffff;
 		WANT(chown("mode", uid, gid), 0);
 		WANT(chmod("mode", mode), 0);
 		struct stat s = facts("mode");
@@ -619,9 +699,13 @@ static void times(void)
 static void attributes_of_seed(bool make)
 {
 	char name[40];
+	struct timespec changed[40];
+	int fd = OPENED(open("/tmp/changed", make ? O_WRONLY | O_CREAT | O_TRUNC : O_RDONLY, 0600));
+	if (!make)
+		WANT(filled(fd, changed, sizeof changed, 0), sizeof changed);
 	for (int n = 0; n < 40; n++) {
 		mode_t mode = draw() & 07777;
-		uid_t uid = draw() & 0x7fffffff;
+		uid_t uid = draw() % 0xffffffff;
 		struct timespec t[2] = {{(long)(draw() % 20000000000) - 5000000000, draw() % 1000000000},
 					{(long)(draw() % 20000000000) - 5000000000, draw() % 1000000000}};
 		snprintf(name, sizeof name, "attr%d", n);
@@ -633,6 +717,7 @@ static void attributes_of_seed(bool make)
 			WANT(chown(name, uid, uid / 2), 0);
 			WANT(chmod(name, mode), 0);
 			WANT(utimensat(AT_FDCWD, name, t, 0), 0);
+			changed[n] = facts(name).st_ctim;
 			continue;
 		}
 		struct stat s = facts(name);
@@ -644,7 +729,13 @@ static void attributes_of_seed(bool make)
 		if (s.st_atim.tv_sec != t[0].tv_sec || s.st_atim.tv_nsec != t[0].tv_nsec)
 			fail("%s has the atime %ld.%09ld, not %ld.%09ld", name, s.st_atim.tv_sec, s.st_atim.tv_nsec,
 			     t[0].tv_sec, t[0].tv_nsec);
+		if (s.st_ctim.tv_sec != changed[n].tv_sec || s.st_ctim.tv_nsec != changed[n].tv_nsec)
+			fail("%s has the ctime %ld.%09ld, not %ld.%09ld", name, s.st_ctim.tv_sec, s.st_ctim.tv_nsec,
+			     changed[n].tv_sec, changed[n].tv_nsec);
 	}
+	if (make)
+		written(fd, changed, sizeof changed);
+	close(fd);
 }
 static void keeps_attributes(void) { attributes_of_seed(true); }
 static void kept_attributes(void) { attributes_of_seed(false); }
@@ -725,7 +816,7 @@ static void overwrites(void)
 		fail("writing over what is there took %lu bytes", before - after);
 	has("over", data, 1 << 20);
 	WANT(ftruncate(fd, 0), 0);
-	WANT(fsync(fd), 0);
+	sync();
 	WANT(fstat(fd, &s), 0);
 	HOLDS(s.st_blocks * 512 <= 64 << 10);
 	HOLDS(room_left() >= before + (1 << 20) - (64 << 10));
@@ -859,9 +950,7 @@ static void nameless(void)
 	FAILS(access("nameless", F_OK), ENOENT);
 	WANT(pwrite(fd, data + SIZE / 2, SIZE / 2, SIZE / 2), SIZE / 2);
 	sync();
-	int drop = OPENED(open("/proc/sys/vm/drop_caches", O_WRONLY));
-	written(drop, "3", 1);
-	close(drop);
+	forgotten();
 	uint8_t *got = room_for(SIZE);
 	WANT(filled(fd, got, SIZE, 0), SIZE);
 	HOLDS(!memcmp(got, data, SIZE));
@@ -967,9 +1056,7 @@ static void full(void)
 		}
 		sync();
 		has("before", "was here", 8);
-		int drop = OPENED(open("/proc/sys/vm/drop_caches", O_WRONLY));
-		written(drop, "3", 1);
-		close(drop);
+		forgotten();
 		has_filled("filler", seed + turn, size);
 		if (turn)
 			WANT(truncate("filler", 0), 0);
@@ -1041,8 +1128,9 @@ int main(int argc, char **argv)
 {
 	static const struct part parts[] = {
 		{"contents", contents}, {"appends", appends}, {"tails", tails}, {"persists", persists},
-		{"persisted", persisted}, {"many", many}, {"names", names}, {"deep", deep}, {"below", below},
+		{"persisted", persisted}, {"many", many}, {"changing", changing}, {"names", names}, {"deep", deep}, {"below", below},
 		{"renames", renames}, {"flags", flags}, {"links", links}, {"symbolic", symbolic}, {"kinds", kinds},
+		{"keeps-kinds", keeps_kinds}, {"kept-kinds", kept_kinds},
 		{"modes", modes}, {"users", users}, {"times", times}, {"keeps-attributes", keeps_attributes},
 		{"kept-attributes", kept_attributes}, {"holes", holes}, {"overwrites", overwrites},
 		{"mapped", mapped}, {"mapped-holes", mapped_holes}, {"keeps-mapped", keeps_mapped},

@@ -2,8 +2,11 @@
  * tools list DIR: everything that is there, with a sum of each block of 4096 bytes.
  * tools spoil DEVICE SEED FIRST COUNT: blocks get other bytes; the same again gives the old ones.
  * tools used DEVICE: which blocks hold anything, with their sums.
- * tools capacity LOOP: the file behind a loop device has grown. */
+ * tools capacity LOOP: the file behind a loop device has grown.
+ * tools room DIR: f_blocks, f_bavail and f_frsize.
+ * tools times DIR: what is there whose atime or ctime is not its mtime. */
 #include "exam.h"
+#include <ftw.h>
 #include <sys/ioctl.h>
 
 static uint32_t crc(const uint8_t *p, size_t n)
@@ -53,6 +56,8 @@ static void follow_line(char *line, int number)
 		err = rmdir(a);
 	} else if (!strcmp(what, "unlink")) {
 		err = unlink(a);
+	} else if (!strcmp(what, "hold")) {
+		err = open(a, O_RDONLY) < 0;
 	} else if (!strcmp(what, "wait")) {
 		err = !fgets(b, sizeof b, stdin);
 	} else if (!strcmp(what, "say")) {
@@ -135,6 +140,14 @@ static void list(int at, const char *where)
 	free(names);
 }
 
+static int other_times(const char *path, const struct stat *s, int kind, struct FTW *where)
+{
+	if (memcmp(&s->st_atim, &s->st_mtim, sizeof s->st_mtim) || memcmp(&s->st_ctim, &s->st_mtim, sizeof s->st_mtim))
+		printf("%s %ld.%09ld %ld.%09ld %ld.%09ld\n", path, s->st_atim.tv_sec, s->st_atim.tv_nsec, s->st_mtim.tv_sec,
+		       s->st_mtim.tv_nsec, s->st_ctim.tv_sec, s->st_ctim.tv_nsec);
+	return 0;
+}
+
 static void direct(int fd, bool write_, void *data, off_t at)
 {
 	if ((write_ ? pwrite(fd, data, 4096, at) : pread(fd, data, 4096, at)) != 4096) {
@@ -200,6 +213,13 @@ int main(int argc, char **argv)
 			printf("the loop device: %s\n", strerror(errno));
 			return 2;
 		}
+	} else if (argc == 3 && !strcmp(argv[1], "room")) {
+		struct statvfs s;
+		if (statvfs(argv[2], &s))
+			return 2;
+		printf("%lu %lu %lu\n", s.f_blocks, s.f_bavail, s.f_frsize);
+	} else if (argc == 3 && !strcmp(argv[1], "times")) {
+		return nftw(argv[2], other_times, 20, FTW_PHYS) ? 2 : 0;
 	} else {
 		return 2;
 	}

@@ -1,26 +1,34 @@
-"""The delivered source: that it is text which somebody wrote, and not another kernel's."""
+"""A delivered source: that it is text which somebody wrote, and not a copy of a known one.
+
+`Source.of(folder)` reads it within bounds; `no_text`, `packed` and `tables` say what is no text,
+what was packed or encoded before, and how much of it is numbers; `known` compares it with a table
+of fingerprints (`source_fingerprints`) that the verifier's image has. What is allowed is the
+order's to say; the numbers here are those that were measured.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import struct
+import unicodedata
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from image.known_kernels import fingerprints
+from benchflow.bench.source_fingerprints import fingerprints
 
 MOST_BYTES, MOST_FILES = 2 << 20, 2000
 STRETCH = 4096
-#: [R2] What a stretch may have left when it is compressed. Measured: C, assembler and tables of
-#: other projects have 10 to 40 %, base64 of compressed data 76 %, its hexadecimal digits 57 %.
+#: What a stretch may have left when it is compressed. Measured: C, assembler, prose and tables of
+#: other projects have 10 to 53 %, base64 of compressed data 76 %, its hexadecimal digits 57 %.
 MOST_LEFT = 0.55
-#: [R2] How much of a stretch may be numbers and what stands between them, and how many bytes of all
+#: How much of a stretch may be numbers and what stands between them, and how many bytes of all
 #: such stretches may have.
 MOST_NUMBERS, MOST_TABLES = 0.6, 128 << 10
 NUMBERS = re.compile(rb"0[xX][0-9a-fA-F]+|[0-9]+|[\\,\s]+")
-#: [R3] How much of a source's fingerprints may be known. Measured: see docs/families/own.md.
+#: How much of a source's fingerprints may be known. Measured: see docs/families/own.md.
 MOST_KNOWN = 0.12
 LEAST_TO_JUDGE = 40  # fingerprints of a file below which it says nothing by itself
 MOST_KNOWN_OF_A_FILE = 0.5
@@ -34,11 +42,13 @@ class Source:
     files: dict[str, bytes]
 
     @classmethod
-    def of(cls, folder: Path) -> Source:
+    def of(
+        cls, folder: Path, *, most_bytes: int = MOST_BYTES, most_files: int = MOST_FILES
+    ) -> Source:
         """What is in a folder that `boot` has validated. AssertionError beyond the limits."""
         found: dict[str, bytes] = {}
         total = 0
-        for place, names, files in os.walk(folder):
+        for place, names, files in os.walk(folder, onerror=_unread):
             linked = [name for name in names if (Path(place) / name).is_symlink()]
             assert not linked, f"[R2] no links: {linked[0]}"
             for name in files:
@@ -46,28 +56,24 @@ class Source:
                 where = path.relative_to(folder).as_posix()
                 assert not path.is_symlink(), f"[R2] no links: {where}"
                 total += path.stat().st_size
-                assert total <= MOST_BYTES, f"[R2] at most {MOST_BYTES} bytes in all"
+                assert total <= most_bytes, f"[R2] at most {most_bytes} bytes in all"
                 found[where] = path.read_bytes()
-                assert len(found) <= MOST_FILES, f"[R2] at most {MOST_FILES} files"
+                assert len(found) <= most_files, f"[R2] at most {most_files} files"
         return cls(found)
 
     def no_text(self) -> list[str]:
         """Files that are no text."""
         return [
-            name
-            for name, data in self.files.items()
-            if b"\0" in data or not _decodes(data) or not name.isascii()
+            name for name, data in self.files.items() if not name.isascii() or not _is_text(data)
         ]
 
     def packed(self) -> list[str]:
-        """Stretches of files that hardly compress: what was compressed or encrypted before."""
+        """Stretches that hardly compress: what was compressed or encrypted before."""
         found = []
-        for name, data in self.files.items():
-            for at in range(0, max(1, len(data) - STRETCH // 2), STRETCH // 2):
-                piece = data[at : at + STRETCH]
-                if len(piece) < STRETCH // 2:
-                    continue
-                left = len(zlib.compress(piece, 9)) / len(piece)
+        for name, data in self._whole():
+            last = len(data) - STRETCH
+            for at in sorted({*range(0, last, STRETCH // 2), last}):
+                left = len(zlib.compress(data[at : at + STRETCH], 9)) / STRETCH
                 if left > MOST_LEFT:
                     found.append(f"{name} at {at}: {left:.0%}")
         return found
@@ -75,12 +81,20 @@ class Source:
     def tables(self) -> int:
         """Bytes in stretches that are mostly numbers."""
         total = 0
-        for data in self.files.values():
+        for _, data in self._whole():
             for at in range(0, len(data), STRETCH):
                 piece = data[at : at + STRETCH]
                 numbers = sum(len(found) for found in NUMBERS.findall(piece))
                 total += len(piece) if numbers > MOST_NUMBERS * len(piece) else 0
         return total
+
+    def _whole(self) -> Iterator[tuple[str, bytes]]:
+        """What has a whole stretch: shorter files stand one behind the other, by their names."""
+        short = [name for name, data in self.files.items() if len(data) < STRETCH]
+        joined = b"".join(self.files[name] for name in sorted(short))
+        for name, data in (*self.files.items(), ("its short files", joined)):
+            if len(data) >= STRETCH:
+                yield name, data
 
     def known(self, table: Path) -> tuple[float, list[str]]:
         """The known part of all fingerprints, and the files of which most are known."""
@@ -99,24 +113,13 @@ class Source:
         return len(ours & known) / max(1, len(ours)), whole
 
 
-def _decodes(data: bytes) -> bool:
+def _unread(error: OSError) -> None:
+    raise AssertionError(f"[R2] a folder cannot be read: {error.strerror}") from None
+
+
+def _is_text(data: bytes) -> bool:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         return False
-    return not any(ord(c) < 32 and c not in "\t\n\r\f" for c in text)
-
-
-def words_in(memory: Path, words: list[str]) -> list[str]:
-    """Which of the known messages are in a memory: in text, in pages that hold anything at all."""
-    text, rest = [], b""
-    with memory.open("rb") as file:
-        while page := file.read(1 << 16):
-            if page.count(0) == len(page) and not rest:
-                continue
-            runs = re.findall(rb"[\t -~]{20,}", rest + page)
-            text += runs
-            last = re.search(rb"[\t -~]{1,4096}\Z", page)
-            rest = last[0] if last else b""
-    joined = b"\n".join(text).decode("ascii")
-    return [word for word in words if word in joined]
+    return not any(unicodedata.category(c) == "Cc" and c not in "\t\n\r\f" for c in text)

@@ -1,7 +1,8 @@
 """A disk that remembers every write and every flush in its order, as an NBD server for QEMU.
 
 From what it remembers, the disk is made as it could have been had the power gone at any moment: all
-that was flushed before, and of what was written since any selection, each in whole or torn.
+that was flushed before, and of what was written since whatever the disk may have kept. So one run
+of a machine gives as many power cuts as one likes, each at an exactly known place.
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ from pathlib import Path
 
 MOST = 400 << 20  # bytes of writes that are remembered
 SECTOR = 512
-TORN = 0.15  # of the writes that a cut has left
 
 
 class RecordedDisk:
-    """A disk with the content of `image`."""
+    """A disk with the content of `image`.
 
-    def __init__(self, image: Path) -> None:
+    `torn`: which part of the writes that a cut has left is there by halves, sector by sector.
+    """
+
+    def __init__(self, image: Path, *, torn: float = 0.0) -> None:
+        self.torn = torn
         self.base = image.read_bytes()
         self.now = bytearray(self.base)
         self.log: list[tuple[int, bytes] | None] = []  # a write, or None for a flush
@@ -61,7 +65,7 @@ class RecordedDisk:
             if entry is None or (n >= flushed and rng.random() >= keep):
                 continue
             at, data = entry
-            if n >= flushed and rng.random() < TORN:
+            if n >= flushed and rng.random() < self.torn:
                 for part in range(0, len(data), SECTOR):
                     if rng.random() < 0.5:
                         piece = data[part : part + SECTOR]

@@ -1,6 +1,11 @@
-"""Fingerprints of the kernel's own file systems.
+"""Fingerprints of source: what is left of it when names, numbers, comments and layout are gone.
 
-known_sources.py SOURCES FINGERPRINTS
+A verifier's image makes a table of the fingerprints of known sources (Linux's, say), and
+`delivered_source` compares a delivered source with it. So that table and comparison cannot differ,
+both come of this module: in the task's `tests/image/build.sh` a line `from-bench
+source_fingerprints.py`, in a here-document, writes it out, and `python3 source_fingerprints.py
+SOURCES TABLE [WORDS]` makes the table of all .c and .h files below SOURCES, and of their messages
+a list, a line each: what a running kernel has in its memory. It needs nothing but Python.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ import zlib
 
 GRAM, WINDOW = 40, 16  # tokens of one fingerprint; of how many fingerprints the least is kept
 LEAST_KINDS = 14  # different tokens in a gram: tables and declarations say nothing
+LEAST_MESSAGE = 24  # characters of a message that are the same whenever it is printed
 KEYWORDS = frozenset(
     [
         "if",
@@ -69,6 +75,10 @@ TOKEN = re.compile(
     re.DOTALL,
 )
 PREPROCESSOR = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.)*", re.MULTILINE | re.DOTALL)
+MESSAGE = re.compile(
+    r'\b(?:pr_\w+|printk|panic|WARN|BUG|dev_\w+)\s*\(\s*(?:KERN_\w+\s*)?"((?:\\.|[^"\\])*)"'
+)
+DIRECTIVE = re.compile(r"%[-+ #0-9.*]*(?:[hlzL]*[a-zA-Z])|\\.")
 
 
 def tokens(text: str) -> list[str]:
@@ -104,14 +114,26 @@ def fingerprints(text: str) -> set[int]:
     return chosen
 
 
-def main() -> None:
-    sources, target = map(pathlib.Path, sys.argv[1:])
+def messages(text: str) -> set[str]:
+    """What it prints, as far as that is always the same."""
+    fixed = (max(DIRECTIVE.split(message), key=len).strip() for message in MESSAGE.findall(text))
+    return {message for message in fixed if len(message) >= LEAST_MESSAGE}
+
+
+def main(arguments: list[str]) -> None:
+    """Make the table, and the list of messages where one is named."""
+    sources, table, *words = map(pathlib.Path, arguments)
     known: set[int] = set()
+    said: set[str] = set()
     for path in sorted(sources.rglob("*.[ch]")):
-        known |= fingerprints(path.read_text(errors="replace"))
-    target.write_bytes(b"".join(struct.pack("<I", value) for value in sorted(known)))
-    print(f"{len(known)} fingerprints")
+        text = path.read_text(errors="replace")
+        known |= fingerprints(text)
+        said |= messages(text)
+    table.write_bytes(b"".join(struct.pack("<I", value) for value in sorted(known)))
+    for path in words:
+        path.write_text("".join(f"{message}\n" for message in sorted(said)))
+    print(f"{len(known)} fingerprints, {len(said)} messages")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
