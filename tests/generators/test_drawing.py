@@ -79,6 +79,7 @@ def test_one_label_moves_no_other() -> None:
         "repair/kernel",
         "repair/package-manager",
         "repair/server",
+        "spin/image",
     ],
 )
 @pytest.mark.parametrize("level", [1, 2, 3, 4, 5])
