@@ -27,7 +27,7 @@ def _wrong(trial: dict[str, Any]) -> str:
     )
 
 
-@pytest.mark.slow(every=22)
+@pytest.mark.slow(every=24)
 @pytest.mark.parametrize("name", names())
 def test_it_earns_every_milestone(name: str, oracles: dict[str, Any]) -> None:
     trial = oracles[name]
