@@ -1,7 +1,7 @@
 """Slow tests run when their sources were changed (tests/touched.py), the others by turns: every run
 takes its share of them, so that some runs cover all.
 
-A share is one of twenty, or of what the marker says: `slow(every=22)`. Who shares with whom follows
+A share is one of twenty, or of what the marker says: `slow(every=24)`. Who shares with whom follows
 from the names, and moves with every test that comes or goes; what is too heavy for that keeps a
 turn of the twenty: `slow(at=15)`. The turn is the number of commits, so that consecutive commits
 take consecutive shares and a run can be repeated. `--slow all` runs every slow test, `--slow none`

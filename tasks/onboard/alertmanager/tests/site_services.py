@@ -10,6 +10,7 @@ import ssl
 import threading
 import time
 import urllib.parse
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -58,9 +59,9 @@ class Told:
         )
 
 
-class Web:
-    """An HTTPS server on the loopback. `answer` is given method, path, headers and body of each
-    request, and gives a status and a JSON answer; while it is `away`, connections are closed."""
+class Web(ABC):
+    """An HTTPS server on the loopback. `answer` is given path, headers and body of each request,
+    and gives a status and a JSON answer; while it is `away`, connections are closed."""
 
     def __init__(self) -> None:
         self.port = free_port()
@@ -69,8 +70,8 @@ class Web:
         self.broken_handshakes = 0
         self._server: _Server | None = None
 
-    def answer(self, path: str, headers: dict[str, str], body: bytes) -> tuple[int, object]:
-        raise NotImplementedError
+    @abstractmethod
+    def answer(self, path: str, headers: dict[str, str], body: bytes) -> tuple[int, object]: ...
 
     def start(self) -> None:
         self._server = _Server(("127.0.0.1", self.port), _handler(self))

@@ -12,7 +12,7 @@ from system import ports
 from unit import Unit
 
 from benchflow.bench.ssh_client import SshClient
-from benchflow.boot import Machine
+from benchflow.boot import GuestTimeout, Machine
 
 #: Reference seconds: what a check adds to a demand's own, for its own steps.
 _MARGIN = 10
@@ -159,7 +159,7 @@ def logged(unit: Unit, folder: str, keys: list[str], what: str) -> None:
 
     try:
         unit.until(there, 20, "log")
-    except Exception:
+    except GuestTimeout:
         raise AssertionError(f"{what}: {said[0]} of the last 50 lines are in {folder}") from None
     size = unit.say(f"cat $(find {folder} -type f) | wc -c")
     assert int(size) <= int(AXES["log"]) << 10, f"{what}: {folder} has {size} bytes"
