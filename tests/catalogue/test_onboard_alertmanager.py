@@ -35,7 +35,7 @@ def test_the_limits_that_are_said_are_those_that_are_kept() -> None:
     assert "switches the machine off within two" in said and "power_off(120)" in fixtures
     assert "a minute after they came at the latest" in said and "within two minutes" in said
     assert "ten minutes at most" in said
-    assert "fifteen minutes later at most" in said and "BUILD_SECONDS = 900" in checks
+    assert "fifteen minutes later at most" in said and "BUILD_SECONDS = 900" in fixtures
     assert "30 seconds later after a power cut too" in said and "WRITTEN_SECONDS = 30" in fixtures
     assert "have run for two minutes" in said and "found.rest(120)" in fixtures
 

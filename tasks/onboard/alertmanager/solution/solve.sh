@@ -15,44 +15,13 @@ from-tasks-lib ladder.sh
 
 # ---- the system ----
 
-sources=/etc/apt/sources.list.d/debian.sources
-[ -e "$sources" ] || sources=/etc/apt/sources.list
-modules=/lib/modules/*/kernel
-set -- --dpkgopt="path-exclude=$modules/*"
-for part in lib block crypto fs/ext4 fs/jbd2 fs/mbcache net/core net/ipv6 net/packet drivers/ata \
-	drivers/block drivers/scsi drivers/virtio drivers/char/hw_random drivers/net/ethernet/intel \
-	drivers/net/virtio_net drivers/net/net_failover drivers/ptp drivers/pps drivers/usb/common \
-	drivers/usb/core drivers/usb/host drivers/usb/storage; do
-	set -- "$@" --dpkgopt="path-include=$modules/$part*"
-done
-from-tasks-lib no-documentation.sh
 system=/var/tmp/alertmanager-system.tar
-if [ ! -e $system ]; then
-	mmdebstrap --quiet --variant=minbase "$@" \
-		--include=systemd-sysv,udev,kmod,iproute2,python3,ca-certificates,tzdata \
-		--include=golang-1.19-go,golang-1.19-src,patch,linux-image-amd64,busybox-static \
-		--customize-hook='rm -f "$1"/etc/apt/sources.list "$1"/etc/apt/sources.list.d/*' \
-		bookworm "${system%.tar}.part.tar" "$sources"
-	mv "${system%.tar}.part.tar" $system
-fi
-mkdir "$root"
-tar -C "$root" -xpf $system --exclude='./dev/*'
+packages=python3,tzdata,golang-1.19-go,golang-1.19-src,patch
+password=Salt-Fjord-26
+set --
+from-tasks-lib no-documentation.sh
+from-tasks-lib service-system.sh
 mknod -m 666 "$root/dev/null" c 1 3
-echo root:Salt-Fjord-26 | chroot "$root" chpasswd
-echo holm >"$root/etc/hostname"
-printf '127.0.0.1 localhost holm\n' >"$root/etc/hosts"
-: >"$root/etc/machine-id"
-rm -f "$root/etc/resolv.conf" "$root"/var/log/*.log "$root"/var/log/apt/*
-put() { install -D -m "$1" /dev/stdin "$root$2"; }
-printf '[Match]\nType=ether\n\n[Network]\nDHCP=ipv4\n' | put 644 /etc/systemd/network/20-wired.network
-printf '[Journal]\nStorage=volatile\n' | put 644 /etc/systemd/journald.conf.d/volatile.conf
-for unit in apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer \
-	e2scrub_reap.service fstrim.timer systemd-firstboot.service getty@tty1.service \
-	systemd-pstore.service systemd-binfmt.service systemd-logind.service; do
-	ln -sf /dev/null "$root/etc/systemd/system/$unit"
-done
-chroot "$root" systemctl --quiet enable systemd-networkd.service
-chroot "$root" systemctl --quiet set-default multi-user.target
 ln -s ../lib/go-1.19/bin/go "$root/usr/bin/go"
 
 # ---- the project ----
@@ -138,46 +107,13 @@ rm -f "$root/dev/null"
 
 # ---- the disk ----
 
-release=$(basename "$root"/lib/modules/*)
-chroot "$root" depmod "$release"
-initrd=$work/initrd
-mkdir -p "$initrd"/{bin,dev,root,sys,lib/modules}
-cp "$root/bin/busybox" "$initrd/bin/"
-for applet in sh insmod mount umount sleep switch_root findfs; do ln -s busybox "$initrd/bin/$applet"; done
-install -m 755 "$here/files/init" "$initrd/init"
 drivers="virtio_pci virtio_blk sd_mod ext4"
 has elsewhere && drivers="$drivers ahci ata_piix"
-for module in $drivers; do
-	chroot "$root" modprobe -S "$release" --show-depends "$module"
-done | sed -n 's/^insmod \([^ ]*\).*/\1/p' | awk '!seen[$0]++' | while read -r module; do
-	cp "$root$module" "$initrd/lib/modules/"
-	basename "$module" >>"$initrd/modules"
-done
-has starts || printf '#!/bin/sh\nexit 1\n' >"$initrd/init"
-(cd "$initrd" && find . | cpio --quiet -o -H newc -R 0:0 | gzip -6) >"$root/boot/initrd"
-mv "$root/boot/vmlinuz-$release" "$root/boot/vmlinuz"
-rm -f "$root"/vmlinuz* "$root"/initrd.img* "$root"/boot/initrd.img-*
-
+has starts || rm "$root/sbin/init"
 image=$work/disk.img
-truncate -s 3072M "$image"
-sfdisk --quiet "$image" <<'TABLE'
-label: dos
-start=2048, size=14336, type=da
-start=16384, type=83
-TABLE
-mkdir -p "$work/boot/boot/grub"
-cat >"$work/boot/boot/grub/grub.cfg" <<'GRUB'
-set root=(hd0,msdos2)
-linux /boot/vmlinuz console=ttyS0,115200 quiet
-initrd /boot/initrd
-boot
-GRUB
-tar -C "$work/boot" -cf "$work/memdisk" boot
-grub-mkimage -O i386-pc -o "$work/core.img" -m "$work/memdisk" -p '(memdisk)/boot/grub' \
-	biosdisk part_msdos ext2 memdisk tar normal configfile linux
+system_mb=3060
+from-tasks-lib service-disk.sh
 from-tasks-lib grub-core.sh
-mke2fs -q -t ext4 -d "$root" -L system -E offset=$((16384 * 512)),root_owner=0:0,lazy_itable_init=1 \
-	"$image" 3060M
 mkdir -p /app/out
 mv "$image" /app/out/disk.img
 ls -ls /app/out

@@ -14,15 +14,17 @@ import secrets
 from pathlib import Path
 
 import pytest
-from service import PORT, TOLD_SECONDS, Service, drawn
+from asked import telling_program
+from service import PASSWORD, PORT, TOLD_SECONDS, Service, drawn
 from site_data import HOST, OTHER_HOST, Site
 
+from benchflow.bench import service_machine
 from benchflow.bench.guest import Guest
-from benchflow.bench.local_service import free_port
-from benchflow.boot import Disk, Image, Nic
+from benchflow.boot import Disk, Nic
 
-PASSWORD = "Salt-Fjord-26"
 HERE = Path(__file__).parent
+SRV = "/srv/alertmanager"
+BUILD_SECONDS = 900
 #: What the order gives before a power cut.
 WRITTEN_SECONDS = 30
 
@@ -59,6 +61,19 @@ def service(machine, site):
 
 
 @pytest.fixture(scope="session")
+def rebuilt(guest):
+    """How a build on the machine ended, the words that its programs tell since, and the arguments
+    of all processes meanwhile, a line each."""
+    words = {"alertmanager": secrets.token_hex(8), "amtool": secrets.token_hex(8)}
+    for program, word in words.items():
+        guest.write(f"{SRV}/cmd/{program}/bench.go", telling_program(word))
+    notes = service_machine.watch_arguments(guest)
+    done = guest.run("project-build 2>&1", BUILD_SECONDS)
+    guest.say(f"rm {SRV}/cmd/*/bench.go")
+    return done, words, service_machine.watched_arguments(guest, notes)
+
+
+@pytest.fixture(scope="session")
 def second(machines, deliverable, site, guest):
     """The cluster's other machine; Alertmanager answers there, and both have run for a while."""
     made = machines.create(
@@ -81,18 +96,8 @@ def second_disk(second):
 
 @pytest.fixture(scope="session")
 def elsewhere(machines, deliverable, site):
-    port = free_port()
-    net = "user,id=other,net=192.168.91.0/24,restrict=off"
-    made = machines.create(
-        "elsewhere", firmware="bios", cpus=2, machine_type="q35",
-        disks=[Disk(deliverable(), bus="sata"), site.settings(OTHER_HOST, bus="usb", kind="ext4")],
-        nics=[],
-        extra_args=[
-            "-netdev", f"{net},hostfwd=tcp:127.0.0.1:{port}-:{PORT}",
-            "-device", f"e1000,netdev=other,mac=52:54:{secrets.token_hex(1)}:aa:bb:02",
-        ],
-    )  # fmt: skip
-    made.boot()
+    disks = [Disk(deliverable(), bus="sata"), site.settings(OTHER_HOST, bus="usb", kind="ext4")]
+    made, port = service_machine.on_other_hardware(machines, disks, PORT)
     return Service(made, site.authority.pem, site.web_password, port)
 
 
@@ -135,20 +140,11 @@ def kept(machine, guest):
 
 
 @pytest.fixture(scope="session")
-def filesystems(kept):
-    """What lies in partitions of that disk as ext4."""
-    image = Image(kept)
-    return [image.ext4(p) for p in image.partitions() if image.filesystem(p) == "ext4"]
-
-
-@pytest.fixture(scope="session")
-def srv(filesystems):
+def srv(kept):
     """The file system that has the sources, and where: `/srv` may be one of its own."""
-    for found in filesystems:
-        for top in ("/srv/", "/"):
-            if found.exists(f"{top}alertmanager/go.mod"):
-                return found, f"{top}alertmanager/"
-    raise AssertionError("no ext4 in a partition has /srv/alertmanager [R1]")
+    found = service_machine.filesystems(kept)
+    files, top = service_machine.with_sources(found, "alertmanager/go.mod")
+    return files, f"{top}alertmanager/"
 
 
 @pytest.fixture(scope="session")

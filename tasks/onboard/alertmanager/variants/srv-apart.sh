@@ -6,7 +6,7 @@ cp -r /solution /tmp/otherwise
 cd /tmp/otherwise
 sed -i -e 's/^start=16384, type=83/start=16384, size=5242880, type=83\nstart=5259264, type=83/' \
 	-e 's/^mke2fs /mv "$root\/srv" "$work\/srv"; mkdir "$root\/srv"\n&/' \
-	-e 's/"$image" 3060M/"$image" 2550M\nmke2fs -q -t ext4 -d "$work\/srv" -L srv -E offset=$((5259264 * 512)),root_owner=0:0 "$image" 490M/' \
+	-e 's/"$image" "${system_mb}M"/"$image" 2550M\nmke2fs -q -t ext4 -d "$work\/srv" -L srv -E offset=$((5259264 * 512)),root_owner=0:0 "$image" 490M/' \
 	solve.sh
 echo "echo 'LABEL=srv /srv ext4 defaults 0 0' >\"\$root/etc/fstab\"" >changes
 LOCAL_CHANGES=/tmp/otherwise/changes bash solve.sh

@@ -8,9 +8,13 @@ import secrets
 from shlex import quote
 
 from breaking import breaking
-from copied import changed, modules, shown
+from copied import changed, modules
+from service import PASSWORD
 
+from benchflow.bench.disk_changes import shown
 from benchflow.bench.hidden_secrets import all_unpacked, holds
+from benchflow.bench.service_machine import watched_arguments
+from benchflow.bench.wrong_passwords import let_in, near
 from benchflow.boot import BadDeliverable, check, milestone
 
 DRAWN_TESTS, BROKEN = 8, 3
@@ -430,9 +434,7 @@ def test_after_a_power_cut_it_waits_for_its_services(alone, watched, site, servi
 
 @milestone("quiet", weight=1, requires=["late"], proves=["R12"], title="No key on the way")
 def test_no_process_shows_a_key_while_it_starts(guest, watched, site):
-    said = guest.say(f"tr '\\0' '\\n' <{watched} | sort -u", 120)
-    assert "cat" in said.split(), "no process was seen"
-    found = holds([said.encode()], site.keys)
+    found = holds([watched_arguments(guest, watched).encode()], site.keys)
     assert found == "", f"a process showed {found} [R12]"
 
 
@@ -483,3 +485,10 @@ def test_it_answers_on_another_machine(elsewhere, nonce):
     path, word = elsewhere.collection(f"z{nonce()[:6]}"), nonce()
     elsewhere.write(path, "a", {"word": word})
     assert elsewhere.read(path, "a")["word"] == word
+
+
+@check("elsewhere", proves=["R1"])
+def test_no_other_password_lets_root_in(elsewhere):
+    elsewhere.machine.login("root", PASSWORD, timeout=240)
+    found = let_in(elsewhere.machine, "root", near(PASSWORD))
+    assert not found, f"root was let in by {found} at the console [R1]"

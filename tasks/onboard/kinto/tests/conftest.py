@@ -11,18 +11,16 @@ from __future__ import annotations
 import json
 import secrets
 from pathlib import Path
-from shlex import quote
 
 import pytest
-from service import PORT, Service
+from service import PASSWORD, PORT, Service
 from site_data import Site
 
+from benchflow.bench import service_machine
 from benchflow.bench.guest import Guest
-from benchflow.bench.local_service import free_port
-from benchflow.boot import Disk, Image, Nic
+from benchflow.boot import Disk, Nic
 
-PASSWORD = "Salt-Fjord-26"
-HOST, OTHER_HOST = "10.0.2.2", "192.168.91.2"
+HOST = "10.0.2.2"
 HERE = Path(__file__).parent
 
 
@@ -76,19 +74,13 @@ def kept(guest):
 
 @pytest.fixture(scope="session")
 def filesystems(kept):
-    """What lies in partitions of that disk as ext4."""
-    image = Image(kept)
-    return [image.ext4(p) for p in image.partitions() if image.filesystem(p) == "ext4"]
+    return service_machine.filesystems(kept)
 
 
 @pytest.fixture(scope="session")
 def srv(filesystems):
     """The file system that has the sources, and where: `/srv` may be one of its own."""
-    for found in filesystems:
-        for top in ("/srv/", "/"):
-            if found.exists(f"{top}kinto/pyproject.toml"):
-                return found, top
-    raise AssertionError("no ext4 in a partition has /srv/kinto [R1]")
+    return service_machine.with_sources(filesystems, "kinto/pyproject.toml")
 
 
 @pytest.fixture(scope="session")
@@ -110,11 +102,8 @@ def alone(machine, guest, site, service, record):
 
 @pytest.fixture(scope="session")
 def watched(alone, guest):
-    """A file on that machine with the arguments of every process from now on."""
-    path = f"/run/{secrets.token_hex(4)}"
-    watch = f"while :; do cat /proc/[0-9]*/cmdline; sleep 0.5; done >{path}"
-    guest.say(f"( umask 077; setsid sh -c {quote(watch)} >/dev/null 2>&1 & )")
-    return path
+    """That machine's notes of the arguments of every process from now on."""
+    return service_machine.watch_arguments(guest)
 
 
 @pytest.fixture(scope="session")
@@ -138,16 +127,7 @@ def rotated(machines, cut, site):
 
 @pytest.fixture(scope="session")
 def elsewhere(machines, deliverable, site):
-    port = free_port()
-    net = "user,id=other,net=192.168.91.0/24,restrict=off"
-    made = machines.create(
-        "elsewhere", firmware="bios", cpus=2, machine_type="q35",
-        disks=[Disk(deliverable(), bus="sata"), site.settings(OTHER_HOST, bus="usb", kind="ext4")],
-        nics=[],
-        extra_args=[
-            "-netdev", f"{net},hostfwd=tcp:127.0.0.1:{port}-:{PORT}",
-            "-device", f"e1000,netdev=other,mac=52:54:{secrets.token_hex(1)}:aa:bb:02",
-        ],
-    )  # fmt: skip
-    made.boot()
+    settings = site.settings(service_machine.OTHER_HOST, bus="usb", kind="ext4")
+    disks = [Disk(deliverable(), bus="sata"), settings]
+    made, port = service_machine.on_other_hardware(machines, disks, PORT)
     return Service(made, site.admin, port)

@@ -11,6 +11,8 @@ from typing import Any
 from benchflow.bench.mail_sink import Mail, MailSink
 from benchflow.boot import GuestTimeout, Machine
 
+#: Root's, at the console.
+PASSWORD = "Salt-Fjord-26"
 PORT = 8888
 ANSWER_MAX = 4 << 20
 READY_SECONDS, ANSWER_SECONDS, MAIL_SECONDS = 240, 120, 60

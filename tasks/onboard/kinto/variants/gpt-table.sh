@@ -5,7 +5,7 @@ sed -e 's/^label: dos/label: gpt/' \
 	-e 's/^start=2048, size=14336, type=da/start=2048, size=14336, type=21686148-6449-6E6F-744E-656564454649/' \
 	-e 's/^start=16384, type=83/start=16384, type=linux/' \
 	-e 's/hd0,msdos2/hd0,gpt2/; s/part_msdos/part_gpt/' \
-	-e 's/mke2fs -q -t ext4/mke2fs -q -t ext4 -I 512 -J size=8/; s/2040M/2030M/' \
+	-e 's/mke2fs -q -t ext4/mke2fs -q -t ext4 -I 512 -J size=8/' \
 	/solution/solve.sh >/tmp/otherwise.sh
 cp -r /solution/files /tmp/files
 bash /tmp/otherwise.sh
