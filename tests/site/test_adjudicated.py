@@ -81,7 +81,7 @@ def test_the_list_of_trials_says_it_too() -> None:
 
 def test_every_first_verdict_that_is_kept_beside_a_trial_is_told() -> None:
     kept = [*RESULTS.glob("*/*/*/first-verdict/milestones.json")]
-    assert len(kept) == 6
+    assert len(kept) == 8
     for path in kept:
         first = json.loads(path.read_text(encoding="utf-8"))
         told = json.loads((path.parents[1] / NAME).read_text(encoding="utf-8"))
@@ -92,7 +92,7 @@ def test_every_first_verdict_that_is_kept_beside_a_trial_is_told() -> None:
 
 def test_the_version_that_judged_is_the_one_that_the_verifier_wrote_down() -> None:
     told = [*RESULTS.glob(f"*/*/*/{NAME}")]
-    assert len(told) == 8
+    assert len(told) == 10
     for path in told:
         verifier = json.loads((path.parent / "verifier/milestones.json").read_text())["task"]
         (tried,) = json.loads((path.parents[1] / "benchflow.json").read_text())["tasks"]
@@ -105,7 +105,7 @@ def test_claims_that_a_wrong_check_or_generator_denied_are_not_the_agents() -> N
     found = over_claims(published().trials)
     (who,) = [who for who in found.claims if who.startswith("external")]
     wrong = found.claims[who].wrong
-    assert wrong is not None and (wrong.n_trials, round(wrong.value, 3)) == (18, 0.222)
+    assert wrong is not None and (wrong.n_trials, round(wrong.value, 3)) == (20, 0.2)
     assert found.cleared[who] == 3, (
         "locked-down and installer of the first set, and the drawn server"
     )

@@ -2,7 +2,7 @@
 # The oracle: every change is written to a new place, and one write of a superblock makes it so.
 # STOP_AFTER=<milestone> leaves out what only later milestones ask for.
 set -euo pipefail
-ladder="builds mounts files folders renames links attributes holes mapped nameless full read-only sequences races checks spoilt-content spoilt-metadata spoilt-widely promises one-moment old-format upgrade growth memory night"
+ladder="builds mounts device files folders renames links attributes holes mapped nameless full read-only sequences races checks spoilt-content spoilt-metadata spoilt-widely promises one-moment old-format upgrade growth memory night"
 from-tasks-lib ladder.sh
 
 here=$(cd "$(dirname "$0")" && pwd)

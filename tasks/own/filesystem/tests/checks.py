@@ -54,19 +54,20 @@ def test_it_is_made_mounted_and_removed(station):
         uses.comes_and_goes(guest)
 
 
-@check("mounts", proves=["R5"])
+@milestone("device", weight=1, requires=["mounts"], proves=["R5"],
+           title="The device says what it is")  # fmt: skip
 def test_its_superblock(station):
     with station.guest() as guest:
         uses.has_its_superblock(guest, station.rng)
 
 
-@check("mounts", proves=["R6"])
+@check("device", proves=["R6"])
 def test_what_is_no_holm_is_refused(station):
     with station.guest() as guest:
         uses.refuses_others(guest, station.rng)
 
 
-@check("mounts", proves=["R6"])
+@check("device", proves=["R6"])
 def test_its_size(station):
     with station.guest() as guest:
         uses.tells_its_size(guest)

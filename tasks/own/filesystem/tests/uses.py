@@ -58,10 +58,11 @@ def comes_and_goes(guest: Guest) -> None:
     guest.healthy()
 
 
-def first_bytes(guest: Guest, disk: str) -> bytes:
-    """What [R5] fixes."""
+def identity(guest: Guest, disk: str) -> tuple[bytes, bytes, bytes]:
+    """What [R5] fixes: the word, the UUID and the label. What lies between is the agent's."""
     told = guest.ok(f"dd if={disk} bs=72 count=1 2> /dev/null | xxd -p", "the device")
-    return bytes.fromhex("".join(told.split()))
+    head = bytes.fromhex("".join(told.split()))
+    return head[:8], head[24:40], head[40:72]
 
 
 def has_its_superblock(guest: Guest, rng: random.Random) -> None:
@@ -71,14 +72,15 @@ def has_its_superblock(guest: Guest, rng: random.Random) -> None:
         label = "".join(rng.choice("abcXYZ089-_") for _ in range(length))
         option = f"-L '{label}' " if label else ""
         guest.ok(f"mkfs.holm {option}/dev/vdb", "[R5] mkfs.holm -L", BRIEF)
-        head = first_bytes(guest, "/dev/vdb")
-        assert head[:8] == b"HOLMFS-2", f"[R5] the device begins with {head[:8]!r}"
-        assert head[40:72] == label.encode().ljust(32, b"\0"), f"[R5] the label: {head[40:72]!r}"
-        seen.add(head[24:40])
+        word, uuid, named = made = identity(guest, "/dev/vdb")
+        assert word == b"HOLMFS-2", f"[R5] the device begins with {word!r}"
+        assert named == label.encode().ljust(32, b"\0"), f"[R5] the label: {named!r}"
+        seen.add(uuid)
         guest.mount("/dev/vdb")
         guest.ok("echo used > /mnt/used && sync", "[R8] a file is written")
         guest.leave()
-        assert first_bytes(guest, "/dev/vdb") == head, "[R5] the first 72 bytes change with use"
+        found = identity(guest, "/dev/vdb")
+        assert found == made, f"[R5] word, UUID and label were {made}, and after use {found}"
     assert len(seen) == 3, "[R5] the UUID is the same again"
     done = guest.run(f"mkfs.holm -L {'x' * 33} /dev/vdb", BRIEF)
     assert done.status, "[R5] a label of 33 bytes is taken"
@@ -213,7 +215,7 @@ def repairs_the_superblock(guest: Guest, station: Station) -> None:
     guest.fresh("/dev/vdb")
     guest.part("posix", "persists", why="[R8]", seed=seed)
     guest.leave()
-    head = first_bytes(guest, "/dev/vdb")
+    made = identity(guest, "/dev/vdb")
     guest.ok("dd if=/dev/urandom of=/dev/vdb bs=4096 count=1 conv=notrunc 2> /dev/null; sync",
              "the device")  # fmt: skip
     before = digest(guest, "/dev/vdb")
@@ -221,8 +223,8 @@ def repairs_the_superblock(guest: Guest, station: Station) -> None:
     assert digest(guest, "/dev/vdb") == before, "[R22] fsck.holm -n writes"
     guest.says("fsck.holm -y /dev/vdb", 1, "[R27] block 0 is spoilt")
     guest.clean("[R27] block 0 was made whole", "/dev/vdb")
-    now = first_bytes(guest, "/dev/vdb")
-    assert now == head, f"[R27] block 0 was made whole, and begins with {now!r}, not {head!r}"
+    found = identity(guest, "/dev/vdb")
+    assert found == made, f"[R27] block 0 was made whole, and says {found}, not {made}"
     guest.mount("/dev/vdb")
     guest.part("posix", "persisted", why="[R27] block 0 was made whole", seed=seed)
     guest.leave()

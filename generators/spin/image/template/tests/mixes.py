@@ -159,7 +159,22 @@ class Mix:
             file.seek(self.bench.last(path).start)
             file.write(self.draw.randbytes(1 << 20))
         self.bench.with_disk(path, before).start()
-        self.came_up(True)
+        self.lost()
+
+    def lost(self) -> None:
+        """A start has ended that found the data partition lost. The order says of that partition
+        alone that it is as new: what is the unit's own may be kept elsewhere, or made again."""
+        before, self.model = self.model, Model()
+        self.model.starts = 1
+        if has("starts-counted"):
+            got = lasting.counted(self.unit)
+            most = before.starts + 1
+            right = range(1, most + 1) if before.full else (1, most)
+            assert got in right, self.said(f"{got} starts, neither 1 nor {most}")
+            self.model.starts = got
+        if has("owner-name") and telling.named(self.unit) == before.name:
+            self.model.name = before.name
+        self.look()
 
     # -- what is looked at ------------------------------------------------------------------------
 

@@ -46,6 +46,9 @@ int main(int argc, char **argv)
 	s.table = tree_put(&d, &leaf, 1, &height);
 	s.height = height;
 	disk_flush(&d);
+#ifdef WITHOUT_DEVICE
+	memset(s.label, 0, sizeof s.label);
+#endif
 	super_put(&s, block);
 	block_put(&d, 2, block);
 	block_put(&d, 0, block);
