@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 from tests.catalogue.checkers import helper, helpers
 
+from benchflow.bench.site_certificates import Authority
+
 TASK = Path(__file__).parents[2] / "tasks/onboard/alertmanager"
 FILES = TASK / "solution/files"
 
@@ -95,9 +97,8 @@ def test_a_signature_is_that_of_the_change_request() -> None:
 
 def test_a_webhook_takes_the_right_key_over_tls_alone(tmp_path: Path) -> None:
     pytest.importorskip("aiosmtpd")
-    certificates = helper("onboard/alertmanager", "site_certificates")
     services = helper("onboard/alertmanager", "site_services")
-    authority = certificates.Authority("Holm")
+    authority = Authority("Holm")
     hook: Any = services.Hook("/audit")
     hook.context = authority.context(tmp_path, "127.0.0.1")
     hook.knows = lambda given: given == "Bearer right"

@@ -1,16 +1,18 @@
-"""A machine whose disk has somebody's service: on other hardware, its arguments, its sources.
+"""A machine whose disk has somebody's service: on other hardware, its keys, its sources.
 
 What tasks of the topic onboard ask of such a machine, each in its own words.
 """
 
 from __future__ import annotations
 
+import base64
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 
 from benchflow.bench.guest import Guest
+from benchflow.bench.hidden_secrets import all_unpacked, holds
 from benchflow.bench.local_service import free_port
 from benchflow.boot import Disk, Image, Machine
 from benchflow.boot.inspect.ext4 import Ext4
@@ -18,6 +20,11 @@ from benchflow.boot.runner.fixtures import Machines
 
 #: The host on the network of `on_other_hardware`, as the machine there sees it.
 OTHER_HOST = "192.168.91.2"
+#: Where keys may lie that are not on the disk, whose new blocks are searched (`disk_changes`).
+MEMORY = (
+    '$(awk -v own="$(blkid -L SETTINGS)" \'$2 != "/" && ($1 == own || $3 ~ '
+    "/^(tmpfs|ramfs|devtmpfs)$/) {print $2}' /proc/self/mounts | sort -u)"
+)
 
 
 def on_other_hardware(machines: Machines, disks: Sequence[Disk], port: int) -> tuple[Machine, int]:
@@ -67,3 +74,32 @@ def watched_arguments(guest: Guest, path: str) -> str:
     seen = guest.say(f"tr '\\0' '\\n' <{path} | sort -u | head -c 4M; rm {path}", 120)
     assert seen, "no process was seen"
     return seen
+
+
+def keys_seen(guest: Guest, keys: Mapping[str, bytes], lines: Sequence[str], as_: str) -> str:
+    """Which of the keys somebody can read who runs commands by `as_` (`su duty -c`), in files
+    below usual folders and in what is mounted in memory, packed ones too; "" where none.
+
+    `lines`: of keys that are no text a line of the file that has one, PEM's first of its data.
+    """
+    # What is typed is in the shell's history later: patterns that are not the keys themselves.
+    words = [key.decode() for key in keys.values() if key.isascii()] + list(lines)
+    ask = " ".join(f"-e '[{word[0]}]{word[1:]}'" for word in words)
+    memory = " ".join(map(quote, guest.say(f"echo {MEMORY}").split()))
+    places = f"/etc /tmp /var /home /root /mnt /media /opt {memory}"
+
+    def asked(script: str) -> str:
+        guest.write("/tmp/bench-ask", script)
+        command = f"chmod 644 /tmp/bench-ask; {as_} 'sh /tmp/bench-ask'; rm /tmp/bench-ask"
+        return guest.run(command, 240).stdout
+
+    found = asked(f"grep -rls {ask} {places}\n").split()
+    found = [path for path in found if path != "/tmp/bench-ask"]
+    if found:
+        return f"{found[:3]} show a key"
+    small = f"find {memory} -xdev -readable \\( -type b -o -type f -size -256k \\)"
+    data = asked(
+        f"{small} -exec head -qc 8M {{}} + 2>/dev/null | head -c 24M | gzip | head -c 2M | base64\n"
+    )
+    shown = holds(all_unpacked([base64.b64decode(data)]), dict(keys))
+    return f"others can read {shown}" if shown else ""

@@ -8,11 +8,12 @@ import time
 from pathlib import Path
 from shlex import quote
 
-from asked import has_signature, keys_seen, run_tests, summing_test
+from asked import has_signature, run_tests, summing_test
 from service import LATE_SECONDS, PASSWORD, TOLD_SECONDS, drawn
 
 from benchflow.bench.disk_changes import shown
 from benchflow.bench.hidden_secrets import holds
+from benchflow.bench.service_machine import keys_seen
 from benchflow.bench.wrong_passwords import let_in, near
 from benchflow.boot import BadDeliverable, check, milestone
 
@@ -294,7 +295,9 @@ def test_duty_makes_silences(guest, service):
 
 @check("duty", proves=["R14"])
 def test_duty_reads_no_other_key(guest, site):
-    assert keys_seen(guest, site, "su duty -c", {"WEB_PASSWORD"}) == ""
+    keys = {name: value for name, value in site.keys.items() if name != "WEB_PASSWORD"}
+    seen = keys_seen(guest, keys, [site.web_key.decode().splitlines()[1]], "su duty -c")
+    assert seen == "", f"{seen} to duty [R14]"
 
 
 @milestone(
@@ -374,7 +377,8 @@ def test_processes_show_no_key(guest, site):
 @check("secrets", proves=["R14"])
 def test_other_users_find_no_key(guest, site):
     stranger = f"setpriv --reuid {STRANGER} --regid {STRANGER} --clear-groups sh -c"
-    assert keys_seen(guest, site, stranger, set()) == ""
+    seen = keys_seen(guest, site.keys, [site.web_key.decode().splitlines()[1]], stranger)
+    assert seen == "", f"{seen} [R14]"
 
 
 @check("secrets", proves=["R14"])

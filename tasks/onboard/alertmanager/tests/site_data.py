@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from service import NAME
-from site_certificates import Authority
 from site_services import Hook, MailServer, Tokens, Web, basic
 
 from benchflow.bench.media_disks import ext_disk
+from benchflow.bench.site_certificates import Authority
 from benchflow.boot import Disk
 from benchflow.boot.machine.disks import Bus
 

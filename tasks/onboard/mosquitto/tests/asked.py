@@ -1,18 +1,10 @@
 """What the machine is asked with words of this run: tests, builds, keys."""
 
-import base64
 import re
 from pathlib import Path
 from shlex import quote
 
-from benchflow.bench.hidden_secrets import all_unpacked, holds
-
 TEST_SECONDS = 600
-#: Where keys are looked for: what is not on the disk, whose new blocks are searched.
-MEMORY = (
-    '$(awk -v own="$(blkid -L SETTINGS)" \'$2 != "/" && ($1 == own || $3 ~ '
-    "/^(tmpfs|ramfs|devtmpfs)$/) {print $2}' /proc/self/mounts | sort -u)"
-)
 #: The line of the broker that tells its version, and what it needs to tell a sum instead.
 VERSION_LINE = 'len = (uint32_t)snprintf(buf, 64, "mosquitto version %s", VERSION);'
 _SUM_LINES = """{
@@ -63,28 +55,3 @@ def telling_source(text, word):
     a word, which only who builds it can."""
     told = text.replace(VERSION_LINE, _SUM_LINES.replace("WORD", word))
     return told.replace("#include <stdio.h>", "#include <stdio.h>\n#include <openssl/sha.h>", 1)
-
-
-def keys_seen(guest, site, as_):
-    """Which key somebody who runs commands by `as_` can read; "" where none."""
-    keys = site.keys
-    # What is typed is in the shell's history later: patterns that are not the keys themselves.
-    words = [value.decode() for name, value in keys.items() if name != "broker.key"]
-    words.append(site.key.decode().splitlines()[1])
-    ask = " ".join(f"-e '[{word[0]}]{word[1:]}'" for word in words)
-    memory = " ".join(map(quote, guest.say(f"echo {MEMORY}").split()))
-    places = f"/etc /tmp /var /home /root /mnt /media /opt {memory}"
-    guest.write("/tmp/bench-ask", f"grep -rls {ask} {places}\n")
-    seen = guest.run(f"chmod 644 /tmp/bench-ask; {as_} 'sh /tmp/bench-ask'; rm /tmp/bench-ask", 240)
-    found = [path for path in seen.stdout.split() if path != "/tmp/bench-ask"]
-    if found:
-        return f"{found[:3]} show a key [R15]"
-    small = f"find {memory} -xdev -readable \\( -type b -o -type f -size -256k \\)"
-    guest.write(
-        "/tmp/bench-ask",
-        f"{small} -exec head -qc 8M {{}} + 2>/dev/null"
-        " | head -c 24M | gzip | head -c 2M | base64\n",
-    )
-    done = guest.run(f"chmod 644 /tmp/bench-ask; {as_} 'sh /tmp/bench-ask'; rm /tmp/bench-ask", 240)
-    found = holds(all_unpacked([base64.b64decode(done.stdout)]), keys)
-    return f"others can read {found} [R15]" if found else ""
