@@ -31,6 +31,7 @@ def _disk(path: Path, *trees: dict[str, str]) -> Path:
     return path
 
 
+@pytest.mark.needs("e2fsprogs", "fdisk")
 def test_sources_below_srv_of_the_root(tmp_path: Path) -> None:
     disk = _disk(tmp_path / "disk", {"etc/hostname": "a"}, {"srv/it/go.mod": "m", "etc/x": ""})
     files, top = with_sources(filesystems(disk), "it/go.mod")
@@ -38,6 +39,7 @@ def test_sources_below_srv_of_the_root(tmp_path: Path) -> None:
     assert files.read("/srv/it/go.mod") == b"m"
 
 
+@pytest.mark.needs("e2fsprogs", "fdisk")
 def test_sources_where_srv_is_a_file_system_of_its_own(tmp_path: Path) -> None:
     disk = _disk(tmp_path / "disk", {"etc/hostname": "a"}, {"it/go.mod": "m"})
     files, top = with_sources(filesystems(disk), "it/go.mod")
@@ -45,6 +47,7 @@ def test_sources_where_srv_is_a_file_system_of_its_own(tmp_path: Path) -> None:
     assert files.read("/it/go.mod") == b"m"
 
 
+@pytest.mark.needs("e2fsprogs", "fdisk")
 def test_no_sources_are_the_deliverables_fault(tmp_path: Path) -> None:
     disk = _disk(tmp_path / "disk", {"etc/hostname": "a"})
     with pytest.raises(AssertionError, match="/srv/it/go"):
